@@ -1,0 +1,24 @@
+/** Facts of coordination.v1: format in format.md beside this file. */
+export const coordinationV1 = `\
+group coordination.k8s.io
+version v1
+openapi io.k8s.api.coordination.v1
+proto k8s.io.api.coordination.v1
+= CoordinatedLeaseStrategy string
+Lease
+  + TypeMeta
+  metadata 1 meta.v1.ObjectMeta ~
+  spec 2 LeaseSpec ~
+LeaseSpec
+  holderIdentity 1 *string ~
+  leaseDurationSeconds 2 *int32 ~
+  acquireTime 3 *MicroTime ~
+  renewTime 4 *MicroTime ~
+  leaseTransitions 5 *int32 ~
+  strategy 6 *CoordinatedLeaseStrategy ~
+  preferredHolder 7 *string ~
+LeaseList
+  + TypeMeta
+  metadata 1 meta.v1.ListMeta ~
+  items 2 []Lease !
+`;

@@ -1,0 +1,172 @@
+/**
+ * A kind is one record: its names, its type, and the rules that make it that kind. The API server,
+ * the client and the command line know kinds only through this record.
+ *
+ * Promises to the rules:
+ * 1. Objects handed to a rule are normalised: decoded through the kind's schema, so every field has
+ *    the right JSON type, unknown fields are gone and quantities, times and durations are canonical.
+ * 2. `defaults` and the `prepare…` hooks own the draft they get and change it in place.
+ * 3. `validate…` hooks see a finished object and must not change it. They return every fault, in
+ *    the order in which users see them.
+ * 4. The order on a create is: defaults, prepareCreate, (admission), validate; on an update:
+ *    defaults, prepareUpdate, (admission), validateUpdate.
+ * 5. metadata is checked by the server for all kinds alike (`nameRule` is the kind's part of it).
+ */
+import type { ObjectMeta, TypeMeta } from "#api/generated/meta.v1.ts";
+import type { FieldError } from "#api/validation/field-error.ts";
+
+/** Any object with metadata; what is stored and watched. */
+export interface KubeObject extends TypeMeta {
+  readonly metadata: ObjectMeta;
+}
+
+/** The same type with every `readonly` taken off, all the way down. */
+export type Draft<T> = T extends readonly (infer Item)[]
+  ? Draft<Item>[]
+  : T extends object
+    ? { -readonly [Key in keyof T]: Draft<T[Key]> }
+    : T;
+
+export interface KindNames {
+  readonly kind: string;
+  readonly plural: string;
+  /** Lower-case kind unless given. */
+  readonly singular?: string;
+  /** `${kind}List` unless given. */
+  readonly list?: string;
+  readonly short?: readonly string[];
+  readonly categories?: readonly string[];
+}
+
+export type Verb =
+  | "create"
+  | "delete"
+  | "deletecollection"
+  | "get"
+  | "list"
+  | "patch"
+  | "update"
+  | "watch";
+
+/** What a rule may know beside the object. Nothing here does IO. */
+export interface RuleContext {
+  readonly nowMs: number;
+  /** The name in the request's path, on updates; "" otherwise. */
+  readonly requestName?: string;
+}
+
+/** Faults of a name; each entry is one message. `prefix`: the name will get a random tail. */
+export type NameRule = (name: string, prefix: boolean) => readonly string[];
+
+export interface Column<T> {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  readonly format?: string;
+  readonly description?: string;
+  /** 0: always shown; 1: with -o wide. */
+  readonly priority?: 0 | 1;
+  cell(object: T, nowMs: number): string | number | boolean | null;
+}
+
+export interface KindSpec<T extends KubeObject> {
+  /** "" for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly names: KindNames;
+  readonly scope: "Namespaced" | "Cluster";
+  /** Its struct in the fact tables: `core.v1.Pod`. */
+  readonly type: string;
+  /** All of them unless given. */
+  readonly verbs?: readonly Verb[];
+  readonly nameRule: NameRule;
+  /** metadata.generation counts spec changes. */
+  readonly generation?: boolean;
+  /** PUT to a name that is not there creates it. */
+  readonly createOnUpdate?: boolean;
+  /** An update without resourceVersion is taken as "whatever is there". */
+  readonly unconditionalUpdate?: boolean;
+
+  defaults?(draft: Draft<T>): void;
+  prepareCreate?(draft: Draft<T>, context: RuleContext): void;
+  validate?(object: T, context: RuleContext): readonly FieldError[];
+  prepareUpdate?(draft: Draft<T>, old: T, context: RuleContext): void;
+  validateUpdate?(object: T, old: T, context: RuleContext): readonly FieldError[];
+  /** Warning headers; `old` only on updates. */
+  warnings?(object: T, old: T | undefined): readonly string[];
+  /** Brings a valid object into its canonical form after validation (rarely needed). */
+  canonicalize?(draft: Draft<T>): void;
+
+  /** Named subresources that write the same object: status, approval, resize, … */
+  readonly subresources?: Readonly<Record<string, SubresourceSpec<T>>>;
+  /** Where the scale subresource finds its numbers. */
+  readonly scale?: ScalePaths;
+
+  readonly columns: readonly Column<T>[];
+  /** Field selector values beside metadata.name and metadata.namespace. */
+  selectableFields?(object: T): Readonly<Record<string, string>>;
+
+  /** Kinds served in several versions: the version that is stored and validated. */
+  readonly storedAs?: StoredAs<T>;
+}
+
+/** A write to `…/name/<subresource>`: what of the old object it may change. */
+export interface SubresourceSpec<T> {
+  prepareUpdate(draft: Draft<T>, old: T, context: RuleContext): void;
+  validateUpdate?(object: T, old: T, context: RuleContext): readonly FieldError[];
+  warnings?(object: T, old: T): readonly string[];
+}
+
+export interface ScalePaths {
+  readonly specReplicas: string;
+  readonly statusReplicas: string;
+  readonly selector: string;
+}
+
+/** Conversion to and from the version that is stored. Both directions keep everything. */
+export interface StoredAs<T> {
+  readonly group: string;
+  readonly version: string;
+  toStored(object: T): KubeObject;
+  fromStored(stored: KubeObject): T;
+}
+
+/** A finished kind, its type forgotten, so that kinds can stand in one table. */
+// biome-ignore lint/suspicious/noExplicitAny: a registry of kinds of different types needs a type that any kind fits
+export type Kind = Required<Pick<KindSpec<any>, "group" | "version" | "scope" | "type">> &
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  Omit<KindSpec<any>, "names" | "verbs"> & {
+    readonly names: Required<KindNames>;
+    readonly verbs: readonly Verb[];
+    readonly apiVersion: string;
+  };
+
+/** A kind whose object type is still known: what typed clients and caches take. */
+export type KindOf<T extends KubeObject> = Kind & { readonly $object?: T };
+
+export function defineKind<T extends KubeObject>(spec: KindSpec<T>): KindOf<T> {
+  const { kind, plural } = spec.names;
+  return {
+    ...spec,
+    names: {
+      kind,
+      plural,
+      singular: spec.names.singular ?? kind.toLowerCase(),
+      list: spec.names.list ?? `${kind}List`,
+      short: spec.names.short ?? [],
+      categories: spec.names.categories ?? [],
+    },
+    verbs: spec.verbs ?? ALL_VERBS,
+    apiVersion: spec.group === "" ? spec.version : `${spec.group}/${spec.version}`,
+  };
+}
+
+const ALL_VERBS: readonly Verb[] = [
+  "create",
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "update",
+  "watch",
+];
