@@ -12,7 +12,7 @@
  *    defaults, prepareUpdate, (admission), validateUpdate.
  * 5. metadata is checked by the server for all kinds alike (`nameRule` is the kind's part of it).
  */
-import type { ObjectMeta, TypeMeta } from "#api/generated/meta.v1.ts";
+import type { ObjectMeta, TableRowCondition, TypeMeta } from "#api/generated/meta.v1.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 
 /** Any object with metadata; what is stored and watched. */
@@ -53,6 +53,10 @@ export interface RuleContext {
   readonly nowMs: number;
   /** The name in the request's path, on updates; "" otherwise. */
   readonly requestName?: string;
+  /** Privileged containers are allowed (the server's --allow-privileged); not unless said so. */
+  readonly allowPrivileged?: boolean;
+  /** Takes a warning that only a prepare hook can give, since the hook removes its cause. */
+  readonly warn?: (message: string) => void;
 }
 
 /** Faults of a name; each entry is one message. `prefix`: the name will get a random tail. */
@@ -63,6 +67,8 @@ export interface Column<T> {
   readonly type: "string" | "integer" | "number" | "boolean" | "date";
   readonly format?: string;
   readonly description?: string;
+  /** The field whose API description describes the column too: `apps.v1.ReplicaSetSpec.replicas`. */
+  readonly describedBy?: string;
   /** 0: always shown; 1: with -o wide. */
   readonly priority?: 0 | 1;
   cell(object: T, nowMs: number): string | number | boolean | null;
@@ -102,6 +108,8 @@ export interface KindSpec<T extends KubeObject> {
   readonly scale?: ScalePaths;
 
   readonly columns: readonly Column<T>[];
+  /** Conditions of the object's table row; none unless given. */
+  rowConditions?(object: T): readonly TableRowCondition[];
   /** Field selector values beside metadata.name and metadata.namespace. */
   selectableFields?(object: T): Readonly<Record<string, string>>;
 
