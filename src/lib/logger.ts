@@ -1,0 +1,111 @@
+/**
+ * Structured logs: a constant message and fields.
+ *
+ * Promises:
+ * 1. A line below the level costs one comparison; its fields are not looked at.
+ * 2. Fields whose names say that they are secret are written as "[redacted]", at any depth.
+ * 3. A line is one line: control characters are escaped, cyclic or huge values are cut.
+ * 4. Loggers are handed in and made by `child`; there is no global one.
+ */
+import type { Clock } from "./clock.ts";
+
+const LEVELS = { debug: 10, info: 20, warn: 30, error: 40, silent: 99 } as const;
+export type LogLevel = keyof typeof LEVELS;
+export type Fields = Readonly<Record<string, unknown>>;
+
+export interface Logger {
+  debug(message: string, fields?: Fields): void;
+  info(message: string, fields?: Fields): void;
+  warn(message: string, fields?: Fields): void;
+  error(message: string, fields?: Fields): void;
+  /** The same logger with fields that stand on each of its lines. */
+  child(fields: Fields): Logger;
+}
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly format: "pretty" | "json";
+  write(line: string): void;
+}
+
+export function createLogger(options: LoggerOptions, base: Fields = {}): Logger {
+  const format = options.format === "json" ? jsonLine : prettyLine;
+  const at =
+    (level: Exclude<LogLevel, "silent">) =>
+    (message: string, fields?: Fields): void => {
+      if (LEVELS[level] < LEVELS[options.level]) return;
+      const all = redact({ ...base, ...fields }, 0) as Fields;
+      options.write(format(new Date(options.clock.nowMs()).toISOString(), level, message, all));
+    };
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    child: (fields) => createLogger(options, { ...base, ...fields }),
+  };
+}
+
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silentLogger,
+};
+
+const SECRET_NAME = /^(authorization|password|passwd|token|secret|cookie|privatekey|.*(-|_)key)$/i;
+const DEPTH_MAX = 6;
+const TEXT_LENGTH_MAX = 8192;
+
+function redact(value: unknown, depth: number): unknown {
+  if (typeof value === "string") {
+    return value.length > TEXT_LENGTH_MAX ? `${value.slice(0, TEXT_LENGTH_MAX)}…` : value;
+  }
+  if (typeof value === "bigint") return value.toString();
+  if (value instanceof Error) return describeError(value, depth);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth >= DEPTH_MAX) return "[deep]";
+  if (Array.isArray(value)) return value.slice(0, 100).map((item) => redact(item, depth + 1));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      SECRET_NAME.test(name) ? "[redacted]" : redact(inner, depth + 1),
+    ]),
+  );
+}
+
+function describeError(error: Error, depth: number): unknown {
+  const { name, message, stack } = error;
+  const cause = error.cause === undefined ? {} : { cause: redact(error.cause, depth + 1) };
+  return { name, message, stack, ...cause };
+}
+
+function jsonLine(time: string, level: string, message: string, fields: Fields): string {
+  return `${JSON.stringify({ time, level, message, ...fields })}\n`;
+}
+
+const COLOURS: Readonly<Record<string, string>> = {
+  debug: "\u001b[90m",
+  info: "\u001b[36m",
+  warn: "\u001b[33m",
+  error: "\u001b[31m",
+};
+
+function prettyLine(time: string, level: string, message: string, fields: Fields): string {
+  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${prettyValue(value)}`);
+  const head = `${time.slice(11, 23)} ${COLOURS[level]}${level.padEnd(5)}\u001b[0m`;
+  return `${head} ${oneLine(message)}${rest.join("")}\n`;
+}
+
+function prettyValue(value: unknown): string {
+  if (typeof value === "string")
+    return /[\s"=]|^$/.test(value) ? JSON.stringify(value) : oneLine(value);
+  return JSON.stringify(value) ?? "undefined";
+}
+
+function oneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped
+  return text.replace(/[\u0000-\u001f\u007f]/g, (c) => JSON.stringify(c).slice(1, -1));
+}

@@ -1,0 +1,181 @@
+/**
+ * A metrics registry in Prometheus' text format.
+ *
+ * Promises:
+ * 1. A name is registered once; registering it again throws.
+ * 2. Label values are bounded: past `seriesMax` new label sets are counted in one series whose
+ *    labels are all "overflow", so that no client can fill the memory.
+ * 3. `bind` looks a series up once, for hot paths: after it, counting is an addition.
+ */
+export interface MetricOptions {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+  readonly seriesMax?: number;
+}
+
+export interface Counter {
+  add(amount: number): void;
+}
+export interface Gauge extends Counter {
+  set(value: number): void;
+}
+export interface Histogram {
+  observe(value: number): void;
+}
+/** Values of the labels, in the order in which they were declared. */
+export type Bind<Series> = (...labelValues: readonly string[]) => Series;
+
+const SERIES_MAX = 2_000;
+
+export class Metrics {
+  readonly #families = new Map<string, Family>();
+
+  counter(options: MetricOptions): Bind<Counter> {
+    const family = this.#register("counter", options, () => new NumberSeries());
+    return (...values) => family.series(values);
+  }
+
+  gauge(options: MetricOptions): Bind<Gauge> {
+    const family = this.#register("gauge", options, () => new NumberSeries());
+    return (...values) => family.series(values);
+  }
+
+  /** A gauge whose value is asked for when someone looks. */
+  gaugeOf(options: Omit<MetricOptions, "labels">, read: () => number): void {
+    this.#register("gauge", options, () => ({
+      lines: (name) => [`${name} ${show(read())}`],
+    })).series([]);
+  }
+
+  histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Bind<Histogram> {
+    const family = this.#register("histogram", options, () => new BucketSeries(options.buckets));
+    return (...values) => family.series(values);
+  }
+
+  /** The whole registry as text, families in order of name. */
+  text(): string {
+    const names = [...this.#families.keys()].sort();
+    return names.map((name) => this.#families.get(name)!.text()).join("");
+  }
+
+  #register<S extends Series>(type: string, options: MetricOptions, create: () => S): Family<S> {
+    if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(options.name))
+      throw new Error(`bad name ${options.name}`);
+    if (this.#families.has(options.name)) throw new Error(`${options.name} is registered already`);
+    const family = new Family(type, options, create);
+    this.#families.set(options.name, family);
+    return family;
+  }
+}
+
+interface Series {
+  /** `labels` is the inside of the braces, without the braces. */
+  lines(name: string, labels: string): readonly string[];
+}
+
+class Family<S extends Series = Series> {
+  readonly #type: string;
+  readonly #options: MetricOptions;
+  readonly #create: () => S;
+  readonly #series = new Map<string, S>();
+
+  constructor(type: string, options: MetricOptions, create: () => S) {
+    this.#type = type;
+    this.#options = options;
+    this.#create = create;
+  }
+
+  series(values: readonly string[]): S {
+    const names = this.#options.labels ?? [];
+    if (values.length !== names.length) {
+      throw new Error(`${this.#options.name} has ${names.length} labels, got ${values.length}`);
+    }
+    const key = names.map((name, i) => `${name}="${escapeLabel(values[i]!)}"`).join(",");
+    const known = this.#series.get(key);
+    if (known !== undefined) return known;
+    if (this.#series.size >= (this.#options.seriesMax ?? SERIES_MAX)) {
+      const overflow = names.map((name) => `${name}="overflow"`).join(",");
+      return this.#getOrCreate(overflow);
+    }
+    return this.#getOrCreate(key);
+  }
+
+  text(): string {
+    const { name, help } = this.#options;
+    const head = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${this.#type}\n`;
+    const lines = [...this.#series].flatMap(([labels, series]) => series.lines(name, labels));
+    return lines.length === 0 ? head : `${head}${lines.join("\n")}\n`;
+  }
+
+  #getOrCreate(key: string): S {
+    let series = this.#series.get(key);
+    if (series === undefined) {
+      series = this.#create();
+      this.#series.set(key, series);
+    }
+    return series;
+  }
+}
+
+class NumberSeries implements Series, Gauge {
+  #value = 0;
+
+  add(amount: number): void {
+    this.#value += amount;
+  }
+
+  set(value: number): void {
+    this.#value = value;
+  }
+
+  lines(name: string, labels: string): readonly string[] {
+    return [`${name}${braced(labels)} ${show(this.#value)}`];
+  }
+}
+
+class BucketSeries implements Series, Histogram {
+  readonly #bounds: readonly number[];
+  readonly #counts: Float64Array;
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = new Float64Array(bounds.length + 1);
+  }
+
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket += 1;
+    this.#counts[bucket]! += 1;
+    this.#sum += value;
+  }
+
+  lines(name: string, labels: string): readonly string[] {
+    const comma = labels === "" ? "" : ",";
+    let count = 0;
+    const buckets = [...this.#bounds, Number.POSITIVE_INFINITY].map((bound, index) => {
+      count += this.#counts[index]!;
+      return `${name}_bucket{${labels}${comma}le="${show(bound)}"} ${count}`;
+    });
+    const tail = braced(labels);
+    return [...buckets, `${name}_sum${tail} ${show(this.#sum)}`, `${name}_count${tail} ${count}`];
+  }
+}
+
+function braced(labels: string): string {
+  return labels === "" ? "" : `{${labels}}`;
+}
+
+function show(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return "+Inf";
+  return value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value);
+}
+
+function escapeLabel(text: string): string {
+  return text.replace(/[\\"\n]/g, (c) => (c === "\n" ? "\\n" : `\\${c}`));
+}
+
+function escapeHelp(text: string): string {
+  return text.replace(/[\\\n]/g, (c) => (c === "\n" ? "\\n" : "\\\\"));
+}
