@@ -1,0 +1,14 @@
+/** Finds out who asks. Authenticators are tried in order; the first that knows the caller decides. */
+import type { ApiRequest, User } from "../request.ts";
+
+export type Authentication =
+  | { readonly outcome: "known"; readonly user: User; readonly audiences?: readonly string[] }
+  /** No credentials of this authenticator's form. */
+  | { readonly outcome: "unknown" }
+  /** Credentials of its form that are wrong: 401 unless another authenticator knows the caller. */
+  | { readonly outcome: "refused"; readonly reason: string };
+
+export interface Authenticator {
+  readonly name: string;
+  authenticate(request: ApiRequest): Authentication | Promise<Authentication>;
+}

@@ -1,0 +1,69 @@
+/**
+ * A request as the server sees it, whatever brought it: HTTP/1.1, HTTP/2, or a direct call from a
+ * client in the same process. All of them go through the same chain:
+ *
+ *   limits → authentication → impersonation → audit → authorization → verb (decode → defaults →
+ *   prepare → admission → validation → store) → answer
+ */
+import type { KubeObject } from "#api/kind.ts";
+
+/** Who asks. Groups and extra are as authentication left them. */
+export interface User {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What the path and the query ask for, without looking at the body. */
+export interface RequestInfo {
+  readonly isResource: boolean;
+  /** The API verb (`get list watch create update patch delete deletecollection`), or the method in lower case. */
+  readonly verb: string;
+  readonly path: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Path segments after the name and subresource, for proxies. */
+  readonly rest: readonly string[];
+}
+
+export interface ApiRequest {
+  readonly method: string;
+  /** Decoded path without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: RequestBody;
+  /** What the connection itself proves: the verified client certificate, the address. */
+  readonly peer: Peer;
+  /** Aborts when the client goes away or the server shuts down. */
+  readonly signal: AbortSignal;
+}
+
+export type RequestBody =
+  | { readonly form: "none" }
+  | { readonly form: "bytes"; readonly bytes: Uint8Array }
+  /** In-process callers hand over the object itself; it is never changed. */
+  | { readonly form: "object"; readonly object: KubeObject };
+
+export interface Peer {
+  readonly address: string;
+  /** In-process callers are who they say they are. */
+  readonly user?: User;
+  readonly certificate?: PeerCertificate;
+}
+
+/** A client certificate whose chain was verified against the client CA. */
+export interface PeerCertificate {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+  /** SHA-256 of the DER form, in hex. */
+  readonly fingerprint: string;
+  /** Verified against the front-proxy CA instead of the client CA. */
+  readonly frontProxy: boolean;
+}
