@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { semanticEqual } from "./immutable.ts";
+
+const rows: readonly [name: string, a: unknown, b: unknown, equal: boolean][] = [
+  ["scalars", 1, 1, true],
+  ["different scalars", "a", "b", false],
+  ["an absent and an empty list", { a: [] }, {}, true],
+  ["an absent and an empty struct", { a: {} }, {}, false],
+  ["an absent and a false field", { a: false }, {}, false],
+  ["null counts as absent", { a: null }, {}, true],
+  ["the order of keys", { a: 1, b: 2 }, { b: 2, a: 1 }, true],
+  ["the order of items", [1, 2], [2, 1], false],
+  ["a list and a scalar", [1], 1, false],
+];
+
+for (const [name, a, b, equal] of rows) {
+  test(`semantic equality: ${name}`, () => {
+    assert.equal(semanticEqual(a, b), equal);
+    assert.equal(semanticEqual(b, a), equal);
+  });
+}

@@ -1,0 +1,282 @@
+/**
+ * What a name, key or label may look like. Each `is…` function returns the faults of a value, one
+ * message each in the words that clients match on; an empty list means that the value is fine.
+ * Lengths are counted in UTF-8 bytes.
+ *
+ * The `name…` rules and `pathSegmentName` are NameRules of kinds: with `prefix` set they judge a
+ * generateName, to which a random tail will be added.
+ */
+import type { NameRule } from "#api/kind.ts";
+import { utf8Length } from "#lib/utf8-length.ts";
+
+const DNS_LABEL_MAX = 63;
+const DNS_SUBDOMAIN_MAX = 253;
+const LABEL_MAX = 63;
+const PORT_NAME_MAX = 15;
+export const ID_MAX = 2 ** 31 - 1;
+
+/** A text pattern and how to speak of it. */
+interface Format {
+  readonly source: string;
+  readonly regex: RegExp;
+  readonly fault: string;
+}
+
+function format(source: string, rule: string, ...examples: readonly string[]): Format {
+  return {
+    source,
+    regex: new RegExp(`^(?:${source})$`),
+    fault: regexFault(rule, source, examples),
+  };
+}
+
+/** The message for a text that does not match a pattern. */
+export function regexFault(rule: string, source: string, examples: readonly string[] = []): string {
+  if (examples.length === 0) return `${rule} (regex used for validation is '${source}')`;
+  const quoted = examples.map((example) => `'${example}', `).join(" or ");
+  return `${rule} (e.g. ${quoted}regex used for validation is '${source}')`;
+}
+
+const LABEL_SOURCE = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+const SUBDOMAIN_SOURCE = `${LABEL_SOURCE}(\\.${LABEL_SOURCE})*`;
+const RELAXED_LABEL_SOURCE = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
+const QUALIFIED_NAME_SOURCE = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
+const QUALIFIED_NAME_RULE =
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+
+const DNS_LABEL = format(
+  LABEL_SOURCE,
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
+  "my-name",
+  "123-abc",
+);
+const DNS_SUBDOMAIN = format(
+  SUBDOMAIN_SOURCE,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
+  "example.com",
+);
+const DNS_SUBDOMAIN_WITH_UNDERSCORE = format(
+  `${RELAXED_LABEL_SOURCE}(\\.${RELAXED_LABEL_SOURCE})*`,
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
+  "example.com",
+);
+const DNS_1035_LABEL = format(
+  "[a-z]([-a-z0-9]*[a-z0-9])?",
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+  "my-name",
+  "abc-123",
+);
+const WILDCARD_SUBDOMAIN = format(
+  `\\*\\.${SUBDOMAIN_SOURCE}`,
+  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+  "*.example.com",
+);
+const QUALIFIED_NAME = format(
+  QUALIFIED_NAME_SOURCE,
+  QUALIFIED_NAME_RULE,
+  "MyName",
+  "my.name",
+  "123-abc",
+);
+const LABEL_VALUE = format(
+  `(${QUALIFIED_NAME_SOURCE})?`,
+  `a valid label must be an empty string or ${QUALIFIED_NAME_RULE.slice("must ".length)}`,
+  "MyValue",
+  "my_value",
+  "12345",
+);
+const C_IDENTIFIER = format(
+  "[A-Za-z_][A-Za-z0-9_]*",
+  "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+  "my_name",
+  "MY_NAME",
+  "MyName",
+);
+const ENV_VAR_NAME = format(
+  "[-._a-zA-Z][-._a-zA-Z0-9]*",
+  "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
+  "my.env-name",
+  "MY_ENV.NAME",
+  "MyEnvName1",
+);
+const CONFIG_MAP_KEY = format(
+  "[-._a-zA-Z0-9]+",
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+  "key.name",
+  "KEY_NAME",
+  "key-name",
+);
+const HTTP_HEADER_NAME = format(
+  "[-A-Za-z0-9]+",
+  "a valid HTTP header must consist of alphanumeric characters or '-'",
+  "X-Header-Name",
+);
+const PERCENT = format(
+  "[0-9]+%",
+  "a valid percent string must be a numeric string followed by an ending '%'",
+  "1%",
+  "93%",
+);
+
+export function isDns1123Label(value: string): string[] {
+  const faults = longerThan(value, DNS_LABEL_MAX, "characters");
+  if (!DNS_LABEL.regex.test(value)) {
+    faults.push(DNS_SUBDOMAIN.regex.test(value) ? "must not contain dots" : DNS_LABEL.fault);
+  }
+  return faults;
+}
+
+export function isDns1123Subdomain(value: string): string[] {
+  return [...longerThan(value, DNS_SUBDOMAIN_MAX, "characters"), ...mismatch(value, DNS_SUBDOMAIN)];
+}
+
+export function isDns1123SubdomainWithUnderscore(value: string): string[] {
+  return [
+    ...longerThan(value, DNS_SUBDOMAIN_MAX, "characters"),
+    ...mismatch(value, DNS_SUBDOMAIN_WITH_UNDERSCORE),
+  ];
+}
+
+export function isDns1035Label(value: string): string[] {
+  return [...longerThan(value, DNS_LABEL_MAX, "characters"), ...mismatch(value, DNS_1035_LABEL)];
+}
+
+export function isWildcardDns1123Subdomain(value: string): string[] {
+  return [
+    ...longerThan(value, DNS_SUBDOMAIN_MAX, "characters"),
+    ...mismatch(value, WILDCARD_SUBDOMAIN),
+  ];
+}
+
+/** A label or annotation key, a finalizer, a resource name: `name` or `example.com/name`. */
+export function isQualifiedName(value: string): string[] {
+  const parts = value.split("/");
+  if (parts.length > 2) {
+    return [
+      `a valid label key ${QUALIFIED_NAME.fault} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
+  }
+  const faults: string[] = [];
+  const name = parts.at(-1)!;
+  if (parts.length === 2) {
+    const prefix = parts[0]!;
+    const found =
+      prefix === ""
+        ? ["must be non-empty"]
+        : [...longerThan(prefix, DNS_SUBDOMAIN_MAX, "bytes"), ...mismatch(prefix, DNS_SUBDOMAIN)];
+    for (const fault of found) faults.push(`prefix part ${fault}`);
+  }
+  if (name === "") faults.push("name part must be non-empty");
+  for (const fault of longerThan(name, LABEL_MAX, "bytes")) faults.push(`name part ${fault}`);
+  for (const fault of mismatch(name, QUALIFIED_NAME)) faults.push(`name part ${fault}`);
+  return faults;
+}
+
+export function isLabelValue(value: string): string[] {
+  return [...longerThan(value, LABEL_MAX, "bytes"), ...mismatch(value, LABEL_VALUE)];
+}
+
+export function isCIdentifier(value: string): string[] {
+  return mismatch(value, C_IDENTIFIER);
+}
+
+export function isEnvVarName(value: string): string[] {
+  return [...mismatch(value, ENV_VAR_NAME), ...leavesFolder(value)];
+}
+
+/** Any printable ASCII but '='. */
+export function isRelaxedEnvVarName(value: string): string[] {
+  if (value === "") return ["environment variable name must be non-empty"];
+  return /^[ -<>-~]*$/.test(value)
+    ? []
+    : [
+        "a valid environment variable name must consist only of printable ASCII characters other than '='",
+      ];
+}
+
+/** A key of a ConfigMap or Secret: it becomes a file name. */
+export function isConfigMapKey(value: string): string[] {
+  return [
+    ...longerThan(value, DNS_SUBDOMAIN_MAX, "characters"),
+    ...mismatch(value, CONFIG_MAP_KEY),
+    ...leavesFolder(value),
+  ];
+}
+
+export function isHttpHeaderName(value: string): string[] {
+  return mismatch(value, HTTP_HEADER_NAME);
+}
+
+export function isPercent(value: string): string[] {
+  return mismatch(value, PERCENT);
+}
+
+export function isPortName(value: string): string[] {
+  const faults = longerThan(value, PORT_NAME_MAX, "characters");
+  if (!/^[-a-z0-9]+$/.test(value)) {
+    faults.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+  }
+  if (!/[a-z]/.test(value)) faults.push("must contain at least one letter (a-z)");
+  if (value.includes("--")) faults.push("must not contain consecutive hyphens");
+  if (value.startsWith("-") || value.endsWith("-")) {
+    faults.push("must not begin or end with a hyphen");
+  }
+  return faults;
+}
+
+export function isPortNumber(port: number): string[] {
+  return isInRange(port, 1, 65535);
+}
+
+/** A numeric user or group id. */
+export function isUnixId(id: number): string[] {
+  return isInRange(id, 0, ID_MAX);
+}
+
+export function isInRange(value: number, min: number, max: number): string[] {
+  return value >= min && value <= max ? [] : [`must be between ${min} and ${max}, inclusive`];
+}
+
+/** May stand in a URL path as one segment. */
+export function isPathSegmentName(value: string): string[] {
+  if (value === "." || value === "..") return [`may not be '${value}'`];
+  return isPathSegmentPrefix(value);
+}
+
+export const nameIsDnsSubdomain: NameRule = (name, prefix) =>
+  isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
+
+export const nameIsDnsLabel: NameRule = (name, prefix) =>
+  isDns1123Label(prefix ? maskTrailingDash(name) : name);
+
+export const nameIsDns1035Label: NameRule = (name, prefix) =>
+  isDns1035Label(prefix ? maskTrailingDash(name) : name);
+
+export const pathSegmentName: NameRule = (name, prefix) =>
+  prefix ? isPathSegmentPrefix(name) : isPathSegmentName(name);
+
+function isPathSegmentPrefix(value: string): string[] {
+  return ["/", "%"]
+    .filter((character) => value.includes(character))
+    .map((character) => `may not contain '${character}'`);
+}
+
+/** A prefix may end in a dash, since the random tail follows it. */
+function maskTrailingDash(name: string): string {
+  return name.length > 1 && name.endsWith("-") ? `${name.slice(0, -2)}a` : name;
+}
+
+function longerThan(value: string, max: number, unit: "characters" | "bytes"): string[] {
+  return value.length > max || utf8Length(value) > max
+    ? [`must be no more than ${max} ${unit}`]
+    : [];
+}
+
+function mismatch(value: string, { regex, fault }: Format): string[] {
+  return regex.test(value) ? [] : [fault];
+}
+
+function leavesFolder(value: string): string[] {
+  if (value === "." || value === "..") return [`must not be '${value}'`];
+  return value.startsWith("..") ? ["must not start with '..'"] : [];
+}
