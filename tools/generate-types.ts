@@ -72,7 +72,7 @@ function moduleOf(table: FactTable, tables: ReadonlyMap<string, FactTable>): str
     }
   };
 
-  for (const [name, type] of table.aliases) {
+  for (const [name, { type }] of table.aliases) {
     if (SCALARS[name] === undefined) lines.push(`export type ${name} = ${typeOf(type)};\n`);
   }
   for (const struct of table.structs.values()) {
@@ -111,7 +111,7 @@ function fieldLine(
 
 function isCollection(name: string, table: FactTable): boolean {
   const alias = table.aliases.get(name);
-  return alias !== undefined && alias.form !== "name";
+  return alias !== undefined && alias.type.form !== "name";
 }
 
 function findStruct(

@@ -4,7 +4,7 @@ group authentication.k8s.io
 version v1
 openapi io.k8s.api.authentication.v1
 proto k8s.io.api.authentication.v1
-= ExtraValue []string
+= ExtraValue []string message
 TokenReview
   + TypeMeta
   metadata 1 meta.v1.ObjectMeta ~

@@ -4,7 +4,7 @@ group authorization.k8s.io
 version v1
 openapi io.k8s.api.authorization.v1
 proto k8s.io.api.authorization.v1
-= ExtraValue []string
+= ExtraValue []string message
 SubjectAccessReview
   + TypeMeta
   metadata 1 meta.v1.ObjectMeta ~

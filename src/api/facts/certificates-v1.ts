@@ -4,7 +4,7 @@ group certificates.k8s.io
 version v1
 openapi io.k8s.api.certificates.v1
 proto k8s.io.api.certificates.v1
-= ExtraValue []string
+= ExtraValue []string message
 = RequestConditionType string
 = KeyUsage string
 CertificateSigningRequest

@@ -365,10 +365,10 @@ PhotonPersistentDiskVolumeSource
 AzureDiskVolumeSource
   diskName 1 string !
   diskURI 2 string !
-  cachingMode 3 *AzureDataDiskCachingMode ~ enum(None|ReadOnly|ReadWrite) default(ref(AzureDataDiskCachingReadWrite))
+  cachingMode 3 *AzureDataDiskCachingMode ~ enum(None|ReadOnly|ReadWrite) default("ReadWrite")
   fsType 4 *string ~ default("ext4")
   readOnly 5 *bool ~ default(false)
-  kind 6 *AzureDataDiskKind ~ enum(Dedicated|Managed|Shared) default(ref(AzureSharedBlobDisk))
+  kind 6 *AzureDataDiskKind ~ enum(Dedicated|Managed|Shared) default("Shared")
 PortworxVolumeSource
   volumeID 1 string !
   fsType 2 string ~

@@ -8,7 +8,7 @@ proto k8s.io.apimachinery.pkg.apis.meta.v1
 = DeletionPropagation string
 = StatusReason string
 = CauseType string
-= Verbs []string
+= Verbs []string message
 = LabelSelectorOperator string
 = FieldSelectorOperator string
 = ManagedFieldsOperationType string

@@ -7,8 +7,14 @@ export interface FactTable {
   readonly openapi: string;
   /** Prefix of protobuf message names, `k8s.io.api.core.v1`. */
   readonly proto: string;
-  readonly aliases: ReadonlyMap<string, TypeExpression>;
+  readonly aliases: ReadonlyMap<string, AliasFacts>;
   readonly structs: ReadonlyMap<string, StructFacts>;
+}
+
+export interface AliasFacts {
+  readonly type: TypeExpression;
+  /** A list that is a message of its own in protobuf. */
+  readonly message: boolean;
 }
 
 export interface StructFacts {
@@ -48,27 +54,56 @@ export type TypeExpression =
 /** A word, or a flag whose argument may have spaces. */
 const WORD = /[^\s(]+\([^)]*\)|\S+/g;
 
+/** A line that starts an entry, and the indented lines below it. */
+const ENTRY = /^(\S.*)\n((?: .*\n)*)/gm;
+
+/** Members of a struct are read when they are first asked for: most programs need few structs. */
 export function parseFacts(text: string): FactTable {
   const header: Record<string, string> = {};
-  const aliases = new Map<string, TypeExpression>();
+  const aliases = new Map<string, AliasFacts>();
   const structs = new Map<string, StructFacts>();
-  let members: (FieldFacts | InlineFacts)[] = [];
 
-  for (const [index, line] of text.split("\n").entries()) {
-    if (line === "") continue;
-    const words: readonly string[] = line.match(WORD) ?? [];
-    if (index < 4) header[words[0]!] = words[1] ?? "";
-    else if (line.startsWith("= ")) aliases.set(words[1]!, parseType(words[2]!));
-    else if (line.startsWith("  + ")) members.push(parseInline(words));
-    else if (line.startsWith("  ")) members.push(parseField(words));
-    else {
-      members = [];
-      const name = words[0]!;
-      structs.set(name, { name, atomic: words.includes("atomic"), members });
+  for (const [, line = "", body = ""] of text.matchAll(ENTRY)) {
+    const words = wordsOf(line);
+    const [first = "", second = "", type = ""] = words;
+    if (first === "=") {
+      aliases.set(second, { type: parseType(type), message: words.includes("message") });
+    } else if (first in HEADER) {
+      header[first] = second;
+    } else {
+      structs.set(first, new ParsedStruct(first, words.includes("atomic"), body));
     }
   }
   const { group = "", version = "", openapi = "", proto = "" } = header;
   return { group, version, openapi, proto, aliases, structs };
+}
+
+const HEADER = { group: 0, version: 0, openapi: 0, proto: 0 };
+
+class ParsedStruct implements StructFacts {
+  readonly name: string;
+  readonly atomic: boolean;
+  readonly #body: string;
+  #members: readonly (FieldFacts | InlineFacts)[] | undefined;
+
+  constructor(name: string, atomic: boolean, body: string) {
+    this.name = name;
+    this.atomic = atomic;
+    this.#body = body;
+  }
+
+  get members(): readonly (FieldFacts | InlineFacts)[] {
+    this.#members ??= this.#body
+      .trimEnd()
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => (line.startsWith("  + ") ? parseInline : parseField)(wordsOf(line)));
+    return this.#members;
+  }
+}
+
+function wordsOf(line: string): readonly string[] {
+  return line.match(WORD) ?? [];
 }
 
 export function parseType(text: string): TypeExpression {

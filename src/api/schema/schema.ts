@@ -38,6 +38,8 @@ export interface ScalarSchema {
 export interface AnySchema {
   readonly shape: "any";
   readonly goType: string;
+  /** Where one of the forms it may take is an object of a known type (JSONSchemaPropsOrBool, …). */
+  readonly struct?: StructSchema;
 }
 
 export interface StructSchema {
@@ -61,6 +63,8 @@ export interface ListSchema {
   readonly listType: "atomic" | "set" | "map";
   readonly keys: readonly string[];
   readonly goType: string;
+  /** In protobuf a message of its own, with the items as field 1. */
+  readonly message?: boolean;
 }
 
 export interface MapSchema {

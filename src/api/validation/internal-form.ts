@@ -51,7 +51,7 @@ class Former {
     }
     const table = this.#table(tableName);
     const alias = table?.aliases.get(local);
-    if (alias !== undefined) return this.of(alias, value, tableName);
+    if (alias !== undefined) return this.of(alias.type, value, tableName);
     if (table?.structs.get(local) === undefined) return value ?? null;
     return this.#struct(table, local, (value ?? {}) as Fields, tableName);
   }
