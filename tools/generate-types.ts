@@ -37,6 +37,8 @@ const SCALARS: Readonly<Record<string, string>> = {
   "interface{}": "unknown",
 };
 
+const TIMES: ReadonlySet<string> = new Set(["Time", "MicroTime"]);
+
 export function generateTypes(): Map<string, string> {
   const tables = new Map(
     Object.entries(factTables).map(([name, text]) => [name, parseFacts(text)]),
@@ -102,9 +104,12 @@ function fieldLine(
   tables: ReadonlyMap<string, FactTable>,
 ): string {
   const name = /^\w+$/.test(field.name) ? field.name : JSON.stringify(field.name);
-  const nullable = field.type.form !== "name" || isCollection(field.type.name, table);
+  // A time that is not set is written as null unless it is left out.
+  const isTime = field.type.form === "name" && TIMES.has(field.type.name) && !field.omitZero;
+  const nullable = field.type.form !== "name" || isCollection(field.type.name, table) || isTime;
   const isStruct = field.type.form === "name" && findStruct(field.type.name, table, tables);
   if (isStruct && !field.omitZero) return `readonly ${name}: ${typeOf(field.type)};`;
+  if (isTime && field.omitEmpty) return `readonly ${name}?: ${typeOf(field.type)} | null;`;
   if (field.omitEmpty || field.omitZero) return `readonly ${name}?: ${typeOf(field.type)};`;
   return `readonly ${name}: ${typeOf(field.type)}${nullable ? " | null" : ""};`;
 }
