@@ -1,0 +1,68 @@
+/** The text of a broken rule as clients read it in a Status: `Invalid value: "x": must be …`. */
+import { goQuote } from "#api/meta/go-quote.ts";
+import { type FieldError, type FieldErrorType, OMITTED } from "./field-error.ts";
+
+/** Without the field: the message of a Status cause. */
+export function formatFieldError({ type, badValue, detail }: FieldError): string {
+  const title = TITLES[type];
+  const shown = HIDES_VALUE.has(type) || badValue === OMITTED ? "" : `: ${formatValue(badValue)}`;
+  return `${title}${shown}${detail === "" ? "" : `: ${detail}`}`;
+}
+
+/** All of them with their fields, each text once: the tail of an Invalid message. */
+export function formatFieldErrors(errors: readonly FieldError[]): string {
+  const texts = new Set(errors.map((error) => `${error.field}: ${formatFieldError(error)}`));
+  const joined = [...texts].join(", ");
+  return texts.size === 1 ? joined : `[${joined}]`;
+}
+
+const TITLES: Readonly<Record<FieldErrorType, string>> = {
+  FieldValueNotFound: "Not found",
+  FieldValueRequired: "Required value",
+  FieldValueDuplicate: "Duplicate value",
+  FieldValueInvalid: "Invalid value",
+  FieldValueNotSupported: "Unsupported value",
+  FieldValueForbidden: "Forbidden",
+  FieldValueTooLong: "Too long",
+  FieldValueTooShort: "Too short",
+  FieldValueTooMany: "Too many",
+  FieldValueTooFew: "Too few",
+  InternalError: "Internal error",
+  FieldValueTypeInvalid: "Invalid value",
+};
+
+const HIDES_VALUE: ReadonlySet<FieldErrorType> = new Set([
+  "FieldValueRequired",
+  "FieldValueForbidden",
+  "FieldValueTooLong",
+  "FieldValueTooShort",
+  "InternalError",
+]);
+
+function formatValue(value: unknown): string {
+  if (value === undefined || value === null) return "null";
+  if (typeof value === "string") return goQuote(value);
+  if (typeof value === "bigint") return value.toString();
+  return JSON.stringify(isTextMap(value) ? sorted(value) : value).replace(GO_ESCAPED, escapeForGo);
+}
+
+/** Labels and selectors are maps, which Go prints in the order of their keys; structs it does not. */
+function isTextMap(value: unknown): value is Record<string, string> {
+  return (
+    typeof value === "object" &&
+    !Array.isArray(value) &&
+    Object.values(value as object).every((v) => typeof v === "string")
+  );
+}
+
+function sorted(map: Record<string, string>): Record<string, string> {
+  const entries = Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries);
+}
+
+/** Go's JSON is safe inside HTML. */
+const GO_ESCAPED = /[<>&\u2028\u2029]/g;
+
+function escapeForGo(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
