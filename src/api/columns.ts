@@ -1,4 +1,5 @@
 /** Columns that most tables share, and the texts that cells are made of. */
+import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { Column, KubeObject } from "#api/kind.ts";
 
 export const nameColumn: Column<KubeObject> = {
@@ -14,6 +15,14 @@ export const ageColumn: Column<KubeObject> = {
   type: "string",
   describedBy: "meta.v1.ObjectMeta.creationTimestamp",
   cell: ({ metadata }, nowMs) => ageOf(metadata.creationTimestamp, nowMs),
+};
+
+/** Where a kind has no columns of its own. */
+export const createdAtColumn: Column<KubeObject> = {
+  name: "Created At",
+  type: "date",
+  describedBy: "meta.v1.ObjectMeta.creationTimestamp",
+  cell: ({ metadata }) => metadata.creationTimestamp ?? "",
 };
 
 export const NONE = "<none>";
@@ -48,6 +57,29 @@ export function humanDuration(durationMs: number): string {
 export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
   const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? NONE : pairs.sort().join(",");
+}
+
+const SELECTOR_OPERATORS: Readonly<Record<string, (key: string, values: string) => string>> = {
+  In: (key, values) => `${key} in (${values})`,
+  NotIn: (key, values) => `${key} notin (${values})`,
+  Exists: (key) => key,
+  DoesNotExist: (key) => `!${key}`,
+};
+
+/** `a=1,b in (2,3),!c` in the order of the keys; `<none>` for a selector of everything. */
+export function formatLabelSelector(selector: LabelSelector | undefined): string {
+  if (selector === undefined) return NONE;
+  const terms = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => {
+    return { key, text: `${key}=${value}` };
+  });
+  for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
+    const format = SELECTOR_OPERATORS[operator];
+    if (format === undefined) return "<error>";
+    terms.push({ key, text: format(key, [...values].sort().join(",")) });
+  }
+  if (terms.length === 0) return NONE;
+  terms.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return terms.map(({ text }) => text).join(",");
 }
 
 function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {

@@ -71,6 +71,8 @@ export interface Column<T> {
   readonly describedBy?: string;
   /** 0: always shown; 1: with -o wide. */
   readonly priority?: 0 | 1;
+  /** A cell that has no column definition: IPAddress has one, and clients see it. */
+  readonly headless?: boolean;
   cell(object: T, nowMs: number): string | number | boolean | null;
 }
 
