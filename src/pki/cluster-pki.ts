@@ -1,0 +1,226 @@
+/**
+ * Every key and certificate that a cluster needs, in one directory, made at the first start.
+ *
+ * Promises:
+ * 1. What is there and valid is kept; what is missing or due is made again. The authorities' and
+ *    the service accounts' keys are never replaced: a damaged one is an error that says which file.
+ * 2. All files are 0600 and replaced as a whole.
+ * 3. `run` renews whatever comes due while the server lives and tells the listeners.
+ *
+ * The layout is kubeadm's (`ca`, `apiserver`, `apiserver-kubelet-client`, `front-proxy-ca`,
+ * `front-proxy-client`, `sa`), so that tools find their way. Kubeconfigs lie one level up.
+ */
+import { createPublicKey } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import { type Authority, issueLeaf, type LeafRequest, openAuthority } from "./authority.ts";
+import { ipBytes } from "./ip-bytes.ts";
+import {
+  type KeyPair,
+  newKey,
+  parseCertificate,
+  parsePrivateKey,
+  privateKeyPem,
+  readKeyPair,
+} from "./key-pair.ts";
+import { formatKubeconfig, parseKubeconfig } from "./kubeconfig.ts";
+import { readPrivateFile, writePrivateFile } from "./private-file.ts";
+import { DAY_MS, needsRenewal, renewalTimeMs } from "./validity.ts";
+
+export interface PkiOptions {
+  /** Holds `pki/` and the kubeconfigs. */
+  readonly directory: string;
+  /** DNS names and addresses under which clients reach the API server. */
+  readonly servingNames: readonly string[];
+  /** What kubeconfigs point at: `https://127.0.0.1:6443`. */
+  readonly serverUrl: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface PkiMaterial {
+  readonly clientCaPem: string;
+  readonly frontProxyCaPem: string;
+  readonly serving: KeyPair;
+  /** What the API server shows to kubelets. */
+  readonly kubeletClient: KeyPair;
+  /** What the API server shows to aggregated servers. */
+  readonly frontProxyClient: KeyPair;
+  readonly serviceAccountKeyPem: string;
+}
+
+export class ClusterPki {
+  readonly #options: PkiOptions;
+  readonly #listeners = new Set<(material: PkiMaterial) => void>();
+  #material: PkiMaterial;
+
+  private constructor(options: PkiOptions) {
+    this.#options = options;
+    this.#material = ensureAll(options);
+  }
+
+  static open(options: PkiOptions): ClusterPki {
+    mkdirSync(join(options.directory, "pki"), { recursive: true, mode: 0o700 });
+    return new ClusterPki(options);
+  }
+
+  get material(): PkiMaterial {
+    return this.#material;
+  }
+
+  /** Called whenever a certificate was renewed, with everything as it is now. */
+  onRenewal(listener: (material: PkiMaterial) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Lives until aborted. Looks at least once a day, since wall clocks jump. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    while (!signal.aborted) {
+      const waitMs = Math.min(DAY_MS, Math.max(1000, this.#nextRenewalMs() - clock.nowMs()));
+      await clock.sleep(waitMs, signal).catch(() => undefined);
+      if (signal.aborted || clock.nowMs() < this.#nextRenewalMs()) continue;
+      try {
+        this.#material = ensureAll(this.#options);
+        logger.info("certificates renewed");
+        for (const listener of this.#listeners) listener(this.#material);
+      } catch (error) {
+        logger.error("certificates could not be renewed", { error });
+        await clock.sleep(60_000, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  #nextRenewalMs(): number {
+    const { serving, kubeletClient, frontProxyClient, clientCaPem } = this.#material;
+    return Math.min(
+      ...[serving, kubeletClient, frontProxyClient].map((p) => renewalTimeMs(p.certificatePem)),
+      renewalTimeMs(clientCaPem),
+    );
+  }
+}
+
+/** The names of the `kubernetes` Service and of this machine. */
+export function servingNames(
+  clusterDomain: string,
+  hostname: string,
+  addresses: readonly string[],
+): string[] {
+  const service = ["kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+  const names = [...service, `kubernetes.default.svc.${clusterDomain}`, "localhost", hostname];
+  return [...new Set([...names, "127.0.0.1", "::1", ...addresses])].filter((name) => name !== "");
+}
+
+const KUBECONFIGS: readonly { file: string; user: string; groups?: readonly string[] }[] = [
+  { file: "admin.kubeconfig", user: "kubernetes-admin", groups: ["system:masters"] },
+  { file: "controller-manager.kubeconfig", user: "system:kube-controller-manager" },
+  { file: "scheduler.kubeconfig", user: "system:kube-scheduler" },
+];
+
+function ensureAll(options: PkiOptions): PkiMaterial {
+  const nowMs = options.clock.nowMs();
+  const file = (name: string): string => join(options.directory, "pki", name);
+  const ca = openAuthority(file("ca"), "kubernetes", nowMs);
+  const frontProxyCa = openAuthority(file("front-proxy-ca"), "front-proxy-ca", nowMs);
+  const leaf = (authority: Authority, name: string, request: LeafRequest): KeyPair =>
+    ensureLeaf(authority, file(name), request, options);
+
+  const material: PkiMaterial = {
+    clientCaPem: ca.certificatePem,
+    frontProxyCaPem: frontProxyCa.certificatePem,
+    serving: leaf(ca, "apiserver", {
+      subject: { commonName: "kube-apiserver" },
+      purpose: "server auth",
+      altNames: options.servingNames,
+    }),
+    kubeletClient: leaf(ca, "apiserver-kubelet-client", {
+      subject: { commonName: "kube-apiserver-kubelet-client", organizations: ["system:masters"] },
+      purpose: "client auth",
+    }),
+    frontProxyClient: leaf(frontProxyCa, "front-proxy-client", {
+      subject: { commonName: "front-proxy-client" },
+      purpose: "client auth",
+    }),
+    serviceAccountKeyPem: ensureServiceAccountKey(file("sa")),
+  };
+  for (const config of KUBECONFIGS) ensureKubeconfig(ca, config, options);
+  return material;
+}
+
+function ensureLeaf(
+  authority: Authority,
+  path: string,
+  request: LeafRequest,
+  { clock, logger }: PkiOptions,
+): KeyPair {
+  const [certificateFile, keyFile] = [`${path}.crt`, `${path}.key`];
+  const found = readUsable(certificateFile, keyFile, logger);
+  if (found !== undefined && isGood(found.certificatePem, authority, request, clock.nowMs())) {
+    return found;
+  }
+  const pair = issueLeaf(authority, request, clock.nowMs());
+  writePrivateFile(keyFile, pair.keyPem);
+  writePrivateFile(certificateFile, pair.certificatePem);
+  return pair;
+}
+
+/** A damaged leaf is no loss: it is made again. Files that may not be read are the user's to mend. */
+function readUsable(certificate: string, key: string, logger: Logger): KeyPair | undefined {
+  try {
+    return readKeyPair(certificate, key);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
+    logger.warn("a certificate is damaged and will be made again", { certificate, error });
+    return undefined;
+  }
+}
+
+function isGood(pem: string, authority: Authority, request: LeafRequest, nowMs: number): boolean {
+  const certificate = parseCertificate(pem, "the certificate");
+  const issuer = parseCertificate(authority.certificatePem, "the authority");
+  const names = new Set(certificate.subjectAltName?.split(", ").map(bareName) ?? []);
+  return (
+    !needsRenewal(pem, nowMs) &&
+    certificate.checkIssued(issuer) &&
+    certificate.verify(issuer.publicKey) &&
+    (request.altNames ?? []).every((name) => names.has(bareName(name)))
+  );
+}
+
+/** One spelling for a name and for how node prints it: `IP Address:0:0:0:0:0:0:0:1` for `::1`. */
+function bareName(name: string): string {
+  const text = name.replace(/^(DNS|IP Address):/, "");
+  return text.includes(":") ? ipBytes(text).toString("hex") : text;
+}
+
+function ensureServiceAccountKey(path: string): string {
+  const [keyFile, publicFile] = [`${path}.key`, `${path}.pub`];
+  const found = readPrivateFile(keyFile);
+  const keyPem = found ?? privateKeyPem(newKey().privateKey);
+  const publicKey = createPublicKey(parsePrivateKey(keyPem, keyFile));
+  if (found === undefined) writePrivateFile(keyFile, keyPem, true);
+  const publicPem = publicKey.export({ type: "spki", format: "pem" }).toString();
+  if (readPrivateFile(publicFile) !== publicPem) writePrivateFile(publicFile, publicPem);
+  return keyPem;
+}
+
+function ensureKubeconfig(
+  ca: Authority,
+  { file, user, groups = [] }: (typeof KUBECONFIGS)[number],
+  { directory, serverUrl, clock }: PkiOptions,
+): void {
+  const path = join(directory, file);
+  const request: LeafRequest = {
+    subject: { commonName: user, organizations: groups },
+    purpose: "client auth",
+  };
+  const old = parseKubeconfig(readPrivateFile(path) ?? "");
+  const good = old && isGood(old.client.certificatePem, ca, request, clock.nowMs());
+  const same = old?.server === serverUrl && old.authorityPem === ca.certificatePem;
+  if (good && same) return; // what the user added to the file stays
+  const client = good ? old.client : issueLeaf(ca, request, clock.nowMs());
+  const content = { server: serverUrl, authorityPem: ca.certificatePem, user, client };
+  writePrivateFile(path, formatKubeconfig(content));
+}

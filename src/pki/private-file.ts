@@ -1,0 +1,25 @@
+/** Files that only their owner may read, replaced as a whole: a reader sees the old or the new text. */
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+
+/** Undefined if there is no such file; any other fault throws with the file's name in it. */
+export function readPrivateFile(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** `durable` waits for the disk: for what could not be made again. */
+export function writePrivateFile(file: string, text: string, durable = false): void {
+  const unfinished = `${file}.new`;
+  const descriptor = openSync(unfinished, "w", 0o600);
+  try {
+    writeSync(descriptor, text);
+    if (durable) fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  renameSync(unfinished, file);
+}

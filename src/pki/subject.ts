@@ -1,0 +1,42 @@
+/** Who a certificate speaks of: the distinguished name, read from its bytes rather than from text. */
+import { childrenOf, type DerValue, der, readDer, readOid, readString } from "./der.ts";
+
+export interface Subject {
+  readonly commonName: string;
+  /** Groups, in Kubernetes' reading. */
+  readonly organizations?: readonly string[];
+}
+
+const COMMON_NAME = "2.5.4.3";
+const ORGANIZATION = "2.5.4.10";
+
+export function encodeSubject({ commonName, organizations = [] }: Subject): Buffer {
+  const attribute = (oid: string, text: string): Buffer =>
+    der.sequence(der.oid(oid), der.utf8(text));
+  const groups = organizations.map((organization) => attribute(ORGANIZATION, organization));
+  return der.sequence(
+    ...(groups.length > 0 ? [der.set(...groups)] : []),
+    der.set(attribute(COMMON_NAME, commonName)),
+  );
+}
+
+export function readSubject(name: DerValue): Required<Subject> {
+  let commonName = "";
+  const organizations: string[] = [];
+  for (const attribute of childrenOf(name).flatMap(childrenOf)) {
+    const [oid, value] = childrenOf(attribute);
+    if (oid === undefined || value === undefined) continue;
+    const type = readOid(oid);
+    if (type === COMMON_NAME) commonName = readString(value);
+    if (type === ORGANIZATION) organizations.push(readString(value));
+  }
+  return { commonName, organizations };
+}
+
+/** The subject field of a whole certificate in DER form. */
+export function certificateSubject(certificate: Buffer): DerValue {
+  const [signed] = childrenOf(readDer(certificate));
+  const fields = childrenOf(signed!);
+  // version [0] (not written for version 1), serial, algorithm, issuer, validity, subject
+  return fields[fields[0]!.tag === 0xa0 ? 5 : 4]!;
+}
