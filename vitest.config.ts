@@ -10,5 +10,6 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     passWithNoTests: false,
+    deps: { interopDefault: false }, // CommonJS packages look as they do to Node
   },
 });

@@ -106,6 +106,5 @@ function prettyValue(value: unknown): string {
 }
 
 function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped
-  return text.replace(/[\u0000-\u001f\u007f]/g, (c) => JSON.stringify(c).slice(1, -1));
+  return text.replace(/\p{Cc}/gu, (c) => JSON.stringify(c).slice(1, -1));
 }

@@ -139,5 +139,7 @@ export class VirtualClock implements Clock, Disposable {
 
 function whereSet({ origin }: Entry): string {
   const frames = (origin.stack ?? "").split("\n").slice(2);
-  return frames.find((frame) => !/virtual-clock|sleep\.ts/.test(frame))?.trim() ?? "unknown place";
+  return (
+    frames.find((frame) => !/(virtual-clock|sleep)\.ts/.test(frame))?.trim() ?? "unknown place"
+  );
 }

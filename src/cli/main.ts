@@ -1,0 +1,54 @@
+/**
+ * The entry of the command line. It stays small: `--version` and `--help` must cost little more than
+ * starting Node, so everything else is loaded when it is asked for.
+ */
+import { version } from "./version.ts";
+
+const COMMANDS: Readonly<Record<string, string>> = {
+  up: "run a cluster",
+};
+
+const USAGE = `k8ts ${version()}: Kubernetes in TypeScript
+
+Usage: k8ts COMMAND [flags]
+
+Commands:
+${Object.entries(COMMANDS)
+  .map(([name, summary]) => `  ${name.padEnd(20)}${summary}`)
+  .join("\n")}
+
+\`k8ts COMMAND --help\` explains a command.
+`;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main([name, ...args]: readonly string[]): Promise<number> {
+  if (name === "--version" || name === "version") {
+    process.stdout.write(`k8ts ${version()} (Kubernetes v1.36.4 API)\n`);
+    return 0;
+  }
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    process.stdout.write(USAGE);
+    return name === undefined ? 2 : 0;
+  }
+  if (!(name in COMMANDS)) {
+    process.stderr.write(`k8ts: unknown command ${JSON.stringify(name)}\n\n${USAGE}`);
+    return 2;
+  }
+  const { commands } = await import("#cmd/commands.ts");
+  const command = commands.find((c) => c.name === name);
+  if (command === undefined) throw new Error(`${name} is listed but missing`);
+  return await command.run(args, signalOfProcess());
+}
+
+/** Aborts at the first SIGINT or SIGTERM; a second one ends the process at once. */
+function signalOfProcess(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      controller.abort(new Error(signal));
+      process.once(signal, () => process.exit(signal === "SIGINT" ? 130 : 143));
+    });
+  }
+  return controller.signal;
+}

@@ -1,0 +1,5 @@
+/** Every command that the server side offers. The entry loads this file only when one is asked for. */
+import type { Command } from "./command.ts";
+import { upCommand } from "./up.ts";
+
+export const commands: readonly Command[] = [upCommand];

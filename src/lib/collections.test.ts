@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { describe, test } from "vitest";
+import { Heap } from "./heap.ts";
+import { OrderedMap } from "./ordered-map.ts";
+import { Ring } from "./ring.ts";
+
+describe("Heap", () => {
+  test("gives everything back in order, whatever the order of pushes and pops", () => {
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.integer(), { freq: 3 })), (operations) => {
+        const heap = new Heap<number>((a, b) => a - b);
+        const model: number[] = [];
+        for (const value of operations) {
+          if (value === null) {
+            model.sort((a, b) => a - b);
+            assert.equal(heap.peek(), model[0]);
+            assert.equal(heap.pop(), model.shift());
+          } else {
+            heap.push(value);
+            model.push(value);
+          }
+          assert.equal(heap.size, model.length);
+        }
+      }),
+    );
+  });
+});
+
+describe("Ring", () => {
+  test("keeps the last items, oldest first", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 8 }), fc.array(fc.integer()), (capacity, items) => {
+        const ring = new Ring<number>(capacity);
+        const dropped = items.map((item) => ring.push(item)).filter((item) => item !== undefined);
+        assert.deepEqual([...ring], items.slice(-capacity));
+        assert.deepEqual(dropped, items.slice(0, Math.max(0, items.length - capacity)));
+        assert.equal(ring.at(0), items.slice(-capacity)[0]);
+        assert.equal(ring.at(-1), items.at(-1));
+      }),
+    );
+  });
+
+  test("shift takes the oldest", () => {
+    const ring = new Ring<number>(2);
+    for (const item of [1, 2, 3]) ring.push(item);
+    assert.deepEqual([ring.shift(), ring.shift(), ring.shift(), ring.size], [2, 3, undefined, 0]);
+  });
+
+  test("a ring without room is refused", () => {
+    assert.throws(() => new Ring(0), RangeError);
+  });
+});
+
+describe("OrderedMap", () => {
+  test("behaves as a sorted map, and a fork lives its own life", () => {
+    const operation = fc.record({ key: fc.string({ maxLength: 3 }), value: fc.option(fc.nat()) });
+    fc.assert(
+      fc.property(fc.array(operation), fc.array(operation), (before, after) => {
+        const map = OrderedMap.byString<number>();
+        const model = new Map<string, number>();
+        for (const { key, value } of before) apply(map, model, key, value);
+        const fork = map.fork();
+        const frozen = entriesOf(model);
+        for (const { key, value } of after) apply(map, model, key, value);
+        assert.deepEqual([...map.entriesFrom()], entriesOf(model));
+        assert.deepEqual([...fork.entriesFrom()], frozen);
+        assert.equal(map.size, model.size);
+      }),
+    );
+  });
+
+  test("seeks", () => {
+    const map = OrderedMap.byNumber<string>();
+    for (const key of [10, 20, 30]) map.set(key, `v${key}`);
+    assert.deepEqual(map.floor(25), [20, "v20"]);
+    assert.deepEqual(map.floor(20), [20, "v20"]);
+    assert.equal(map.floor(5), undefined);
+    assert.deepEqual(
+      [...map.entriesFrom(15)].map(([key]) => key),
+      [20, 30],
+    );
+    assert.deepEqual(
+      [map.firstKey(), map.lastKey(), map.has(20), map.get(99)],
+      [10, 30, true, undefined],
+    );
+    map.clear();
+    assert.equal(map.size, 0);
+  });
+
+  function apply(
+    map: OrderedMap<string, number>,
+    model: Map<string, number>,
+    key: string,
+    value: number | null,
+  ): void {
+    if (value === null) assert.equal(map.delete(key), model.delete(key));
+    else {
+      map.set(key, value);
+      model.set(key, value);
+    }
+  }
+
+  function entriesOf(model: ReadonlyMap<string, number>): [string, number][] {
+    return [...model].sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { Metrics } from "./metrics.ts";
+
+test("writes Prometheus' text format, families in order of name", () => {
+  const metrics = new Metrics();
+  const requests = metrics.counter({
+    name: "requests_total",
+    help: "All requests.",
+    labels: ["verb", "code"],
+  });
+  requests("GET", "200").add(2);
+  requests("GET", "200").add(1);
+  requests('we"ird\n', "\\").add(1);
+  metrics.gauge({ name: "inflight", help: "Now\nrunning." })().set(-1.5);
+  metrics.gaugeOf({ name: "answer", help: "Asked for." }, () => 42);
+  const seconds = metrics.histogram({
+    name: "seconds",
+    help: "h",
+    labels: ["verb"],
+    buckets: [0.1, 1],
+  });
+  for (const value of [0.1, 0.5, 5]) seconds("GET").observe(value);
+  assert.equal(
+    metrics.text(),
+    `# HELP answer Asked for.
+# TYPE answer gauge
+answer 42
+# HELP inflight Now\\nrunning.
+# TYPE inflight gauge
+inflight -1.5
+# HELP requests_total All requests.
+# TYPE requests_total counter
+requests_total{verb="GET",code="200"} 3
+requests_total{verb="we\\"ird\\n",code="\\\\"} 1
+# HELP seconds h
+# TYPE seconds histogram
+seconds_bucket{verb="GET",le="0.1"} 1
+seconds_bucket{verb="GET",le="1"} 2
+seconds_bucket{verb="GET",le="+Inf"} 3
+seconds_sum{verb="GET"} 5.6
+seconds_count{verb="GET"} 3
+`,
+  );
+});
+
+test("a name is registered once and must be a name", () => {
+  const metrics = new Metrics();
+  metrics.counter({ name: "a", help: "" });
+  assert.throws(() => metrics.gauge({ name: "a", help: "" }), /registered already/);
+  assert.throws(() => metrics.gauge({ name: "a b", help: "" }), /bad name/);
+});
+
+test("label sets are bounded", () => {
+  const metrics = new Metrics();
+  const hits = metrics.counter({ name: "hits", help: "", labels: ["who"], seriesMax: 2 });
+  for (let i = 0; i < 100; i++) hits(`user-${i}`).add(1);
+  const lines = metrics
+    .text()
+    .split("\n")
+    .filter((line) => line.startsWith("hits{"));
+  assert.deepEqual(lines, [
+    'hits{who="user-0"} 1',
+    'hits{who="user-1"} 1',
+    'hits{who="overflow"} 98',
+  ]);
+});
+
+test("the number of label values must fit", () => {
+  const hits = new Metrics().counter({ name: "hits", help: "", labels: ["who"] });
+  assert.throws(() => hits(), /has 1 labels, got 0/);
+});

@@ -1,0 +1,42 @@
+/**
+ * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
+ * server side in one file, which the entry loads only when a command needs it.
+ */
+import { readFileSync, rmSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build, type Plugin } from "rolldown";
+import { writeGeneratedTypes } from "./generate-types.ts";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
+
+/** Native code and what it loads by itself stays in node_modules. */
+const EXTERNAL = ["lmdb"];
+
+const serverSideIsAnotherFile: Plugin = {
+  name: "server-side-is-another-file",
+  resolveId: (id) => (id === "#cmd/commands.ts" ? { id: "./server.js", external: true } : null),
+};
+
+async function bundle(input: string, file: string, plugins: Plugin[]): Promise<void> {
+  await build({
+    input: `${root}${input}`,
+    platform: "node",
+    external: EXTERNAL,
+    plugins,
+    transform: { define: { "globalThis.K8TS_VERSION": JSON.stringify(version) } },
+    output: {
+      file: `${root}dist/${file}`,
+      format: "esm",
+      codeSplitting: false,
+      minify: { compress: true, mangle: false, codegen: true },
+      sourcemap: file === "server.js",
+    },
+    logLevel: "warn",
+  });
+}
+
+rmSync(`${root}dist`, { recursive: true, force: true });
+writeGeneratedTypes();
+await bundle("src/cmd/commands.ts", "server.js", []);
+await bundle("src/cli/main.ts", "k8ts.js", [serverSideIsAnotherFile]);

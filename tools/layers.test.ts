@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { checkFile } from "./layers.ts";
+
+const cases: { name: string; path: string; source: string; want: RegExp | undefined }[] = [
+  {
+    name: "a lower layer",
+    path: "store/a.ts",
+    source: 'import { x } from "#lib/clock.ts";',
+    want: undefined,
+  },
+  {
+    name: "a component must not reach around the API server",
+    path: "controllers/a.ts",
+    source: 'import { x } from "#store/contract.ts";',
+    want: /controllers may not import store/,
+  },
+  {
+    name: "relative paths are no way around",
+    path: "lib/a.ts",
+    source: 'import { x } from "../api/kind.ts";',
+    want: /lib may not import api/,
+  },
+  {
+    name: "nor re-exports",
+    path: "lib/a.ts",
+    source: 'export { x } from "#api/kind.ts";',
+    want: /lib may not import api/,
+  },
+  {
+    name: "nor dynamic imports",
+    path: "lib/a.ts",
+    source: 'await import("#api/kind.ts");',
+    want: /lib may not import api/,
+  },
+  {
+    name: "pure folders have no IO",
+    path: "api/a.ts",
+    source: 'import "node:fs";',
+    want: /imports node:fs/,
+  },
+  {
+    name: "pure folders have no process",
+    path: "api/a.ts",
+    source: "process.exit();",
+    want: /uses process/,
+  },
+  {
+    name: "the time is handed in",
+    path: "store/a.ts",
+    source: "Date.now();",
+    want: /uses Date.now/,
+  },
+  { name: "with new Date too", path: "store/a.ts", source: "new Date();", want: /new Date\(\)/ },
+  {
+    name: "a date from a number is fine",
+    path: "store/a.ts",
+    source: "new Date(5);",
+    want: undefined,
+  },
+  {
+    name: "timers are the clock's",
+    path: "store/a.ts",
+    source: "setTimeout(f, 5);",
+    want: /calls setTimeout/,
+  },
+  {
+    name: "chance is handed in",
+    path: "store/a.ts",
+    source: "Math.random();",
+    want: /uses Math.random/,
+  },
+  { name: "every folder has a layer", path: "misc/a.ts", source: "", want: /no layer/ },
+];
+
+for (const { name, path, source, want } of cases) {
+  test(`layers: ${name}`, () => {
+    const problems = checkFile(path, source);
+    if (want === undefined) assert.deepEqual(problems, []);
+    else assert.match(problems.join("\n"), want);
+  });
+}
