@@ -1,0 +1,145 @@
+/**
+ * Turns waiting writes into commits.
+ *
+ * Promises:
+ * 1. Writes are decided and committed in the order in which they were handed in, one commit at a
+ *    time. Those that wait together share a commit; an idle committer starts at once.
+ * 2. A write is answered after its commit, and after `onCommit` has run for it.
+ * 3. A failed commit changes nothing: its writes reject, the next ones are tried as usual.
+ * 4. Compaction rides along: each commit sweeps a bounded number of changes, so that writes never
+ *    wait for a long sweep.
+ */
+import type { Clock } from "#lib/clock.ts";
+import { nextTurn } from "#lib/next-turn.ts";
+import { type Operation, StoreError, type TransactAnswer } from "#store/contract.ts";
+import type { Commit, Engine } from "./engine.ts";
+import { planCommit } from "./plan-commit.ts";
+import { isSwept } from "./sweep.ts";
+
+const GROUP_WRITES_MAX = 1_024;
+const GROUP_BYTES_MAX = 16 * 1024 * 1024;
+
+export interface CommitterOptions {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  /** Runs between a commit and its acknowledgements. Must not throw. */
+  onCommit(commit: Commit): void;
+}
+
+export class Committer {
+  readonly #options: CommitterOptions;
+  #writes: PendingWrite[] = [];
+  #sweeps: PendingSweep[] = [];
+  #compactRevision: number;
+  #running = false;
+  #closed = false;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(options: CommitterOptions) {
+    this.#options = options;
+    this.#compactRevision = options.engine.view.state.compactRevision;
+  }
+
+  submit(operations: readonly Operation[]): Promise<TransactAnswer> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(closedError());
+      this.#writes.push({ operations, resolve, reject });
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  /** Resolves when everything that `revision` overtook is gone. */
+  compact(revision: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(closedError());
+      this.#compactRevision = Math.max(this.#compactRevision, revision);
+      this.#sweeps.push({ resolve, reject });
+      if (!this.#running) void this.#run();
+    });
+  }
+
+  /** Lets what was handed in be committed and refuses what comes after. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#endSweeps(closedError());
+    if (!this.#running) return;
+    await new Promise<void>((resolve) => {
+      this.#whenIdle = resolve;
+    });
+  }
+
+  /** Never rejects. Where the engine commits at once it is over when the call returns. */
+  async #run(): Promise<void> {
+    this.#running = true;
+    const { engine } = this.#options;
+    while (this.#writes.length > 0 || this.#sweeps.length > 0) {
+      // The writers that were just answered may want to join the next commit.
+      if (engine.commitsTakeTime) await nextTurn();
+      const group = this.#takeGroup();
+      try {
+        const committing = this.#commit(group);
+        if (committing !== undefined) await committing;
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+        this.#endSweeps(error);
+      }
+      const { state } = engine.view;
+      if (state.compactRevision === this.#compactRevision && isSwept(state)) this.#endSweeps();
+    }
+    this.#running = false;
+    this.#whenIdle?.();
+  }
+
+  #commit(group: readonly PendingWrite[]): Promise<void> | undefined {
+    const { engine, clock, onCommit } = this.#options;
+    const writes = group.map(({ operations }) => operations);
+    const plan = planCommit(engine.view, writes, this.#compactRevision, clock.nowMs());
+    const finish = (): void => {
+      if (plan.commit !== undefined) onCommit(plan.commit);
+      for (const [index, { resolve }] of group.entries()) resolve(plan.answers[index]!);
+    };
+    if (plan.commit === undefined) return void finish();
+    return whenDone(engine.commit(plan.commit), finish);
+  }
+
+  #takeGroup(): PendingWrite[] {
+    let bytes = 0;
+    let size = 0;
+    while (size < this.#writes.length && size < GROUP_WRITES_MAX && bytes < GROUP_BYTES_MAX) {
+      for (const operation of this.#writes[size]!.operations) {
+        if (operation.op === "put") bytes += operation.value.length;
+      }
+      size += 1;
+    }
+    return this.#writes.splice(0, size);
+  }
+
+  #endSweeps(error?: unknown): void {
+    for (const { resolve, reject } of this.#sweeps.splice(0)) {
+      if (error === undefined) resolve();
+      else reject(error);
+    }
+  }
+}
+
+export function closedError(): StoreError {
+  return new StoreError({ code: "Closed" }, "the store is closed");
+}
+
+interface PendingWrite {
+  readonly operations: readonly Operation[];
+  resolve(answer: TransactAnswer): void;
+  reject(error: unknown): void;
+}
+
+interface PendingSweep {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** Goes on at once if there is nothing to wait for. */
+function whenDone(work: Promise<void> | undefined, next: () => void): Promise<void> | undefined {
+  if (work !== undefined) return work.then(next);
+  next();
+  return undefined;
+}

@@ -1,0 +1,117 @@
+/**
+ * What a local store keeps, and where. The rules of revisions live above this line (local-store.ts);
+ * an engine only holds four tables, reads them consistently and replaces them atomically.
+ *
+ * - log:    position → Change. Every change that history still needs, in order.
+ * - heads:  key → Head of the keys that exist now.
+ * - graves: key → position of the newest deletion, for keys that do not exist now but did within
+ *           the history that is kept.
+ * - expiry: the heads that have a time to live, by the time they end.
+ *
+ * A position is a revision and the number of the operation within its transaction, as one integer.
+ * Each change names the position it replaced, so the changes of one key form a chain that runs from
+ * its head back through history. Example, with keys a and b:
+ *
+ *   revision 2: put a      log 256 {a, previous 0}                heads {a: 256}
+ *   revision 3: put a, b   log 384 {a, previous 256}, 385 {b}     heads {a: 384, b: 385}
+ *   revision 4: delete b   log 512 {b deleted, previous 385}      heads {a: 384}   graves {b: 512}
+ *
+ * Compacting to revision 4 drops what the changes up to 4 replaced (256, 385), and deletions
+ * themselves (512 and its grave), because at revision 4 and later nobody can ask for them.
+ */
+import { OPERATIONS_MAX } from "#store/contract.ts";
+
+export interface Head {
+  readonly key: string;
+  readonly position: number;
+  readonly createRevision: number;
+  readonly version: number;
+  /** What the change costs, for deciding when history is too big. */
+  readonly bytes: number;
+  /** 0: never. */
+  readonly expiresAtMs: number;
+}
+
+export interface Change extends Head {
+  readonly value: Uint8Array;
+  readonly deleted: boolean;
+  /** The position of the change that this one replaced, a deletion included; 0 if none. */
+  readonly previous: number;
+  readonly previousBytes: number;
+}
+
+export interface State {
+  readonly revision: number;
+  readonly compactRevision: number;
+  /** Changes up to here have been swept: what they replaced is gone. */
+  readonly sweptPosition: number;
+  readonly liveBytes: number;
+  readonly historyBytes: number;
+}
+
+export const EMPTY_STATE: State = {
+  revision: 1,
+  compactRevision: 0,
+  sweptPosition: 0,
+  liveBytes: 0,
+  historyBytes: 0,
+};
+
+/** The tables as one commit left them. */
+export interface View {
+  readonly state: State;
+  head(key: string): Head | undefined;
+  change(position: number): Change | undefined;
+  /** 0 if there is none. */
+  grave(key: string): number;
+  /** In key order, the keys that begin with `prefix` and come after `after`. */
+  heads(prefix: string, after?: string): Iterable<Head>;
+  graves(prefix: string, after?: string): Iterable<Grave>;
+  countHeads(prefix: string, after?: string): number;
+  /** From `from` on, up to but without `to`. */
+  changes(from: number, to: number): Iterable<Change>;
+  /** Soonest first. */
+  expiring(): Iterable<Head>;
+}
+
+export interface Grave {
+  readonly key: string;
+  readonly position: number;
+}
+
+export interface Commit {
+  readonly state: State;
+  /** Carried out before the steps. */
+  readonly sweep: Sweep;
+  readonly steps: readonly Step[];
+}
+
+export interface Step {
+  readonly change: Change;
+  /** The head that the change takes the place of. */
+  readonly replaced: Head | undefined;
+}
+
+export interface Sweep {
+  readonly positions: readonly number[];
+  readonly graves: readonly string[];
+}
+
+export interface Engine extends AsyncDisposable {
+  /** The tables after the last commit. Valid until the next commit. */
+  readonly view: View;
+  /** The same, valid until disposed of. */
+  hold(): View & Disposable;
+  /** Whether waiting for more writes to share a commit with is worth a turn of the event loop. */
+  readonly commitsTakeTime: boolean;
+  /** All or nothing. Done on return unless it returns a promise; `view` changes when it is done. */
+  commit(commit: Commit): Promise<void> | undefined;
+}
+
+export function positionOf(revision: number, index: number): number {
+  return revision * OPERATIONS_MAX + index;
+}
+
+export function revisionOf(position: number): number {
+  return Math.floor(position / OPERATIONS_MAX);
+}

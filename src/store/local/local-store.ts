@@ -1,0 +1,147 @@
+/** The store's contract on an engine of this process: the embedded and the memory store. */
+import type { Clock } from "#lib/clock.ts";
+import { nextTurn } from "#lib/next-turn.ts";
+import { checkOperations } from "#store/check-operations.ts";
+import {
+  type DeleteOptions,
+  type GetAnswer,
+  type GetOptions,
+  type Operation,
+  type PutOptions,
+  type RangeAnswer,
+  type RangeOptions,
+  type Store,
+  StoreError,
+  type TransactAnswer,
+  type Watch,
+  type WatchOptions,
+  type WriteAnswer,
+} from "#store/contract.ts";
+import { AutoCompaction, type HistoryPolicy } from "./auto-compaction.ts";
+import { Committer, closedError } from "./committer.ts";
+import type { Commit, Engine } from "./engine.ts";
+import { Expiry } from "./expiry.ts";
+import { countKeys, readKey, readRange } from "./read.ts";
+import { WatchHub } from "./watch-hub.ts";
+
+export interface LocalStoreOptions {
+  readonly clock: Clock;
+  readonly history: HistoryPolicy;
+}
+
+/** Keys that a range reads before other work may run: about two milliseconds. */
+const RANGE_PIECE = 500;
+
+export class LocalStore implements Store {
+  readonly #engine: Engine;
+  readonly #committer: Committer;
+  readonly #hub: WatchHub;
+  readonly #expiry: Expiry;
+  readonly #compaction: AutoCompaction;
+  #closed = false;
+
+  constructor(engine: Engine, { clock, history }: LocalStoreOptions) {
+    this.#engine = engine;
+    this.#hub = new WatchHub(engine);
+    const committer = new Committer({
+      engine,
+      clock,
+      onCommit: (commit) => this.#onCommit(commit),
+    });
+    this.#committer = committer;
+    this.#expiry = new Expiry({
+      clock,
+      view: () => engine.view,
+      submit: (operations) => committer.submit(operations),
+    });
+    this.#compaction = new AutoCompaction(clock, history, engine.view.state, (revision) => {
+      // Fails only with the store closed or its disk full; the next commit tries again.
+      committer.compact(revision).catch(() => undefined);
+    });
+  }
+
+  /** Takes up what an earlier process left: keys that expire, a compaction that was not finished. */
+  start(): void {
+    this.#expiry.start();
+    this.#compaction.notice(this.#engine.view.state);
+  }
+
+  async currentRevision(): Promise<number> {
+    return this.#read().state.revision;
+  }
+
+  async get(key: string, { atRevision }: GetOptions = {}): Promise<GetAnswer> {
+    return readKey(this.#read(), key, atRevision);
+  }
+
+  async range(prefix: string, options: RangeOptions = {}): Promise<RangeAnswer> {
+    this.#read();
+    using view = this.#engine.hold();
+    const pieces = readRange(view, prefix, options, RANGE_PIECE);
+    for (;;) {
+      const piece = pieces.next();
+      if (piece.done) return piece.value;
+      if (this.#engine.commitsTakeTime) await nextTurn();
+    }
+  }
+
+  async count(prefix: string, { atRevision }: GetOptions = {}): Promise<number> {
+    return countKeys(this.#read(), prefix, atRevision);
+  }
+
+  put(key: string, value: Uint8Array, options?: PutOptions): Promise<WriteAnswer> {
+    return this.#write({ op: "put", key, value, ...options });
+  }
+
+  delete(key: string, options?: DeleteOptions): Promise<WriteAnswer> {
+    return this.#write({ op: "delete", key, ...options });
+  }
+
+  async transact(operations: readonly Operation[]): Promise<TransactAnswer> {
+    checkOperations(operations);
+    return await this.#committer.submit(operations);
+  }
+
+  watch(prefix: string, options: WatchOptions): Watch {
+    this.#read();
+    return this.#hub.watch(prefix, options);
+  }
+
+  async compact(revision: number): Promise<void> {
+    const { state } = this.#read();
+    if (revision > state.revision) {
+      throw new StoreError(
+        { code: "FutureRevision", currentRevision: state.revision },
+        `cannot compact to revision ${revision}; the newest is ${state.revision}`,
+      );
+    }
+    if (revision > state.compactRevision) await this.#committer.compact(revision);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#expiry[Symbol.dispose]();
+    this.#compaction[Symbol.dispose]();
+    await this.#committer.close();
+    this.#hub.close(closedError());
+    await this.#engine[Symbol.asyncDispose]();
+  }
+
+  #read(): Engine["view"] {
+    if (this.#closed) throw closedError();
+    return this.#engine.view;
+  }
+
+  async #write(operation: Operation): Promise<WriteAnswer> {
+    const answer = await this.transact([operation]);
+    if (answer.ok) return answer;
+    return { ok: false, revision: answer.revision, current: answer.conflicts[0]?.current };
+  }
+
+  #onCommit({ steps, state }: Commit): void {
+    this.#hub.publish(steps, state.revision);
+    this.#expiry.notice(steps);
+    this.#compaction.notice(state);
+  }
+}

@@ -1,0 +1,128 @@
+/** Reads at any revision that history still holds, from a consistent view of the tables. */
+import {
+  type Entry,
+  type GetAnswer,
+  type RangeAnswer,
+  type RangeOptions,
+  StoreError,
+} from "#store/contract.ts";
+import { toEntry } from "./decide-write.ts";
+import { type Change, type Grave, type Head, revisionOf, type View } from "./engine.ts";
+
+export function readKey(view: View, key: string, atRevision: number | undefined): GetAnswer {
+  const revision = checkRevision(view, atRevision);
+  const position = view.head(key)?.position ?? view.grave(key);
+  const change = changeAt(view, position, revision);
+  return { revision, entry: change && toEntry(change) };
+}
+
+/**
+ * Reads in pieces: pauses by yielding after each `pieceSize` keys, so that the caller can let other
+ * work run. The view must be held meanwhile.
+ */
+export function* readRange(
+  view: View,
+  prefix: string,
+  options: RangeOptions,
+  pieceSize: number,
+): Generator<void, RangeAnswer> {
+  const { limit = Number.POSITIVE_INFINITY, startAfter, keysOnly = false } = options;
+  const revision = checkRevision(view, options.atRevision);
+  const newest = revision === view.state.revision;
+  const entries: Entry[] = [];
+  let remaining = 0;
+  let visited = 0;
+  for (const head of newest ? view.heads(prefix, startAfter) : keysEver(view, prefix, startAfter)) {
+    if (newest && entries.length >= limit) {
+      remaining = view.countHeads(prefix, entries.at(-1)?.key ?? startAfter);
+      break;
+    }
+    const entry = entryOf(view, head, revision, keysOnly || entries.length >= limit);
+    if (entry !== undefined && entries.length < limit) entries.push(entry);
+    else if (entry !== undefined) remaining += 1;
+    visited += 1;
+    if (visited % pieceSize === 0) yield;
+  }
+  return { revision, entries, remaining };
+}
+
+export function countKeys(view: View, prefix: string, atRevision: number | undefined): number {
+  const revision = checkRevision(view, atRevision);
+  if (revision === view.state.revision) return view.countHeads(prefix);
+  let count = 0;
+  for (const { position } of keysEver(view, prefix, undefined)) {
+    if (changeAt(view, position, revision) !== undefined) count += 1;
+  }
+  return count;
+}
+
+/** The revision to read at: the newest unless another is asked for and can be had. */
+function checkRevision({ state }: View, atRevision: number | undefined): number {
+  if (atRevision === undefined) return state.revision;
+  if (atRevision > state.revision) {
+    throw new StoreError(
+      { code: "FutureRevision", currentRevision: state.revision },
+      `revision ${atRevision} does not exist yet; the newest is ${state.revision}`,
+    );
+  }
+  if (atRevision < state.compactRevision) throw compacted(atRevision, state.compactRevision);
+  return atRevision;
+}
+
+export function compacted(revision: number, compactRevision: number): StoreError {
+  return new StoreError(
+    { code: "Compacted", compactRevision },
+    `revision ${revision} has been compacted; history begins at ${compactRevision}`,
+  );
+}
+
+const NO_VALUE = new Uint8Array();
+
+function entryOf(
+  view: View,
+  head: Head | Grave,
+  revision: number,
+  keysOnly: boolean,
+): Entry | undefined {
+  if (keysOnly && "version" in head && revisionOf(head.position) <= revision) {
+    const { key, createRevision, version, position } = head;
+    return { key, value: NO_VALUE, createRevision, modRevision: revisionOf(position), version };
+  }
+  const change = changeAt(view, head.position, revision);
+  if (change === undefined) return undefined;
+  return keysOnly ? { ...toEntry(change), value: NO_VALUE } : toEntry(change);
+}
+
+/** Follows the chain from `position` back to the change that was in force at `revision`. */
+function changeAt(view: View, position: number, revision: number): Change | undefined {
+  let change = position === 0 ? undefined : view.change(position);
+  while (change !== undefined && revisionOf(change.position) > revision) {
+    change = change.previous === 0 ? undefined : view.change(change.previous);
+  }
+  return change?.deleted ? undefined : change;
+}
+
+/** Keys that exist and keys that did, merged in order. No key is in both tables. */
+function* keysEver(
+  view: View,
+  prefix: string,
+  after: string | undefined,
+): Generator<Head | Grave, void> {
+  const graves = view.graves(prefix, after)[Symbol.iterator]();
+  let grave = graves.next();
+  for (const head of view.heads(prefix, after)) {
+    while (!grave.done && precedes(grave.value.key, head.key)) {
+      yield grave.value;
+      grave = graves.next();
+    }
+    yield head;
+  }
+  while (!grave.done) {
+    yield grave.value;
+    grave = graves.next();
+  }
+}
+
+function precedes(a: string, b: string): boolean {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
+}
