@@ -1,0 +1,61 @@
+/**
+ * One pass over JSON text that tells what a parsed value no longer shows: how many keys stand in
+ * it, how deep it nests, and whether a number is written in a way that loses its spelling.
+ * The text must be valid JSON; for other text the answers mean nothing.
+ */
+export interface JsonScan {
+  readonly keys: number;
+  readonly depth: number;
+  /** A fraction, an exponent, or more digits than a number holds exactly. */
+  readonly oddNumbers: boolean;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACKET = 0x5d;
+const CLOSE_BRACE = 0x7d;
+/** Digits that always fit a safe integer. */
+const SAFE_DIGITS = 15;
+
+export function scanJson(text: string): JsonScan {
+  let keys = 0;
+  let level = 0;
+  let depth = 0;
+  let oddNumbers = false;
+  const length = text.length;
+
+  for (let i = 0; i < length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) {
+      i = endOfString(text, i + 1);
+    } else if (c === COLON) {
+      keys++;
+    } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
+      if (++level > depth) depth = level;
+    } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
+      level--;
+    } else if (c >= 0x30 && c <= 0x39) {
+      const start = i;
+      let next = text.charCodeAt(i + 1);
+      while (next >= 0x30 && next <= 0x39) next = text.charCodeAt(++i + 1);
+      const isPlain = next !== 0x2e && (next | 0x20) !== 0x65; // . e E
+      if (!isPlain || i - start >= SAFE_DIGITS) oddNumbers = true;
+    }
+  }
+  return { keys, depth, oddNumbers };
+}
+
+/** Index of the quote that ends the string whose first character is at `from`. */
+export function endOfString(text: string, from: number): number {
+  for (;;) {
+    const quote = text.indexOf('"', from);
+    if (quote < 0) return text.length;
+    let before = quote - 1;
+    while (text.charCodeAt(before) === BACKSLASH) before--;
+    if ((quote - before) % 2 === 1) return quote;
+    from = quote + 1;
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * JSON as it was written: keys in order and as often as they stand there, numbers by their
+ * spelling. What the exact decoder reads when the parsed value is not enough.
+ */
+import { goQuote } from "#api/meta/go-quote.ts";
+import { endOfString } from "./json-scan.ts";
+import { define } from "./normal-values.ts";
+
+export type JsonNode = null | boolean | string | JsonNumber | JsonNode[] | JsonObject;
+
+export class JsonNumber {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Whole numbers are exact: a bigint where a number would round. Undefined beyond all floats. */
+  get value(): number | bigint | undefined {
+    const number = Number(this.text);
+    if (Number.isSafeInteger(number) || !WHOLE.test(this.text)) {
+      return Number.isFinite(number) ? number : undefined;
+    }
+    const whole = BigInt(this.text);
+    return BigInt.asIntN(64, whole) === whole ? whole : number;
+  }
+}
+
+const WHOLE = /^-?\d+$/;
+
+export class JsonObject {
+  readonly keys: string[] = [];
+  readonly values: JsonNode[] = [];
+}
+
+/** Reads text that is known to be valid JSON. Does not call itself, so depth does not matter. */
+export function parseJsonTree(text: string): JsonNode {
+  const open: (JsonObject | JsonNode[])[] = [];
+  let result: JsonNode = null;
+  for (const token of tokensOf(text)) {
+    const inside = open.at(-1);
+    if (token === "}" || token === "]") {
+      open.pop();
+    } else if (inside instanceof JsonObject && inside.keys.length === inside.values.length) {
+      inside.keys.push(unquote(token));
+    } else {
+      const node = nodeOf(token);
+      if (inside === undefined) result = node;
+      else if (Array.isArray(inside)) inside.push(node);
+      else inside.values.push(node);
+      if (Array.isArray(node) || node instanceof JsonObject) open.push(node);
+    }
+  }
+  return result;
+}
+
+/** A value without its spelling: free JSON. A key that stands there twice has its last value. */
+export function plainValue(node: JsonNode): unknown {
+  if (node instanceof JsonNumber) return node.value ?? Number(node.text);
+  if (Array.isArray(node)) return node.map(plainValue);
+  if (!(node instanceof JsonObject)) return node;
+  const object: Record<string, unknown> = {};
+  for (const [i, key] of node.keys.entries()) define(object, key, plainValue(node.values[i]!));
+  return object;
+}
+
+/** More than this are not collected. */
+const DUPLICATES_MAX = 100;
+
+/** `duplicate field "a.b[0].c"` for every key that stands twice in its object. */
+export function findDuplicates(tree: JsonNode): string[] {
+  const found = new Set<string>();
+  const visit = (node: JsonNode, path: string): void => {
+    if (Array.isArray(node)) {
+      for (const [i, item] of node.entries()) visit(item, `${path}[${i}]`);
+    }
+    if (!(node instanceof JsonObject)) return;
+    const seen = new Set<string>();
+    for (const [i, key] of node.keys.entries()) {
+      const at = path === "" ? key : `${path}.${key}`;
+      if (seen.has(key) && found.size < DUPLICATES_MAX) found.add(`duplicate field ${goQuote(at)}`);
+      seen.add(key);
+      visit(node.values[i]!, at);
+    }
+  };
+  visit(tree, "");
+  return [...found];
+}
+
+/** Space, commas and colons, which valid text does not need to be read. */
+const FILLER = /[\s,:]/;
+const BARE_WORD = /[-+.\w]+/y;
+
+/** Strings are cut out by hand: one of several megabytes is too much for a pattern. */
+function* tokensOf(text: string): Generator<string> {
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i]!;
+    if (FILLER.test(c)) continue;
+    let end = i + 1;
+    if (c === '"') {
+      end = endOfString(text, i + 1) + 1;
+    } else if (!"{}[]".includes(c)) {
+      BARE_WORD.lastIndex = i;
+      BARE_WORD.test(text);
+      end = BARE_WORD.lastIndex;
+    }
+    yield text.slice(i, end);
+    i = end - 1;
+  }
+}
+
+function nodeOf(token: string): JsonNode {
+  switch (token[0]) {
+    case "{":
+      return new JsonObject();
+    case "[":
+      return [];
+    case '"':
+      return unquote(token);
+    case "t":
+      return true;
+    case "f":
+      return false;
+    case "n":
+      return null;
+    default:
+      return new JsonNumber(token);
+  }
+}
+
+/** Half of a surrogate pair is no character: it reads as the replacement character. */
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+function unquote(token: string): string {
+  if (!token.includes("\\")) return token.slice(1, -1);
+  return (JSON.parse(token) as string).replace(LONE_SURROGATE, "\ufffd");
+}

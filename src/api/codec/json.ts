@@ -1,0 +1,139 @@
+/**
+ * JSON of built-in types, both ways.
+ *
+ * Promises:
+ * 1. `decodeJson` gives the object in its normal form (normalizer.ts) or says what is wrong in the
+ *    words of the real server. Unknown and duplicate fields do not fail: they are listed, and the
+ *    caller decides whether that is an error, a warning or nothing.
+ * 2. Whole numbers keep every digit: beyond 2^53 they are bigints.
+ * 3. No input makes it throw.
+ *
+ * Ordinary input takes the quick way: JSON.parse, one scan of the text, and the type's generated
+ * code. Only when those three do not agree that the input is plain is it read again, exactly.
+ */
+import type { StructSchema } from "#api/schema/schema.ts";
+import { decodeExactly } from "./exact-decoder.ts";
+import { scanJson } from "./json-scan.ts";
+import { findJsonSyntaxError, JSON_DEPTH_MAX } from "./json-syntax.ts";
+import { findDuplicates, parseJsonTree, plainValue } from "./json-tree.ts";
+import { freeJson, tally, UNUSUAL } from "./normal-values.ts";
+import { normalizerOf } from "./normalizer.ts";
+
+export type Decoded =
+  | {
+      readonly ok: true;
+      readonly value: Record<string, unknown>;
+      /** `unknown field "spec.foo"`, `duplicate field "metadata.name"`, in reading order. */
+      readonly strictErrors: readonly string[];
+    }
+  | { readonly ok: false; readonly error: string };
+
+export function decodeJson(schema: StructSchema, input: string | Uint8Array): Decoded {
+  const parsed = parse(input);
+  if (!parsed.ok) return parsed;
+  if (!parsed.odd) {
+    const normal = quickly(schema, parsed.value);
+    if (normal !== undefined && tally.keys === parsed.keys) {
+      return { ok: true, value: normal, strictErrors: [] };
+    }
+  }
+  return exactly(schema, parsed.text);
+}
+
+/** The normal form of a value that is no text any more: the outcome of a patch, a draft. */
+export function normalize(schema: StructSchema, value: unknown): Decoded {
+  const normal = quickly(schema, value);
+  if (normal !== undefined) return { ok: true, value: normal, strictErrors: [] };
+  return decodeJson(schema, encodeJson(value));
+}
+
+export type ParsedJson =
+  | { readonly ok: true; readonly value: unknown; readonly duplicates: readonly string[] }
+  | { readonly ok: false; readonly error: string };
+
+/** JSON without a type: custom resources, patches. Duplicates are listed like strict errors. */
+export function parseJson(input: string | Uint8Array): ParsedJson {
+  const parsed = parse(input);
+  if (!parsed.ok) return parsed;
+  if (!parsed.odd) {
+    tally.keys = 0;
+    freeJson(parsed.value);
+    if (tally.keys === parsed.keys) return { ok: true, value: parsed.value, duplicates: [] };
+  }
+  const tree = parseJsonTree(parsed.text);
+  return { ok: true, value: plainValue(tree), duplicates: findDuplicates(tree) };
+}
+
+export function encodeJson(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "null";
+  } catch (error) {
+    if (error instanceof TypeError) return encodeExactly(value);
+    throw error;
+  }
+}
+
+/** JSON.stringify refuses bigints. */
+function encodeExactly(value: unknown): string {
+  if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return `[${value.map(encodeExactly).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .map(([key, member]) => `${JSON.stringify(key)}:${encodeExactly(member)}`);
+  return `{${members.join(",")}}`;
+}
+
+type Parsed =
+  | {
+      readonly ok: true;
+      readonly text: string;
+      readonly value: unknown;
+      readonly keys: number;
+      /** The parsed value does not tell all that the text says. */
+      readonly odd: boolean;
+    }
+  | { readonly ok: false; readonly error: string };
+
+// A byte order mark is no JSON, so it must not be dropped unseen.
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+function parse(input: string | Uint8Array): Parsed {
+  const text = typeof input === "string" ? input : utf8.decode(input);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { ok: false, error: syntaxErrorOf(input) };
+  }
+  const { keys, depth, oddNumbers } = scanJson(text);
+  // The scanner of errors has the same limit and names the character.
+  if (depth > JSON_DEPTH_MAX) return { ok: false, error: syntaxErrorOf(input) };
+  return { ok: true, text, value, keys, odd: oddNumbers || mayHoldHalfAPair(text) };
+}
+
+function syntaxErrorOf(input: string | Uint8Array): string {
+  const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
+  return findJsonSyntaxError(bytes) ?? "invalid JSON";
+}
+
+function mayHoldHalfAPair(text: string): boolean {
+  return text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text);
+}
+
+/** The normal form, with `tally.keys` telling its keys; undefined if something is unusual. */
+function quickly(schema: StructSchema, value: unknown): Record<string, unknown> | undefined {
+  tally.keys = 0;
+  try {
+    return normalizerOf(schema)(value);
+  } catch (error) {
+    if (error === UNUSUAL) return undefined;
+    throw error;
+  }
+}
+
+function exactly(schema: StructSchema, text: string): Decoded {
+  const decoded = decodeExactly(schema, parseJsonTree(text));
+  if (!decoded.ok) return decoded;
+  return { ...decoded, value: normalizerOf(schema)(decoded.value) };
+}
