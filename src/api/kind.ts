@@ -8,8 +8,8 @@
  * 2. `defaults` and the `prepare…` hooks own the draft they get and change it in place.
  * 3. `validate…` hooks see a finished object and must not change it. They return every fault, in
  *    the order in which users see them.
- * 4. The order on a create is: defaults, prepareCreate, (admission), validate; on an update:
- *    defaults, prepareUpdate, (admission), validateUpdate.
+ * 4. The order on a create is: defaults, (mutating admission), prepareCreate, validate, (validating
+ *    admission); on an update the same with prepareUpdate and validateUpdate.
  * 5. metadata is checked by the server for all kinds alike (`nameRule` is the kind's part of it).
  */
 import type { ObjectMeta, TableRowCondition, TypeMeta } from "#api/generated/meta.v1.ts";
