@@ -1,4 +1,7 @@
 /** Decides whether a user may do something. Authorizers are asked in order until one decides. */
+import type { PolicyRule } from "#api/generated/rbac.v1.ts";
+import type { FieldSelector } from "#api/meta/field-selector.ts";
+import type { Selector } from "#api/meta/label-selector.ts";
 import type { RequestInfo, User } from "../request.ts";
 
 /** What someone wants to do: a request's info, or the spec of an access review. */
@@ -16,6 +19,9 @@ export interface AccessAttributes
     | "name"
   > {
   readonly user: User;
+  /** What a list, watch or deletecollection is narrowed to, if it says so in a form that can be read. */
+  readonly fieldSelector?: FieldSelector;
+  readonly labelSelector?: Selector;
 }
 
 export type Decision =
@@ -27,4 +33,13 @@ export interface Authorizer {
   readonly name: string;
   /** Reads only the server's own caches, so it answers at once; webhooks answer later. */
   authorize(attributes: AccessAttributes): Decision | Promise<Decision>;
+  /** What it would allow the user in a namespace; authorizers without rules leave it out. */
+  rulesFor?(user: User, namespace: string): RulesAnswer;
+}
+
+export interface RulesAnswer {
+  readonly rules: readonly PolicyRule[];
+  /** There may be more than `rules` says. */
+  readonly incomplete: boolean;
+  readonly faults: readonly string[];
 }
