@@ -1,0 +1,223 @@
+/**
+ * What an informer knows: the current objects of one kind, with indexes.
+ *
+ * Promises:
+ * 1. Objects are those the server sent, never changed, never copied.
+ * 2. Every index is kept with each change; asking one costs no scan.
+ * 3. Listeners hear each change once, after the cache shows it, in the server's order.
+ * 4. `waitFor` resolves as soon as the cache is at least as new as a write, however the news came.
+ */
+import type { KubeObject } from "#api/kind.ts";
+import { Emitter } from "#lib/events.ts";
+
+export interface Change<T> {
+  readonly next: T | undefined;
+  readonly old: T | undefined;
+}
+
+export interface ReadCache<T extends KubeObject> {
+  readonly size: number;
+  get(namespace: string | undefined, name: string): T | undefined;
+  byUid(uid: string): T | undefined;
+  /** All, or those of one namespace. */
+  list(namespace?: string): Iterable<T>;
+  /** Objects whose controlling owner has this uid. */
+  controlledBy(uid: string): Iterable<T>;
+  /** Objects for which the index of that name gave this value. */
+  byIndex(index: string, value: string): Iterable<T>;
+}
+
+export type IndexFunction<T> = (object: T) => readonly string[];
+
+/** The state of an object after a write, as the cache must show it. */
+export interface Expectation {
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly uid: string;
+  /** Undefined: the object was deleted, or is marked as being deleted. */
+  readonly resourceVersion: string | undefined;
+}
+
+const BY_NAMESPACE = "namespace";
+const BY_CONTROLLER = "controller";
+
+export class Cache<T extends KubeObject> implements ReadCache<T> {
+  readonly #objects = new Map<string, T>();
+  readonly #byUid = new Map<string, T>();
+  readonly #indexes = new Map<string, Index<T>>();
+  readonly #events = new Emitter<{ change: Change<T> }>();
+  readonly #waiting = new Set<{ readonly expected: Expectation; done(): void }>();
+
+  constructor() {
+    this.addIndex(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ""]);
+    this.addIndex(BY_CONTROLLER, ({ metadata }) =>
+      (metadata.ownerReferences ?? []).flatMap((o) => (o.controller ? [o.uid] : [])),
+    );
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  addIndex(name: string, values: IndexFunction<T>): void {
+    if (this.#indexes.has(name)) return;
+    const index = new Index(values);
+    for (const object of this.#objects.values()) index.add(object);
+    this.#indexes.set(name, index);
+  }
+
+  get(namespace: string | undefined, name: string): T | undefined {
+    return this.#objects.get(keyOf(namespace, name));
+  }
+
+  byUid(uid: string): T | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  list(namespace?: string): Iterable<T> {
+    return namespace === undefined ? this.#objects.values() : this.byIndex(BY_NAMESPACE, namespace);
+  }
+
+  controlledBy(uid: string): Iterable<T> {
+    return this.byIndex(BY_CONTROLLER, uid);
+  }
+
+  byIndex(name: string, value: string): Iterable<T> {
+    const index = this.#indexes.get(name);
+    if (index === undefined) throw new Error(`no index ${JSON.stringify(name)}`);
+    return index.get(value);
+  }
+
+  on(listener: (change: Change<T>) => void, signal?: AbortSignal): void {
+    this.#events.on("change", listener, signal);
+  }
+
+  /** Takes in one object; an older one than it has is ignored. */
+  put(object: T): void {
+    const { namespace, name } = object.metadata;
+    const key = keyOf(namespace, name ?? "");
+    const old = this.#objects.get(key);
+    if (old !== undefined && !isNewer(object, old)) return;
+    this.#objects.set(key, object);
+    this.#reindex(old, object);
+    this.#settle();
+    this.#events.emit("change", { next: object, old });
+  }
+
+  remove(object: T): void {
+    const { namespace, name } = object.metadata;
+    const key = keyOf(namespace, name ?? "");
+    const old = this.#objects.get(key);
+    if (old === undefined) return;
+    this.#objects.delete(key);
+    this.#reindex(old, undefined);
+    this.#settle();
+    // The last state that the server sent may be newer than the one that was cached.
+    this.#events.emit("change", { next: undefined, old: isNewer(object, old) ? object : old });
+  }
+
+  /** After a relist: what is not among `current` is gone. */
+  retain(current: ReadonlySet<string>): void {
+    for (const object of [...this.#objects.values()]) {
+      const { namespace, name } = object.metadata;
+      if (!current.has(keyOf(namespace, name ?? ""))) this.remove(object);
+    }
+  }
+
+  /** Tells the listeners of every object once more. */
+  repeat(): void {
+    for (const object of [...this.#objects.values()]) {
+      this.#events.emit("change", { next: object, old: object });
+    }
+  }
+
+  isSeen({ namespace, name, uid, resourceVersion }: Expectation): boolean {
+    const object = this.get(namespace, name);
+    if (object === undefined) return resourceVersion === undefined;
+    if (object.metadata.uid !== uid) return true; // another object has taken its place
+    if (resourceVersion === undefined) return object.metadata.deletionTimestamp !== undefined;
+    return Number(object.metadata.resourceVersion) >= Number(resourceVersion);
+  }
+
+  /** Resolves when the cache shows a write, rejects when the signal aborts. */
+  waitFor(expected: Expectation, signal: AbortSignal): Promise<void> {
+    if (this.isSeen(expected)) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#waiting.delete(waiter);
+        reject(signal.reason);
+      };
+      const waiter = {
+        expected,
+        done: (): void => {
+          signal.removeEventListener("abort", onAbort);
+          resolve();
+        },
+      };
+      if (signal.aborted) return onAbort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#waiting.add(waiter);
+    });
+  }
+
+  #reindex(old: T | undefined, next: T | undefined): void {
+    for (const index of this.#indexes.values()) index.replace(old, next);
+    if (old?.metadata.uid !== undefined) this.#byUid.delete(old.metadata.uid);
+    if (next?.metadata.uid !== undefined) this.#byUid.set(next.metadata.uid, next);
+  }
+
+  #settle(): void {
+    for (const waiter of this.#waiting) {
+      if (!this.isSeen(waiter.expected)) continue;
+      this.#waiting.delete(waiter);
+      waiter.done();
+    }
+  }
+}
+
+export function keyOf(namespace: string | undefined, name: string): string {
+  return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
+}
+
+function isNewer(next: KubeObject, old: KubeObject): boolean {
+  return Number(next.metadata.resourceVersion) >= Number(old.metadata.resourceVersion);
+}
+
+class Index<T extends KubeObject> {
+  readonly #values: IndexFunction<T>;
+  readonly #members = new Map<string, Map<string, T>>();
+
+  constructor(values: IndexFunction<T>) {
+    this.#values = values;
+  }
+
+  get(value: string): Iterable<T> {
+    return this.#members.get(value)?.values() ?? [];
+  }
+
+  add(object: T): void {
+    const key = keyOf(object.metadata.namespace, object.metadata.name ?? "");
+    for (const value of this.#values(object)) {
+      let members = this.#members.get(value);
+      if (members === undefined) {
+        members = new Map();
+        this.#members.set(value, members);
+      }
+      members.set(key, object);
+    }
+  }
+
+  replace(old: T | undefined, next: T | undefined): void {
+    if (old !== undefined) this.#remove(old);
+    if (next !== undefined) this.add(next);
+  }
+
+  #remove(object: T): void {
+    const key = keyOf(object.metadata.namespace, object.metadata.name ?? "");
+    for (const value of this.#values(object)) {
+      const members = this.#members.get(value);
+      members?.delete(key);
+      if (members?.size === 0) this.#members.delete(value);
+    }
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * A transport over HTTPS: kept-alive HTTP/1.1 connections for requests, one connection a watch.
+ * Answers are JSON; a watch is a stream of JSON lines.
+ */
+
+import type { IncomingMessage } from "node:http";
+import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import type { Status } from "#api/generated/meta.v1.ts";
+import { failure, type Result, success } from "#api/meta/status.ts";
+import type { Connection } from "./kubeconfig.ts";
+import {
+  type Call,
+  type PatchType,
+  pathOf,
+  type Transport,
+  TransportError,
+  type WatchCall,
+  type WatchEvent,
+} from "./transport.ts";
+
+const METHODS: Readonly<Record<Call["verb"], string>> = {
+  get: "GET",
+  list: "GET",
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  deletecollection: "DELETE",
+};
+
+const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+};
+
+const LINE_BYTES_MAX = 64 << 20;
+const SOCKETS_MAX = 64;
+
+export class HttpsTransport implements Transport, Disposable {
+  readonly #connection: Connection;
+  readonly #agent: Agent;
+  readonly #userAgent: string;
+
+  constructor(connection: Connection, userAgent: string) {
+    this.#connection = connection;
+    this.#userAgent = userAgent;
+    this.#agent = new Agent({
+      keepAlive: true,
+      maxSockets: SOCKETS_MAX,
+      scheduling: "lifo",
+      ...(connection.ca === undefined ? {} : { ca: connection.ca }),
+      ...(connection.clientCertificate === undefined ? {} : { cert: connection.clientCertificate }),
+      ...(connection.clientKey === undefined ? {} : { key: connection.clientKey }),
+      ...(connection.serverName === undefined ? {} : { servername: connection.serverName }),
+      rejectUnauthorized: connection.insecure !== true,
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  async send(call: Call, signal?: AbortSignal): Promise<Result<unknown>> {
+    const contentType =
+      call.patchType === undefined ? "application/json" : PATCH_TYPES[call.patchType];
+    const path = withQuery(pathOf(call), call.query);
+    const answer = await this.#request(
+      METHODS[call.verb],
+      path,
+      call.body,
+      contentType,
+      this.#agent,
+      signal,
+    );
+    return resultOf(answer.statusCode ?? 0, await textOf(answer));
+  }
+
+  async raw(path: string, signal?: AbortSignal): Promise<Result<unknown>> {
+    const answer = await this.#request("GET", path, undefined, "", this.#agent, signal);
+    return resultOf(answer.statusCode ?? 0, await textOf(answer));
+  }
+
+  async *watch(call: WatchCall, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+    const path = withQuery(pathOf(call), call.query);
+    const answer = await this.#request("GET", path, undefined, "", this.#agent, signal);
+    if (answer.statusCode !== 200) {
+      const result = resultOf(answer.statusCode ?? 0, await textOf(answer));
+      yield { type: "ERROR", object: result.ok ? unexpected(answer) : result.status };
+      return;
+    }
+    try {
+      for await (const line of linesOf(answer)) yield JSON.parse(line) as WatchEvent;
+    } catch (error) {
+      if (signal.aborted) return;
+      throw new TransportError("the watch broke off", { cause: error });
+    } finally {
+      answer.destroy();
+    }
+  }
+
+  #request(
+    method: string,
+    path: string,
+    body: unknown,
+    contentType: string,
+    agent: Agent,
+    signal: AbortSignal | undefined,
+  ): Promise<IncomingMessage> {
+    const { server, username, password } = this.#connection;
+    const token = this.#connection.token?.();
+    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const headers: Record<string, string | number> = {
+      accept: "application/json",
+      "user-agent": this.#userAgent,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(username === undefined ? {} : { authorization: basic(username, password ?? "") }),
+      ...(bytes === undefined
+        ? {}
+        : { "content-type": contentType, "content-length": bytes.length }),
+    };
+    const options: RequestOptions = {
+      method,
+      agent,
+      headers,
+      ...(signal === undefined ? {} : { signal }),
+    };
+    return new Promise((resolve, reject) => {
+      const outgoing = httpsRequest(server + path, options, resolve);
+      outgoing.on("error", (error) => {
+        reject(
+          signal?.aborted ? signal.reason : new TransportError(error.message, { cause: error }),
+        );
+      });
+      outgoing.end(bytes);
+    });
+  }
+}
+
+function withQuery(path: string, query: Readonly<Record<string, string>> = {}): string {
+  const text = new URLSearchParams(query).toString();
+  return text === "" ? path : `${path}?${text}`;
+}
+
+function basic(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of answer) chunks.push(chunk as Buffer);
+  } catch (error) {
+    throw new TransportError("the answer broke off", { cause: error });
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function resultOf(code: number, text: string): Result<unknown> {
+  let body: unknown = text;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // plain text: /readyz and the like
+  }
+  if (code >= 200 && code < 300) return success(body);
+  const isStatus = typeof body === "object" && body !== null && (body as Status).kind === "Status";
+  return failure(isStatus ? (body as Status) : statusOf(code, text));
+}
+
+function statusOf(code: number, text: string): Status {
+  const reason = code === 503 ? "ServiceUnavailable" : "Unknown";
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    code,
+    reason,
+    message: text,
+  };
+}
+
+function unexpected({ statusCode = 0 }: IncomingMessage): Status {
+  return statusOf(statusCode, `unexpected answer ${statusCode} to a watch`);
+}
+
+async function* linesOf(answer: IncomingMessage): AsyncGenerator<string> {
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      const last = chunk.subarray(start, end);
+      const line = pending.length === 0 ? last : Buffer.concat([...pending, last]);
+      pending = [];
+      pendingBytes = 0;
+      start = end + 1;
+      if (line.length > 0) yield line.toString("utf8");
+    }
+    if (start < chunk.length) {
+      pending.push(chunk.subarray(start));
+      pendingBytes += chunk.length - start;
+      if (pendingBytes > LINE_BYTES_MAX) throw new Error("a watch event is too large");
+    }
+  }
+}

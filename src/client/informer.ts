@@ -1,0 +1,238 @@
+/**
+ * Keeps a cache equal to what the server has of one kind.
+ *
+ * Promises:
+ * 1. It misses nothing: after any broken connection it resumes from the last revision it saw, and
+ *    when that is gone (410) it lists again; objects deleted meanwhile are then reported as deleted.
+ * 2. It uses a streaming list where the server offers it, otherwise list and watch.
+ * 3. `synced` resolves once the cache has shown a whole listing.
+ * 4. With `resyncMs`, listeners hear every object again that often (next and old are the same).
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import { Backoff } from "#lib/backoff.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
+import { deferred } from "#lib/deferred.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+import { Cache, type Change, keyOf } from "./cache.ts";
+import type { Client, Typed } from "./client.ts";
+
+const PAGE_SIZE = 500;
+const WATCH_MIN_SECONDS = 300;
+const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
+
+export interface InformerOptions<T extends KubeObject> {
+  readonly client: Client;
+  readonly kind: Typed<T>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly resyncMs?: number;
+}
+
+export class Informer<T extends KubeObject> {
+  readonly cache = new Cache<T>();
+  readonly #options: InformerOptions<T>;
+  readonly #synced = deferred<void>();
+  #isSynced = false;
+  #streaming = true;
+  #revision: string | undefined;
+
+  constructor(options: InformerOptions<T>) {
+    this.#options = options;
+  }
+
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  on(listener: (change: Change<T>) => void, signal?: AbortSignal): void {
+    this.cache.on(listener, signal);
+  }
+
+  /** Lives until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger, kind } = this.#options;
+    const backoff = new Backoff({ baseMs: 200, capMs: 30_000, jitter: 1, random });
+    using _resync = this.#startResync(signal);
+    while (!signal.aborted) {
+      try {
+        if (this.#revision === undefined) await this.#listAndWatch(signal);
+        else await this.#watch(this.#revision, signal);
+        backoff.reset();
+      } catch (error) {
+        if (signal.aborted) return;
+        const waitMs = backoff.nextMs();
+        logger.debug("informer tries again", { kind: kind.names.kind, waitMs, error });
+        await clock.sleep(waitMs, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #listAndWatch(signal: AbortSignal): Promise<void> {
+    if (this.#streaming) {
+      const outcome = await this.#streamList(signal);
+      if (outcome !== "unsupported") return;
+      this.#streaming = false;
+    }
+    await this.#pagedList(signal);
+    await this.#watch(this.#revision!, signal);
+  }
+
+  /** One watch that begins with the whole state and goes on with its changes. */
+  async #streamList(signal: AbortSignal): Promise<"ended" | "unsupported"> {
+    const seen = new Set<string>();
+    let complete = false;
+    const events = this.#options.client.watch(
+      this.#options.kind,
+      {
+        ...this.#scope(),
+        sendInitialEvents: true,
+        resourceVersionMatch: "NotOlderThan",
+        resourceVersion: "",
+        timeoutSeconds: this.#watchSeconds(),
+      },
+      signal,
+    );
+    for await (const event of events) {
+      switch (event.type) {
+        case "ADDED":
+        case "MODIFIED":
+          if (!complete)
+            seen.add(keyOf(event.object.metadata.namespace, event.object.metadata.name ?? ""));
+          this.#take(event.object, complete);
+          break;
+        case "DELETED":
+          seen.delete(keyOf(event.object.metadata.namespace, event.object.metadata.name ?? ""));
+          this.#drop(event.object, complete);
+          break;
+        case "BOOKMARK":
+          if (!complete && event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true") {
+            complete = true;
+            this.cache.retain(seen);
+            this.#markSynced();
+          }
+          if (complete) this.#revision = event.object.metadata.resourceVersion;
+          break;
+        case "ERROR":
+          if (!complete && isUnsupported(event.object)) return "unsupported";
+          this.#onError(event.object);
+      }
+    }
+    return "ended";
+  }
+
+  async #pagedList(signal: AbortSignal): Promise<void> {
+    const seen = new Set<string>();
+    let token = "";
+    do {
+      const page = await this.#options.client.list(
+        this.#options.kind,
+        { ...this.#scope(), limit: PAGE_SIZE, ...(token === "" ? {} : { continue: token }) },
+        signal,
+      );
+      if (!page.ok) throw new ServerRefused(page.status);
+      for (const item of page.value.items) {
+        seen.add(keyOf(item.metadata.namespace, item.metadata.name ?? ""));
+        this.cache.put(item);
+      }
+      token = page.value.metadata.continue ?? "";
+      this.#revision = page.value.metadata.resourceVersion;
+    } while (token !== "");
+    this.cache.retain(seen);
+    this.#markSynced();
+  }
+
+  async #watch(revision: string, signal: AbortSignal): Promise<void> {
+    const options = {
+      ...this.#scope(),
+      resourceVersion: revision,
+      timeoutSeconds: this.#watchSeconds(),
+    };
+    for await (const event of this.#options.client.watch(this.#options.kind, options, signal)) {
+      switch (event.type) {
+        case "ADDED":
+        case "MODIFIED":
+          this.#take(event.object, true);
+          break;
+        case "DELETED":
+          this.#drop(event.object, true);
+          break;
+        case "BOOKMARK":
+          this.#revision = event.object.metadata.resourceVersion;
+          break;
+        case "ERROR":
+          this.#onError(event.object);
+      }
+    }
+  }
+
+  #take(object: T, resumable: boolean): void {
+    this.cache.put(object);
+    if (resumable) this.#revision = object.metadata.resourceVersion;
+  }
+
+  #drop(object: T, resumable: boolean): void {
+    this.cache.remove(object);
+    if (resumable) this.#revision = object.metadata.resourceVersion;
+  }
+
+  #onError(status: Status): never {
+    if (status.code === 410) this.#revision = undefined;
+    throw new ServerRefused(status);
+  }
+
+  #markSynced(): void {
+    this.#isSynced = true;
+    this.#synced.resolve();
+  }
+
+  #scope(): { namespace?: string; labelSelector?: string; fieldSelector?: string } {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    };
+  }
+
+  /** Between five and ten minutes, so that many watches do not all end together. */
+  #watchSeconds(): number {
+    return Math.floor(WATCH_MIN_SECONDS * (1 + this.#options.random.next()));
+  }
+
+  #startResync(signal: AbortSignal): Disposable {
+    const { clock, resyncMs } = this.#options;
+    let timer: Timer | undefined;
+    const again = (): void => {
+      if (resyncMs === undefined || signal.aborted) return;
+      timer = clock.schedule(resyncMs, () => {
+        this.cache.repeat();
+        again();
+      });
+    };
+    again();
+    return { [Symbol.dispose]: () => timer?.cancel() };
+  }
+}
+
+/** The server answered a list or watch with a Status. */
+class ServerRefused extends Error {
+  override readonly name = "ServerRefused";
+  constructor(status: Status) {
+    super(status.message ?? status.reason ?? "refused");
+  }
+}
+
+/** Servers without streaming lists refuse the parameter. */
+function isUnsupported({ code }: Status): boolean {
+  return code === 400 || code === 422;
+}

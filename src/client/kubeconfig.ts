@@ -1,0 +1,110 @@
+/**
+ * Where the API server is and how to prove who we are: from a kubeconfig file, or from the service
+ * account that is mounted into every pod. Files are read when they are needed; tokens from files are
+ * read again, because they rotate.
+ */
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { load } from "js-yaml";
+
+export interface Connection {
+  /** `https://127.0.0.1:6443` */
+  readonly server: string;
+  readonly ca?: string;
+  readonly insecure?: boolean;
+  readonly serverName?: string;
+  readonly clientCertificate?: string;
+  readonly clientKey?: string;
+  /** Asked before each request. */
+  token?(): string | undefined;
+  readonly username?: string;
+  readonly password?: string;
+}
+
+interface Kubeconfig {
+  readonly "current-context"?: string;
+  readonly clusters?: readonly { readonly name: string; readonly cluster: Fields }[];
+  readonly contexts?: readonly { readonly name: string; readonly context: Fields }[];
+  readonly users?: readonly { readonly name: string; readonly user: Fields }[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export class KubeconfigError extends Error {
+  override readonly name = "KubeconfigError";
+}
+
+export function connectionFromFile(path: string, contextName?: string): Connection {
+  let config: Kubeconfig;
+  try {
+    config = (load(readFileSync(path, "utf8")) ?? {}) as Kubeconfig;
+  } catch (error) {
+    throw new KubeconfigError(`cannot read kubeconfig ${path}: ${(error as Error).message}`);
+  }
+  return connectionFrom(config, dirname(path), contextName);
+}
+
+function connectionFrom(config: Kubeconfig, folder: string, contextName?: string): Connection {
+  const wanted = contextName ?? config["current-context"];
+  if (wanted === undefined || wanted === "") throw new KubeconfigError("no current-context is set");
+  const context = config.contexts?.find(({ name }) => name === wanted)?.context;
+  if (context === undefined) throw new KubeconfigError(`context "${wanted}" does not exist`);
+  const cluster = config.clusters?.find(({ name }) => name === context.cluster)?.cluster;
+  if (cluster === undefined)
+    throw new KubeconfigError(`cluster "${context.cluster}" does not exist`);
+  const user = config.users?.find(({ name }) => name === context.user)?.user ?? {};
+  const server = textOf(cluster, "server");
+  if (server === undefined) throw new KubeconfigError(`cluster "${context.cluster}" has no server`);
+
+  const tokenFile = textOf(user, "tokenFile");
+  const token = textOf(user, "token");
+  return withoutUndefined({
+    server: server.replace(/\/+$/, ""),
+    ca: dataOf(cluster, "certificate-authority", folder),
+    insecure: cluster["insecure-skip-tls-verify"] === true,
+    serverName: textOf(cluster, "tls-server-name"),
+    clientCertificate: dataOf(user, "client-certificate", folder),
+    clientKey: dataOf(user, "client-key", folder),
+    username: textOf(user, "username"),
+    password: textOf(user, "password"),
+    token:
+      tokenFile === undefined
+        ? () => token
+        : () => readFileSync(resolve(folder, tokenFile), "utf8").trim(),
+  });
+}
+
+const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** Inside a pod. */
+export function connectionInCluster(
+  environment: Readonly<Record<string, string | undefined>>,
+): Connection {
+  const host = environment.KUBERNETES_SERVICE_HOST;
+  const port = environment.KUBERNETES_SERVICE_PORT;
+  if (host === undefined || port === undefined) {
+    throw new KubeconfigError("not in a cluster: KUBERNETES_SERVICE_HOST and _PORT are not set");
+  }
+  return {
+    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    ca: readFileSync(`${SERVICE_ACCOUNT}/ca.crt`, "utf8"),
+    token: () => readFileSync(`${SERVICE_ACCOUNT}/token`, "utf8").trim(),
+  };
+}
+
+function textOf(fields: Fields, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Inline base64 data wins over a file. */
+function dataOf(fields: Fields, name: string, folder: string): string | undefined {
+  const data = textOf(fields, `${name}-data`);
+  if (data !== undefined) return Buffer.from(data, "base64").toString("utf8");
+  const file = textOf(fields, name);
+  return file === undefined ? undefined : readFileSync(resolve(folder, file), "utf8");
+}
+
+function withoutUndefined<T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, v]) => v !== undefined)) as T;
+}

@@ -1,0 +1,191 @@
+/**
+ * One active instance among several, by a Lease.
+ *
+ * Promises:
+ * 1. `lead` is called when this instance holds the lease and its signal aborts before another
+ *    instance can take it: at the latest `renewDeadlineMs` after the last renewal that succeeded,
+ *    which is shorter than the lease itself.
+ * 2. Other instances' clocks are never compared with ours: a lease is taken over only after it was
+ *    seen unchanged for its whole duration by our own clock.
+ * 3. When the outer signal aborts the lease is released, so that another can take over at once.
+ */
+import type { Lease } from "#api/generated/coordination.v1.ts";
+import type { Draft, KubeObject } from "#api/kind.ts";
+import type { Result } from "#api/meta/status.ts";
+import { microTimeFromMs } from "#api/meta/time.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+import { withTimeout } from "#lib/sleep.ts";
+import type { Client, Typed } from "./client.ts";
+
+export interface LeaderElectionOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly namespace: string;
+  readonly name: string;
+  readonly identity: string;
+  readonly leaseDurationMs?: number;
+  readonly renewDeadlineMs?: number;
+  readonly retryPeriodMs?: number;
+}
+
+const leaseRef: Typed<Lease> = {
+  group: "coordination.k8s.io",
+  version: "v1",
+  apiVersion: "coordination.k8s.io/v1",
+  scope: "Namespaced",
+  names: { kind: "Lease", plural: "leases" },
+};
+
+/** Runs `lead` whenever this instance leads, until the signal aborts. */
+export async function runLeaderElection(
+  options: LeaderElectionOptions,
+  lead: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const elector = new Elector({
+    leaseDurationMs: 15_000,
+    renewDeadlineMs: 10_000,
+    retryPeriodMs: 2_000,
+    ...options,
+  });
+  while (!signal.aborted) {
+    if (!(await elector.acquire(signal))) return;
+    options.logger.info("leading", { lease: options.name, identity: options.identity });
+    const term = new AbortController();
+    const end = (): void => term.abort(signal.reason);
+    signal.addEventListener("abort", end, { once: true });
+    const work = lead(term.signal);
+    work.catch(() => undefined); // looked at below; the term may end first
+    await elector.holdOn(term.signal);
+    term.abort(new Error("the lease was lost"));
+    signal.removeEventListener("abort", end);
+    await work;
+    if (signal.aborted) await elector.release();
+    else options.logger.warn("no longer leading", { lease: options.name });
+  }
+}
+
+class Elector {
+  readonly #options: Required<LeaderElectionOptions>;
+  #seen: { readonly record: string; readonly atMs: number } | undefined;
+  #held: Lease | undefined;
+
+  constructor(options: Required<LeaderElectionOptions>) {
+    this.#options = options;
+  }
+
+  /** True once the lease is ours, false when the signal aborts first. */
+  async acquire(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      if (await this.#tryOnce(signal)) return true;
+      await this.#pause(signal);
+    }
+    return false;
+  }
+
+  /** Renews until that fails for the whole renew deadline, or the signal aborts. */
+  async holdOn(signal: AbortSignal): Promise<void> {
+    const { clock, renewDeadlineMs } = this.#options;
+    let renewedMs = clock.elapsedMs();
+    while (!signal.aborted) {
+      await this.#pause(signal);
+      if (signal.aborted) return;
+      const leftMs = renewDeadlineMs - (clock.elapsedMs() - renewedMs);
+      if (leftMs <= 0) return;
+      const startedMs = clock.elapsedMs();
+      const renewed = await withTimeout(clock, leftMs, (s) => this.#tryOnce(s), signal).catch(
+        () => false,
+      );
+      if (renewed) renewedMs = startedMs;
+    }
+  }
+
+  async release(): Promise<void> {
+    const { client, clock } = this.#options;
+    if (this.#held === undefined) return;
+    const lease = structuredClone(this.#held) as Draft<Lease>;
+    const now = microTimeFromMs(clock.nowMs());
+    lease.spec = {
+      ...lease.spec,
+      holderIdentity: "",
+      leaseDurationSeconds: 1,
+      renewTime: now,
+      acquireTime: now,
+    };
+    await client.update(leaseRef, lease).catch(() => undefined);
+    this.#held = undefined;
+  }
+
+  async #tryOnce(signal: AbortSignal): Promise<boolean> {
+    const { client, namespace, name } = this.#options;
+    try {
+      const current = await client.get(leaseRef, { namespace, name }, signal);
+      if (!current.ok) {
+        if (current.status.reason !== "NotFound") return false;
+        return this.#take(await client.create(leaseRef, this.#record(undefined), {}, signal));
+      }
+      if (!this.#mayTake(current.value)) return false;
+      return this.#take(await client.update(leaseRef, this.#record(current.value), {}, signal));
+    } catch {
+      return false;
+    }
+  }
+
+  /** Ours, free, or not renewed for its whole duration while we watched. */
+  #mayTake(lease: Lease): boolean {
+    const { clock, identity } = this.#options;
+    const { holderIdentity = "", leaseDurationSeconds = 0, renewTime = "" } = lease.spec;
+    const record = `${holderIdentity} ${renewTime} ${lease.spec.leaseTransitions ?? 0}`;
+    if (this.#seen?.record !== record) this.#seen = { record, atMs: clock.elapsedMs() };
+    if (holderIdentity === identity || holderIdentity === "") return true;
+    return clock.elapsedMs() - this.#seen.atMs > leaseDurationSeconds * 1000;
+  }
+
+  #record(old: Lease | undefined): Lease {
+    const { clock, namespace, name, identity, leaseDurationMs } = this.#options;
+    const now = microTimeFromMs(clock.nowMs());
+    const ours = old?.spec.holderIdentity === identity;
+    const transitions = old?.spec.leaseTransitions ?? 0;
+    return {
+      apiVersion: leaseRef.apiVersion,
+      kind: "Lease",
+      metadata: old?.metadata ?? { namespace, name },
+      spec: {
+        ...old?.spec,
+        holderIdentity: identity,
+        leaseDurationSeconds: Math.ceil(leaseDurationMs / 1000),
+        acquireTime: ours ? (old?.spec.acquireTime ?? now) : now,
+        renewTime: now,
+        leaseTransitions: old === undefined || ours ? transitions : transitions + 1,
+      },
+    };
+  }
+
+  #take(result: Result<Lease>): boolean {
+    if (result.ok) this.#held = result.value;
+    return result.ok;
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    const { clock, random, retryPeriodMs } = this.#options;
+    await clock.sleep(retryPeriodMs * (1 + 0.2 * random.next()), signal).catch(() => undefined);
+  }
+}
+
+const OLD_ANNOTATION = "control-plane.alpha.kubernetes.io/leader";
+
+/** Who leads according to the old form, an annotation on an Endpoints or ConfigMap object. */
+export function leaderInAnnotation(object: KubeObject): string | undefined {
+  const text = object.metadata.annotations?.[OLD_ANNOTATION];
+  if (text === undefined) return undefined;
+  try {
+    const { holderIdentity } = JSON.parse(text) as { holderIdentity?: unknown };
+    return typeof holderIdentity === "string" && holderIdentity !== "" ? holderIdentity : undefined;
+  } catch {
+    return undefined;
+  }
+}

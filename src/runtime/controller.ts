@@ -1,0 +1,119 @@
+/**
+ * The contract of a controller: a record of feeds, observe and decide.
+ *
+ * - `feeds` name the kinds whose changes matter and say which keys a change concerns.
+ * - `observe` gathers what the decision needs, from informer caches only. It may be async for reads
+ *   beyond the caches (metrics, a cloud, a signer).
+ * - `decide` is pure: the same state at the same instant gives the same outcome.
+ *
+ * The runtime does the rest: informers, the rate-limited queue, carrying the writes out in order,
+ * waiting until the caches show them, conflicts, back-off, events, metrics and the record.
+ *
+ * Promises to a controller:
+ * 1. One key is never worked on twice at the same time.
+ * 2. `observe` sees all writes that earlier reconciles of the same key made.
+ * 3. A key whose writes failed is tried again, later each time; one that succeeded starts afresh.
+ * 4. Level-triggered: changes between two reconciles are merged; no change is lost.
+ */
+import type { ObjectReference } from "#api/generated/core.v1.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import type { ReadCache } from "#client/cache.ts";
+import type { Key, Typed } from "#client/client.ts";
+import type { Write } from "./writes.ts";
+
+export type { Key } from "#client/client.ts";
+
+export type Caches = <T extends KubeObject>(kind: Typed<T>) => ReadCache<T>;
+
+export interface Feed<T extends KubeObject = KubeObject> {
+  readonly kind: Typed<T>;
+  /** Asked with the old and the new state of a changed object; both answers are queued. */
+  keys(object: T, caches: Caches): readonly Key[];
+}
+
+export interface IndexSpec<T extends KubeObject = KubeObject> {
+  readonly kind: Typed<T>;
+  readonly name: string;
+  values(object: T): readonly string[];
+}
+
+export interface EventNote {
+  readonly about: KubeObject | ObjectReference;
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface Outcome {
+  /** Carried out in order. A nested list is a batch: its writes go out together, slowly at first. */
+  readonly writes?: readonly (Write | readonly Write[])[];
+  readonly events?: readonly EventNote[];
+  /** Look again after this long even if nothing changes. */
+  readonly recheckInMs?: number;
+  /** One sentence for the decision record: which rule led here. */
+  readonly because?: string;
+  /** What to do about a write that the server refused, before the key is tried again. */
+  onRefused?(refused: RefusedWrite): Pick<Outcome, "writes" | "events">;
+}
+
+export interface RefusedWrite {
+  readonly write: Write;
+  readonly status: Status;
+}
+
+export interface Controller<State> {
+  readonly name: string;
+  readonly feeds: readonly Feed[];
+  readonly indexes?: readonly IndexSpec[];
+  /** Keys worked on at the same time; 5 unless given. */
+  readonly workers?: number;
+  /** Hear every object again this often, changed or not. */
+  readonly resyncMs?: number;
+  observe(caches: Caches, key: Key): State | Promise<State>;
+  decide(state: State, nowMs: number): Outcome;
+}
+
+/** A controller whose state type is forgotten, so that controllers can stand in one table. */
+export type AnyController = Controller<never> | Controller<unknown>;
+
+// biome-ignore lint/suspicious/noExplicitAny: feeds of one controller are about different kinds
+type AnyFeed = Feed<any>;
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type AnyIndex = IndexSpec<any>;
+
+export function defineController<State>(
+  spec: Omit<Controller<State>, "feeds" | "indexes"> & {
+    readonly feeds: readonly AnyFeed[];
+    readonly indexes?: readonly AnyIndex[];
+  },
+): Controller<State> {
+  return spec;
+}
+
+/** Nothing to do until something changes. */
+export const idle: Outcome = {};
+
+export function recheckIn(delayMs: number): Outcome {
+  return { recheckInMs: delayMs };
+}
+
+/** The key of the object itself. */
+export function ownKey({ metadata }: KubeObject): readonly Key[] {
+  return [{ namespace: metadata.namespace, name: metadata.name ?? "" }];
+}
+
+/** The key of the object's controlling owner, if that is of the given kind. */
+export function controllerKey(kind: Typed<KubeObject>): (object: KubeObject) => readonly Key[] {
+  return ({ metadata }) =>
+    (metadata.ownerReferences ?? []).flatMap((owner) =>
+      owner.controller && owner.kind === kind.names.kind && groupOf(owner.apiVersion) === kind.group
+        ? [{ namespace: metadata.namespace, name: owner.name }]
+        : [],
+    );
+}
+
+function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf("/");
+  return slash < 0 ? "" : apiVersion.slice(0, slash);
+}

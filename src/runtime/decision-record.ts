@@ -1,0 +1,39 @@
+/**
+ * What the controllers decided, for people who ask why. The last `capacity` decisions are kept; one
+ * costs a small object and no text until somebody reads it.
+ */
+import type { Key } from "#client/client.ts";
+import { Ring } from "#lib/ring.ts";
+import type { Outcome, RefusedWrite } from "./controller.ts";
+
+export interface DecisionRecord {
+  readonly atMs: number;
+  readonly controller: string;
+  readonly key: Key;
+  readonly outcome: Outcome;
+  /** How many writes were carried out. */
+  readonly done: number;
+  readonly refused: RefusedWrite | undefined;
+  /** Set when observing or deciding itself failed. */
+  readonly error?: unknown;
+}
+
+const CAPACITY = 2_000;
+
+export class DecisionLog {
+  readonly #records = new Ring<DecisionRecord>(CAPACITY);
+
+  add(record: DecisionRecord): void {
+    this.#records.push(record);
+  }
+
+  /** Newest last. */
+  about(filter: Partial<Pick<DecisionRecord, "controller">> & Partial<Key> = {}): DecisionRecord[] {
+    return [...this.#records].filter(
+      ({ controller, key }) =>
+        (filter.controller === undefined || filter.controller === controller) &&
+        (filter.namespace === undefined || filter.namespace === key.namespace) &&
+        (filter.name === undefined || filter.name === key.name),
+    );
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Carries out the writes that a decision asked for: the only place where controllers' writes happen.
+ *
+ * Promises:
+ * 1. Writes go out in order; the first that the server refuses ends the rest.
+ * 2. A batch goes out in rounds of 1, 2, 4, 8 …: a refusal ends it after the round, so that a cause
+ *    that refuses all (a quota, say) costs one request, not thousands.
+ * 3. What was to be is already so (a delete of what is gone): that is success.
+ * 4. It returns only after the caches show every write that succeeded, so that the next decision
+ *    sees them. A cache that stays behind for `VISIBLE_WITHIN_MS` is not waited for any longer.
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import type { Result } from "#api/meta/status.ts";
+import type { Expectation } from "#client/cache.ts";
+import type { Client } from "#client/client.ts";
+import type { ResourceRef } from "#client/transport.ts";
+import { assertNever } from "#lib/assert-never.ts";
+import type { Clock } from "#lib/clock.ts";
+import { TimeoutError, withTimeout } from "#lib/sleep.ts";
+import type { Outcome, RefusedWrite } from "./controller.ts";
+import type { Write } from "./writes.ts";
+
+const VISIBLE_WITHIN_MS = 30_000;
+const BATCH_ROUND_MAX = 500;
+
+/** Where the executor looks whether a write has arrived; kinds without an informer are not waited for. */
+export type FindCache = (
+  kind: ResourceRef,
+) => { waitFor(expected: Expectation, signal: AbortSignal): Promise<void> } | undefined;
+
+export interface Execution {
+  readonly done: number;
+  readonly refused: RefusedWrite | undefined;
+}
+
+export async function execute(
+  writes: NonNullable<Outcome["writes"]>,
+  client: Client,
+  findCache: FindCache,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Execution> {
+  const arrivals: Promise<void>[] = [];
+  const carryOut = async (write: Write): Promise<RefusedWrite | undefined> => {
+    const result = await send(write, client, signal);
+    if (!result.ok)
+      return isAlreadySo(write, result.status) ? undefined : { write, status: result.status };
+    const expected = expectationOf(write, result.value);
+    const cache = expected === undefined ? undefined : findCache(write.kind);
+    if (cache !== undefined) arrivals.push(arrival(cache, expected!, clock, signal));
+    return undefined;
+  };
+
+  let done = 0;
+  let refused: RefusedWrite | undefined;
+  for (const step of writes) {
+    const batch = isBatch(step) ? step : [step];
+    const outcome = await inRounds(batch, carryOut);
+    done += outcome.done;
+    refused = outcome.refused;
+    if (refused !== undefined) break;
+  }
+  await Promise.all(arrivals);
+  return { done, refused };
+}
+
+async function inRounds(
+  writes: readonly Write[],
+  carryOut: (write: Write) => Promise<RefusedWrite | undefined>,
+): Promise<Execution> {
+  let done = 0;
+  for (let size = 1; done < writes.length; size = Math.min(size * 2, BATCH_ROUND_MAX)) {
+    const round = writes.slice(done, done + size);
+    const outcomes = await Promise.all(round.map(carryOut));
+    const refused = outcomes.find((outcome) => outcome !== undefined);
+    if (refused !== undefined) {
+      return { done: done + outcomes.filter((outcome) => outcome === undefined).length, refused };
+    }
+    done += round.length;
+  }
+  return { done, refused: undefined };
+}
+
+function send(write: Write, client: Client, signal: AbortSignal): Promise<Result<unknown>> {
+  switch (write.op) {
+    case "create":
+      return client.create(write.kind, write.object, {}, signal);
+    case "createSub":
+      return client.create(write.kind, write.object, { subresource: write.subresource }, signal);
+    case "update": {
+      const { subresource } = write;
+      return client.update(
+        write.kind,
+        write.object,
+        subresource === undefined ? {} : { subresource },
+        signal,
+      );
+    }
+    case "patch": {
+      const { kind, target, patchType, patch, subresource } = write;
+      const options = subresource === undefined ? {} : { subresource };
+      return client.patch(kind, target, patchType, patch, options, signal);
+    }
+    case "delete": {
+      const { kind, target, resourceVersion, propagation, gracePeriodSeconds } = write;
+      const preconditions = {
+        uid: target.uid,
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      };
+      const options = {
+        ...preconditions,
+        ...(propagation === undefined ? {} : { propagation }),
+        ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+      };
+      return client.delete(kind, target, options, signal);
+    }
+    default:
+      return assertNever(write);
+  }
+}
+
+function isAlreadySo(write: Write, status: Status): boolean {
+  if (write.op === "delete") return status.reason === "NotFound";
+  // A patch that names the uid finds that the object is gone or another: nothing is left to patch.
+  return write.op === "patch" && status.reason === "NotFound";
+}
+
+function expectationOf(write: Write, answer: unknown): Expectation | undefined {
+  if (write.op === "createSub") return undefined;
+  if (write.op === "delete") return { ...write.target, resourceVersion: undefined };
+  const { metadata } = answer as KubeObject;
+  if (metadata?.uid === undefined || metadata.resourceVersion === undefined) return undefined;
+  const { namespace, name = "", uid, resourceVersion } = metadata;
+  // An update that took the last finalizer away deletes the object.
+  const gone = metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
+  return { namespace, name, uid, resourceVersion: gone ? undefined : resourceVersion };
+}
+
+async function arrival(
+  cache: NonNullable<ReturnType<FindCache>>,
+  expected: Expectation,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await withTimeout(clock, VISIBLE_WITHIN_MS, (s) => cache.waitFor(expected, s), signal);
+  } catch (error) {
+    if (!(error instanceof TimeoutError)) throw error;
+  }
+}
+
+function isBatch(step: Write | readonly Write[]): step is readonly Write[] {
+  return Array.isArray(step);
+}

@@ -1,0 +1,209 @@
+/**
+ * The one loop that all controllers share: informers fill queues, workers observe, decide and
+ * execute. Controllers that run together share their informers.
+ */
+import type { KubeObject } from "#api/kind.ts";
+import { type Cache, keyOf } from "#client/cache.ts";
+import type { Client, Key, Typed } from "#client/client.ts";
+import type { EventRecorder } from "#client/event-recorder.ts";
+import { Informer } from "#client/informer.ts";
+import type { ResourceRef } from "#client/transport.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
+import type { Random } from "#lib/random.ts";
+import type { Caches, Controller, Outcome } from "./controller.ts";
+import { DecisionLog } from "./decision-record.ts";
+import { type Execution, execute } from "./executor.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+const WORKERS = 5;
+
+export interface RuntimeOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly recorder: EventRecorder;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the state of a controller is its own affair
+type AnyController = Controller<any>;
+
+export class Runtime {
+  readonly decisions = new DecisionLog();
+  readonly #options: RuntimeOptions;
+  readonly #informers = new Map<string, Informer<KubeObject>>();
+  readonly #queues: WorkQueue<Key>[] = [];
+  readonly #reconciles: (controller: string, result: string) => Counter;
+  readonly #seconds: (controller: string) => Histogram;
+
+  constructor(options: RuntimeOptions) {
+    this.#options = options;
+    this.#reconciles = options.metrics.counter({
+      name: "k8ts_controller_reconciles_total",
+      help: "Reconciles by controller and result.",
+      labels: ["controller", "result"],
+    });
+    this.#seconds = options.metrics.histogram({
+      name: "k8ts_controller_reconcile_seconds",
+      help: "Time from taking a key to having carried its writes out.",
+      labels: ["controller"],
+      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+    });
+  }
+
+  /** Keys that wait for a worker or have one; zero means that the controllers have converged. */
+  get busy(): number {
+    return this.#queues.reduce((sum, queue) => sum + queue.busy, 0);
+  }
+
+  cache<T extends KubeObject>(kind: Typed<T>): Cache<T> {
+    return this.#informer(kind).cache as unknown as Cache<T>;
+  }
+
+  /** Runs the controllers until the signal aborts. */
+  async run(controllers: readonly AnyController[], signal: AbortSignal): Promise<void> {
+    const loops = controllers.map((controller) => this.#prepare(controller, signal));
+    const informers = [...this.#informers.values()].map((informer) => informer.run(signal));
+    await Promise.all([...informers, ...loops.map((loop) => loop())]);
+  }
+
+  #prepare(controller: AnyController, signal: AbortSignal): () => Promise<void> {
+    const { clock, random } = this.#options;
+    const queue = new WorkQueue<Key>(clock, random, ({ namespace, name }) =>
+      keyOf(namespace, name),
+    );
+    this.#queues.push(queue);
+    const caches: Caches = (kind) => this.cache(kind);
+    for (const { kind, name, values } of controller.indexes ?? [])
+      this.cache(kind).addIndex(name, values);
+    for (const { kind, keys } of controller.feeds) {
+      this.#informer(kind).on(({ next, old }) => {
+        if (next !== undefined) for (const key of keys(next, caches)) queue.add(key);
+        if (old !== undefined && old !== next) for (const key of keys(old, caches)) queue.add(key);
+      }, signal);
+    }
+    signal.addEventListener("abort", () => queue.close(), { once: true });
+    return async () => {
+      await this.#allSynced(controller, signal);
+      const workers = Array.from({ length: controller.workers ?? WORKERS }, () =>
+        this.#work(controller, queue, caches, signal),
+      );
+      await Promise.all(workers);
+    };
+  }
+
+  async #work(
+    controller: AnyController,
+    queue: WorkQueue<Key>,
+    caches: Caches,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+      const startMs = this.#options.clock.elapsedMs();
+      const result = await this.#reconcile(controller, key, caches, queue, signal);
+      this.#reconciles(controller.name, result).add(1);
+      this.#seconds(controller.name).observe((this.#options.clock.elapsedMs() - startMs) / 1000);
+      queue.done(key);
+    }
+  }
+
+  async #reconcile(
+    controller: AnyController,
+    key: Key,
+    caches: Caches,
+    queue: WorkQueue<Key>,
+    signal: AbortSignal,
+  ): Promise<"success" | "requeue" | "error"> {
+    const { clock, logger } = this.#options;
+    let outcome: Outcome = {};
+    try {
+      const observed = controller.observe(caches, key);
+      const state = observed instanceof Promise ? await observed : observed;
+      outcome = controller.decide(state, clock.nowMs());
+      const { done, refused } = await this.#carryOut(outcome, controller.name, signal);
+      if (hasEffect(outcome)) {
+        this.decisions.add({
+          atMs: clock.nowMs(),
+          controller: controller.name,
+          key,
+          outcome,
+          done,
+          refused,
+        });
+      }
+      if (refused !== undefined) {
+        const retryMs = queue.retry(key);
+        logger.debug("write refused", {
+          controller: controller.name,
+          ...key,
+          retryMs,
+          status: refused.status.message,
+        });
+        return "requeue";
+      }
+      queue.forget(key);
+      if (outcome.recheckInMs !== undefined) queue.addAfter(key, outcome.recheckInMs);
+      return "success";
+    } catch (error) {
+      if (signal.aborted) return "error";
+      this.decisions.add({
+        atMs: clock.nowMs(),
+        controller: controller.name,
+        key,
+        outcome,
+        done: 0,
+        refused: undefined,
+        error,
+      });
+      const retryMs = queue.retry(key);
+      logger.warn("reconcile failed", { controller: controller.name, ...key, retryMs, error });
+      return "error";
+    }
+  }
+
+  async #carryOut(outcome: Outcome, controller: string, signal: AbortSignal): Promise<Execution> {
+    const { clock, recorder } = this.#options;
+    const client = this.#options.client;
+    const find = (kind: ResourceRef): Cache<KubeObject> | undefined =>
+      this.#informers.get(idOf(kind))?.cache;
+    for (const note of outcome.events ?? []) recorder.record(controller, note);
+    if (outcome.writes === undefined) return { done: 0, refused: undefined };
+    const execution = await execute(outcome.writes, client, find, clock, signal);
+    if (execution.refused !== undefined && outcome.onRefused !== undefined) {
+      const { writes = [], events = [] } = outcome.onRefused(execution.refused);
+      for (const note of events) recorder.record(controller, note);
+      await execute(writes, client, find, clock, signal);
+    }
+    return execution;
+  }
+
+  async #allSynced(controller: AnyController, signal: AbortSignal): Promise<void> {
+    const synced = controller.feeds.map(({ kind }) => this.#informer(kind).synced);
+    const aborted = new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    await Promise.race([Promise.all(synced), aborted]);
+  }
+
+  #informer(kind: ResourceRef): Informer<KubeObject> {
+    const id = idOf(kind);
+    let informer = this.#informers.get(id);
+    if (informer === undefined) {
+      const { client, clock, random, logger } = this.#options;
+      informer = new Informer<KubeObject>({ client, kind, clock, random, logger });
+      this.#informers.set(id, informer);
+    }
+    return informer;
+  }
+}
+
+function idOf({ apiVersion, names }: ResourceRef): string {
+  return `${apiVersion}/${names.plural}`;
+}
+
+function hasEffect({ writes = [], events = [], because }: Outcome): boolean {
+  return writes.length > 0 || events.length > 0 || because !== undefined;
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { seededRandom } from "#lib/random.ts";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+function setUp(): { clock: VirtualClock; queue: WorkQueue<string> } {
+  const clock = new VirtualClock();
+  return { clock, queue: new WorkQueue(clock, seededRandom(1), (key) => key) };
+}
+
+test("a key is queued once, in order of readiness", async () => {
+  const { queue } = setUp();
+  for (const key of ["a", "b", "a", "c", "b"]) queue.add(key);
+  assert.deepEqual(
+    [await queue.take(), await queue.take(), await queue.take(), queue.size],
+    ["a", "b", "c", 0],
+  );
+});
+
+test("a key added while it is worked on comes again when that work is done, and not before", async () => {
+  const { queue } = setUp();
+  queue.add("a");
+  const first = await queue.take();
+  queue.add("a");
+  queue.add("a");
+  assert.equal(queue.size, 0);
+  queue.done(first!);
+  assert.equal(queue.size, 1);
+  queue.done((await queue.take())!);
+  assert.equal(queue.busy, 0);
+});
+
+test("a waiting worker is woken", async () => {
+  const { queue } = setUp();
+  const taken = Promise.all([queue.take(), queue.take()]);
+  queue.add("a");
+  queue.add("b");
+  assert.deepEqual(await taken, ["a", "b"]);
+});
+
+test("addAfter keeps the earliest time", async () => {
+  const { clock, queue } = setUp();
+  queue.addAfter("a", 100);
+  queue.addAfter("a", 50);
+  queue.addAfter("a", 70);
+  await clock.advance(49);
+  assert.equal(queue.size, 0);
+  await clock.advance(1);
+  assert.equal(queue.size, 1);
+  clock[Symbol.dispose]();
+});
+
+test("retry waits longer each time until the key is forgotten", async () => {
+  const { clock, queue } = setUp();
+  const delays = [];
+  for (let i = 0; i < 4; i++) {
+    delays.push(queue.retry("a"));
+    await clock.advance(100);
+  }
+  assert.deepEqual(delays, [5, 10, 20, 40]);
+  assert.equal(queue.failures("a"), 4);
+  queue.forget("a");
+  assert.equal(queue.retry("a"), 5);
+  queue.close();
+  clock[Symbol.dispose]();
+});
+
+test("back-off ends at 1000 seconds", () => {
+  const { queue } = setUp();
+  let last = 0;
+  for (let i = 0; i < 40; i++) last = queue.retry("a");
+  assert.equal(last, 1_000_000);
+  queue.close();
+});
+
+test("close ends the workers and takes nothing more", async () => {
+  const { clock, queue } = setUp();
+  const waiting = queue.take();
+  queue.addAfter("later", 10);
+  queue.close();
+  assert.equal(await waiting, undefined);
+  queue.add("a");
+  assert.equal(await queue.take(), undefined);
+  clock[Symbol.dispose]();
+});

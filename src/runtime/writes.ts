@@ -1,0 +1,122 @@
+/**
+ * An intended write, as data. Constructors carry the preconditions, so that a decision made on an
+ * old state is refused by the server instead of overwriting a newer one.
+ */
+import type { KubeObject } from "#api/kind.ts";
+import type { Typed } from "#client/client.ts";
+import type { PatchType, ResourceRef } from "#client/transport.ts";
+
+export type Propagation = "Background" | "Foreground" | "Orphan";
+
+export type Write =
+  | { readonly op: "create"; readonly kind: ResourceRef; readonly object: KubeObject }
+  | {
+      readonly op: "update";
+      readonly kind: ResourceRef;
+      readonly object: KubeObject;
+      readonly subresource?: string;
+    }
+  | {
+      readonly op: "patch";
+      readonly kind: ResourceRef;
+      readonly target: Target;
+      readonly patchType: PatchType;
+      readonly patch: unknown;
+      readonly subresource?: string;
+    }
+  | {
+      readonly op: "delete";
+      readonly kind: ResourceRef;
+      readonly target: Target;
+      readonly resourceVersion?: string;
+      readonly propagation?: Propagation;
+      readonly gracePeriodSeconds?: number;
+    }
+  /** A subresource that is created: eviction, binding. */
+  | {
+      readonly op: "createSub";
+      readonly kind: ResourceRef;
+      readonly subresource: string;
+      readonly object: KubeObject;
+    };
+
+export interface Target {
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly uid: string;
+}
+
+export function create<T extends KubeObject>(kind: Typed<T>, object: T): Write {
+  return { op: "create", kind, object };
+}
+
+/** Fails with Conflict if the object has changed since it was observed. */
+export function update<T extends KubeObject>(kind: Typed<T>, object: T): Write {
+  return { op: "update", kind, object };
+}
+
+export function updateStatus<T extends KubeObject>(kind: Typed<T>, object: T): Write {
+  return { op: "update", kind, object, subresource: "status" };
+}
+
+/** The uid stands in the patch: a new object of the same name is not touched. */
+export function patch<T extends KubeObject>(
+  kind: Typed<T>,
+  object: KubeObject,
+  patchType: "merge" | "strategic",
+  changes: Readonly<Record<string, unknown>>,
+  subresource?: string,
+): Write {
+  const target = targetOf(object);
+  const metadata = { ...(changes.metadata as object | undefined), uid: target.uid };
+  return {
+    op: "patch",
+    kind,
+    target,
+    patchType,
+    patch: { ...changes, metadata },
+    ...(subresource === undefined ? {} : { subresource }),
+  };
+}
+
+export interface DeleteWriteOptions {
+  readonly propagation?: Propagation;
+  readonly gracePeriodSeconds?: number;
+}
+
+/** Deletes this very object, whatever has changed in it. */
+export function remove<T extends KubeObject>(
+  kind: Typed<T>,
+  object: KubeObject,
+  options: DeleteWriteOptions = {},
+): Write {
+  return { op: "delete", kind, target: targetOf(object), ...options };
+}
+
+/** Deletes this very object if it is still as it was observed. */
+export function deleteUnchanged<T extends KubeObject>(
+  kind: Typed<T>,
+  object: KubeObject,
+  options: DeleteWriteOptions = {},
+): Write {
+  const { resourceVersion } = object.metadata;
+  return {
+    op: "delete",
+    kind,
+    target: targetOf(object),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...options,
+  };
+}
+
+export function createSubresource<T extends KubeObject>(
+  kind: Typed<T>,
+  subresource: string,
+  object: KubeObject,
+): Write {
+  return { op: "createSub", kind, subresource, object };
+}
+
+function targetOf({ metadata: { namespace, name, uid } }: KubeObject): Target {
+  return { namespace, name: name ?? "", uid: uid ?? "" };
+}
