@@ -38,6 +38,7 @@ describe("one broken rule", () => {
     [invalid(at, undefined, "field is immutable"), "Invalid value: null: field is immutable"],
     [invalid(at, ["<a>", "&"], "no"), 'Invalid value: ["\\u003ca\\u003e","\\u0026"]: no'],
     [invalid(at, { b: "1", a: "2" }, "no"), 'Invalid value: {"a":"2","b":"1"}: no'],
+    [invalid(at, { Z: "1", A: "2" }, "no"), 'Invalid value: {"Z":"1","A":"2"}: no'],
     [invalid(at, { Z: "1", A: null }, "no"), 'Invalid value: {"Z":"1","A":null}: no'],
     [typeInvalid(at, 5, "must be a string"), "Invalid value: 5: must be a string"],
     [notSupported(at, "x", ["A", "B"]), 'Unsupported value: "x": supported values: "A", "B"'],

@@ -46,12 +46,16 @@ function formatValue(value: unknown): string {
   return JSON.stringify(isTextMap(value) ? sorted(value) : value).replace(GO_ESCAPED, escapeForGo);
 }
 
-/** Labels and selectors are maps, which Go prints in the order of their keys; structs it does not. */
+/**
+ * Labels and selectors are maps, which Go prints in the order of their keys; structs it does not.
+ * A struct is told by its field names, which are all capitalised.
+ */
 function isTextMap(value: unknown): value is Record<string, string> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const entries = Object.entries(value);
   return (
-    typeof value === "object" &&
-    !Array.isArray(value) &&
-    Object.values(value as object).every((v) => typeof v === "string")
+    entries.every(([, item]) => typeof item === "string") &&
+    !entries.every(([key]) => /^[A-Z]/.test(key))
   );
 }
 

@@ -1,0 +1,65 @@
+/** v1 ConfigMap. */
+import { ageColumn, nameColumn } from "#api/columns.ts";
+import type { ConfigMap } from "#api/generated/core.v1.ts";
+import { defineKind } from "#api/kind.ts";
+import { type FieldError, invalid, tooLong } from "#api/validation/field-error.ts";
+import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
+import { isConfigMapKey, nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { Path } from "#api/validation/path.ts";
+import { utf8Length } from "#lib/utf8-length.ts";
+import { base64Length, DATA_BYTES_MAX, validateStillImmutable } from "./immutable-data.ts";
+
+export const configMapKind = defineKind<ConfigMap>({
+  group: "",
+  version: "v1",
+  names: { kind: "ConfigMap", plural: "configmaps", short: ["cm"] },
+  scope: "Namespaced",
+  type: "core.v1.ConfigMap",
+  nameRule: nameIsDnsSubdomain,
+  unconditionalUpdate: true,
+
+  validate: (configMap) => [...validateFinalizers(configMap.metadata), ...validateData(configMap)],
+  validateUpdate: (next, old) => [
+    ...validateKubeMetaUpdate(next, old),
+    ...validateStillImmutable(next, old, ["data", "binaryData"]),
+    ...validateKubeMeta(next.metadata, { namespaced: true, nameRule: nameIsDnsSubdomain }),
+    ...validateData(next),
+  ],
+
+  columns: [
+    nameColumn,
+    {
+      name: "Data",
+      type: "string",
+      describedBy: "core.v1.ConfigMap.data",
+      cell: ({ data = {}, binaryData = {} }) =>
+        Object.keys(data).length + Object.keys(binaryData).length,
+    },
+    ageColumn,
+  ],
+});
+
+function validateData({ data = {}, binaryData = {} }: ConfigMap): FieldError[] {
+  const errors: FieldError[] = [];
+  let bytes = 0;
+  for (const [key, value] of Object.entries(data)) {
+    const path = Path.of("data").key(key);
+    for (const fault of isConfigMapKey(key)) errors.push(invalid(path, key, fault));
+    if (key in binaryData) {
+      errors.push(invalid(path, key, "duplicate of key present in binaryData"));
+    }
+    bytes += utf8Length(value);
+  }
+  for (const [key, value] of Object.entries(binaryData)) {
+    const path = Path.of("binaryData").key(key);
+    for (const fault of isConfigMapKey(key)) errors.push(invalid(path, key, fault));
+    bytes += base64Length(value);
+  }
+  // The fault is the whole object's, which the API writes as "[]".
+  if (bytes > DATA_BYTES_MAX) errors.push(tooLong(Path.of("[]"), DATA_BYTES_MAX));
+  return errors;
+}
