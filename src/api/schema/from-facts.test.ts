@@ -84,6 +84,9 @@ describe("schemas from fact tables", () => {
     assert.equal(findSchemaOfKind("", "v1", "Pod"), pod);
     assert.equal(findSchema("core.v1.NoSuchThing"), undefined);
     assert.equal(findSchemaOfKind("", "v1", "PodSpec"), undefined);
+    const options = schemaOf("meta.v1.DeleteOptions");
+    assert.equal(findSchemaOfKind("apps", "v1", "DeleteOptions"), options);
+    assert.equal(findSchemaOfKind("admission.k8s.io", "v1", "AdmissionRequest"), undefined);
     assert.throws(() => schemaOf("nowhere.v1.Pod"), /nowhere/);
   });
 

@@ -47,15 +47,19 @@ export function findSchemaByDefinition(definition: string): StructSchema | undef
   return header && tableOf(header.name)?.struct(definition.slice(dot + 1));
 }
 
-/** By what an object says of itself: group (`""` for core), version and kind. */
+/**
+ * By what an object says of itself: group (`""` for core), version and kind. Options of requests
+ * may carry any group's version; they and Status are described by the meta table.
+ */
 export function findSchemaOfKind(
   group: string,
   version: string,
   kind: string,
 ): StructSchema | undefined {
   const header = headers().find((h) => h.group === group && h.version === version);
-  const schema = header && tableOf(header.name)?.struct(kind);
-  return schema?.byName.has("kind") ? schema : undefined;
+  const own = header && tableOf(header.name)?.struct(kind);
+  const schema = own ?? (header && tableOf("meta.v1")?.struct(kind));
+  return schema?.byName.get("kind")?.number === 0 ? schema : undefined;
 }
 
 /** Names of every struct of every table: for tests and for documents that list all types. */
