@@ -35,3 +35,12 @@ export function keepMetadataOnStatusWrite(draft: Draft<KubeObject>, old: KubeObj
     else meta[field] = old.metadata[field];
   }
 }
+
+/** Others let it change managedFields and nothing else at all. */
+export function keepAllMetadata(draft: Draft<KubeObject>, old: KubeObject): void {
+  const { managedFields } = draft.metadata;
+  const meta = { ...old.metadata } as Draft<ObjectMeta>;
+  if (managedFields === undefined) delete meta.managedFields;
+  else meta.managedFields = managedFields;
+  draft.metadata = meta;
+}

@@ -1,4 +1,24 @@
 /** The kinds of networking, policy, access control, admission, extension and device groups. */
+import {
+  mutatingAdmissionPolicyKind,
+  mutatingAdmissionPolicyV1alpha1Kind,
+  mutatingAdmissionPolicyV1beta1Kind,
+} from "./admissionregistration/v1/mutating-admission-policy.ts";
+import {
+  mutatingAdmissionPolicyBindingKind,
+  mutatingAdmissionPolicyBindingV1alpha1Kind,
+  mutatingAdmissionPolicyBindingV1beta1Kind,
+  validatingAdmissionPolicyBindingKind,
+} from "./admissionregistration/v1/policy-bindings.ts";
+import { validatingAdmissionPolicyKind } from "./admissionregistration/v1/validating-admission-policy.ts";
+import {
+  mutatingWebhookConfigurationKind,
+  validatingWebhookConfigurationKind,
+} from "./admissionregistration/v1/webhook-configurations.ts";
+import { horizontalPodAutoscalerV1Kind } from "./autoscaling/v1/horizontal-pod-autoscaler.ts";
+import { horizontalPodAutoscalerKind } from "./autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { flowSchemaKind } from "./flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "./flowcontrol/v1/priority-level-configuration.ts";
 import type { Kind } from "./kind.ts";
 import { ingressKind } from "./networking/v1/ingress.ts";
 import { ingressClassKind } from "./networking/v1/ingress-class.ts";
@@ -10,6 +30,8 @@ import { clusterRoleBindingKind, roleBindingKind } from "./rbac/v1/bindings.ts";
 import { clusterRoleKind, roleKind } from "./rbac/v1/roles.ts";
 
 export const groupKinds: readonly Kind[] = [
+  horizontalPodAutoscalerKind,
+  horizontalPodAutoscalerV1Kind,
   ingressClassKind,
   ingressKind,
   ipAddressKind,
@@ -22,4 +44,16 @@ export const groupKinds: readonly Kind[] = [
   clusterRoleKind,
   roleBindingKind,
   roleKind,
+  mutatingAdmissionPolicyKind,
+  mutatingAdmissionPolicyBindingKind,
+  mutatingWebhookConfigurationKind,
+  validatingAdmissionPolicyKind,
+  validatingAdmissionPolicyBindingKind,
+  validatingWebhookConfigurationKind,
+  mutatingAdmissionPolicyV1beta1Kind,
+  mutatingAdmissionPolicyBindingV1beta1Kind,
+  mutatingAdmissionPolicyV1alpha1Kind,
+  mutatingAdmissionPolicyBindingV1alpha1Kind,
+  flowSchemaKind,
+  priorityLevelConfigurationKind,
 ];

@@ -5,6 +5,7 @@
  * Promises to the rules:
  * 1. Objects handed to a rule are normalised: decoded through the kind's schema, so every field has
  *    the right JSON type, unknown fields are gone and quantities, times and durations are canonical.
+ *    A list that was given empty is still there, empty: defaults tell it from an absent one.
  * 2. `defaults` and the `prepare…` hooks own the draft they get and change it in place.
  * 3. `validate…` hooks see a finished object and must not change it. They return every fault, in
  *    the order in which users see them.
@@ -12,6 +13,7 @@
  *    admission); on an update the same with prepareUpdate and validateUpdate.
  * 5. metadata is checked by the server for all kinds alike (`nameRule` is the kind's part of it).
  */
+import type { ExpressionCompiler } from "#api/expressions.ts";
 import type { ObjectMeta, TableRowCondition, TypeMeta } from "#api/generated/meta.v1.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 
@@ -55,6 +57,8 @@ export interface RuleContext {
   readonly requestName?: string;
   /** Privileged containers are allowed (the server's --allow-privileged); not unless said so. */
   readonly allowPrivileged?: boolean;
+  /** Compiles the expressions that an object holds; without it they are taken on trust. */
+  readonly expressions?: ExpressionCompiler;
   /** Takes a warning that only a prepare hook can give, since the hook removes its cause. */
   readonly warn?: (message: string) => void;
 }
@@ -134,7 +138,10 @@ export interface ScalePaths {
   readonly selector: string;
 }
 
-/** Conversion to and from the version that is stored. Both directions keep everything. */
+/**
+ * Conversion to and from the version that is stored. Both directions keep everything. The defaults
+ * of the served version run before `toStored`; those of the stored version do not run after it.
+ */
 export interface StoredAs<T> {
   readonly group: string;
   readonly version: string;

@@ -1,0 +1,65 @@
+/**
+ * The seam to CEL. Kinds that hold expressions hand them to the compiler of their rule context; the
+ * rules of the kinds themselves know nothing of the language. Without a compiler expressions are
+ * taken on trust.
+ */
+import type { JSONSchemaProps, ValidationRule } from "#api/generated/apiextensions.v1.ts";
+import { type FieldError, internalError, invalid, required } from "./validation/field-error.ts";
+import type { Path } from "./validation/path.ts";
+
+export interface ExpressionCompiler {
+  /** An expression of an admission policy or webhook. */
+  admission(expression: string, use: AdmissionUse): ExpressionFault | undefined;
+  /** A rule of a custom resource's schema, or the message expression of one. */
+  schema(
+    rule: ValidationRule,
+    part: SchemaRulePart,
+    schema: JSONSchemaProps,
+  ): readonly FieldError[];
+  /** A selector of devices. */
+  device(expression: string, stored: boolean): readonly ExpressionFault[];
+}
+
+export interface AdmissionUse {
+  readonly role:
+    | "matchCondition"
+    | "validation"
+    | "message"
+    | "auditAnnotation"
+    | "variable"
+    | "applyConfiguration"
+    | "jsonPatch";
+  readonly hasParams: boolean;
+  readonly hasAuthorizer: boolean;
+  /** Declared before this expression, in order; it may read them as `variables.<name>`. */
+  readonly variables: readonly { readonly name: string; readonly expression: string }[];
+  /** The stored object has the same expression: what old versions let pass is let pass. */
+  readonly stored: boolean;
+}
+
+export interface SchemaRulePart {
+  readonly part: "rule" | "messageExpression";
+  readonly path: Path;
+}
+
+export interface ExpressionFault {
+  readonly type: "required" | "invalid" | "internal";
+  readonly detail: string;
+}
+
+export function expressionError(
+  path: Path,
+  expression: string,
+  fault: ExpressionFault | undefined,
+): FieldError[] {
+  switch (fault?.type) {
+    case undefined:
+      return [];
+    case "required":
+      return [required(path, fault.detail)];
+    case "invalid":
+      return [invalid(path, expression, fault.detail)];
+    case "internal":
+      return [internalError(path, fault.detail)];
+  }
+}

@@ -1,0 +1,113 @@
+/** flowcontrol.apiserver.k8s.io/v1 FlowSchema: which requests go to which priority level. */
+import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
+import { keepAllMetadata, keepFields } from "#api/drafts.ts";
+import type { FlowSchema, FlowSchemaSpec } from "#api/generated/flowcontrol.v1.ts";
+import { defineKind } from "#api/kind.ts";
+import { invalidEach } from "#api/validation/faults.ts";
+import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import { internalForm } from "#api/validation/internal-form.ts";
+import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { Path } from "#api/validation/path.ts";
+import { validateStatusConditions } from "./conditions.ts";
+import { validateFlowRule } from "./flow-rules.ts";
+import { MANDATORY_FLOW_SCHEMAS } from "./mandatory.ts";
+
+const PRECEDENCE_DEFAULT = 1000;
+const PRECEDENCE_MAX = 10_000;
+const DISTINGUISHERS = ["ByNamespace", "ByUser"];
+const SPEC = "flowcontrol.v1.FlowSchemaSpec";
+
+export const flowSchemaKind = defineKind<FlowSchema>({
+  group: "flowcontrol.apiserver.k8s.io",
+  version: "v1",
+  names: { kind: "FlowSchema", plural: "flowschemas" },
+  scope: "Cluster",
+  type: "flowcontrol.v1.FlowSchema",
+  nameRule: nameIsDnsSubdomain,
+  generation: true,
+  unconditionalUpdate: true,
+  defaults: ({ spec }) => {
+    spec.matchingPrecedence ||= PRECEDENCE_DEFAULT;
+  },
+  prepareCreate: (draft) => {
+    draft.status = {};
+  },
+  prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
+  validate: validateSchema,
+  validateUpdate: validateSchema,
+  subresources: {
+    status: {
+      prepareUpdate: (draft, old) => {
+        keepAllMetadata(draft, old);
+        keepFields(draft, old, "spec");
+      },
+      validateUpdate: ({ status }) => validateStatusConditions(status.conditions),
+    },
+  },
+  columns: [
+    nameColumn,
+    {
+      name: "PriorityLevel",
+      type: "string",
+      describedBy: "flowcontrol.v1.PriorityLevelConfigurationReference.name",
+      cell: ({ spec }) => spec.priorityLevelConfiguration.name,
+    },
+    {
+      name: "MatchingPrecedence",
+      type: "string",
+      describedBy: `${SPEC}.matchingPrecedence`,
+      cell: ({ spec }) => spec.matchingPrecedence,
+    },
+    {
+      name: "DistinguisherMethod",
+      type: "string",
+      describedBy: `${SPEC}.distinguisherMethod`,
+      cell: ({ spec }) => spec.distinguisherMethod?.type ?? NONE,
+    },
+    ageColumn,
+    {
+      name: "MissingPL",
+      type: "string",
+      description: "references a broken or non-existent PriorityLevelConfiguration",
+      cell: ({ status }) =>
+        (status.conditions ?? []).find(({ type }) => type === "Dangling")?.status ?? "?",
+    },
+  ],
+});
+
+function validateSchema({ metadata, spec, status }: FlowSchema): FieldError[] {
+  const { name = "" } = metadata;
+  const errors = validateSpec(spec, name);
+  const fixed = MANDATORY_FLOW_SCHEMAS.get(name);
+  if (fixed !== undefined && !semanticEqual(spec, fixed)) {
+    const detail = `spec of '${name}' must equal the fixed value`;
+    errors.push(invalid(Path.of("spec"), internalForm(SPEC, spec), detail));
+  }
+  return [...errors, ...validateStatusConditions(status.conditions)];
+}
+
+function validateSpec(spec: FlowSchemaSpec, name: string): FieldError[] {
+  const path = Path.of("spec");
+  const { matchingPrecedence: precedence, distinguisherMethod } = spec;
+  const errors: FieldError[] = [];
+  const fault = (detail: string) =>
+    errors.push(invalid(path.child("matchingPrecedence"), precedence, detail));
+  if (precedence <= 0) fault("must be a positive value");
+  if (precedence > PRECEDENCE_MAX) fault(`must not be greater than ${PRECEDENCE_MAX}`);
+  if (precedence === 1 && name !== "exempt") {
+    fault("only the schema named 'exempt' may have matchingPrecedence 1");
+  }
+  if (distinguisherMethod !== undefined && !DISTINGUISHERS.includes(distinguisherMethod.type)) {
+    const value = internalForm("flowcontrol.v1.FlowDistinguisherMethod", distinguisherMethod);
+    errors.push(notSupported(path.child("distinguisherMethod", "type"), value, DISTINGUISHERS));
+  }
+  const level = spec.priorityLevelConfiguration.name;
+  const levelPath = path.child("priorityLevelConfiguration", "name");
+  if (level === "") errors.push(required(levelPath, "must reference a priority level"));
+  else errors.push(...invalidEach(levelPath, level, isDns1123Subdomain(level)));
+  for (const [i, rule] of (spec.rules ?? []).entries()) {
+    errors.push(...validateFlowRule(rule, path.child("rules").index(i)));
+  }
+  return errors;
+}
