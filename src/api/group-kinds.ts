@@ -15,10 +15,19 @@ import {
   mutatingWebhookConfigurationKind,
   validatingWebhookConfigurationKind,
 } from "./admissionregistration/v1/webhook-configurations.ts";
+import { apiServiceKind } from "./apiregistration/v1/api-service.ts";
+import { selfSubjectReviewKind, tokenReviewKind } from "./authentication/v1/reviews.ts";
+import {
+  localSubjectAccessReviewKind,
+  selfSubjectAccessReviewKind,
+  selfSubjectRulesReviewKind,
+  subjectAccessReviewKind,
+} from "./authorization/v1/access-reviews.ts";
 import { horizontalPodAutoscalerV1Kind } from "./autoscaling/v1/horizontal-pod-autoscaler.ts";
 import { horizontalPodAutoscalerKind } from "./autoscaling/v2/horizontal-pod-autoscaler.ts";
 import { flowSchemaKind } from "./flowcontrol/v1/flow-schema.ts";
 import { priorityLevelConfigurationKind } from "./flowcontrol/v1/priority-level-configuration.ts";
+import { storageVersionKind } from "./internal/v1alpha1/storage-version.ts";
 import type { Kind } from "./kind.ts";
 import { ingressKind } from "./networking/v1/ingress.ts";
 import { ingressClassKind } from "./networking/v1/ingress-class.ts";
@@ -28,8 +37,16 @@ import { serviceCidrKind, serviceCidrV1beta1Kind } from "./networking/v1/service
 import { podDisruptionBudgetKind } from "./policy/v1/pod-disruption-budget.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "./rbac/v1/bindings.ts";
 import { clusterRoleKind, roleKind } from "./rbac/v1/roles.ts";
+import { storageVersionMigrationKind } from "./storagemigration/v1beta1/storage-version-migration.ts";
 
 export const groupKinds: readonly Kind[] = [
+  apiServiceKind,
+  selfSubjectReviewKind,
+  tokenReviewKind,
+  localSubjectAccessReviewKind,
+  selfSubjectAccessReviewKind,
+  selfSubjectRulesReviewKind,
+  subjectAccessReviewKind,
   horizontalPodAutoscalerKind,
   horizontalPodAutoscalerV1Kind,
   ingressClassKind,
@@ -56,4 +73,6 @@ export const groupKinds: readonly Kind[] = [
   mutatingAdmissionPolicyBindingV1alpha1Kind,
   flowSchemaKind,
   priorityLevelConfigurationKind,
+  storageVersionKind,
+  storageVersionMigrationKind,
 ];

@@ -95,6 +95,8 @@ export interface KindSpec<T extends KubeObject> {
   readonly deprecation?: string;
   /** metadata.generation counts spec changes. */
   readonly generation?: boolean;
+  /** Answered at once and never stored, so that it needs no name: the reviews. */
+  readonly transient?: boolean;
   /** PUT to a name that is not there creates it. */
   readonly createOnUpdate?: boolean;
   /** An update without resourceVersion is taken as "whatever is there". */
