@@ -19,12 +19,15 @@ import type { ObjectReference } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import type { ReadCache } from "#client/cache.ts";
-import type { Key, Typed } from "#client/client.ts";
+import type { Client, Key, Typed } from "#client/client.ts";
 import type { Write } from "./writes.ts";
 
 export type { Key } from "#client/client.ts";
 
 export type Caches = <T extends KubeObject>(kind: Typed<T>) => ReadCache<T>;
+
+/** Reads beyond the caches: kinds that nobody watches, paths that are no resource. */
+export type Reader = Pick<Client, "get" | "list" | "raw">;
 
 export interface Feed<T extends KubeObject = KubeObject> {
   readonly kind: Typed<T>;
@@ -70,7 +73,7 @@ export interface Controller<State> {
   readonly workers?: number;
   /** Hear every object again this often, changed or not. */
   readonly resyncMs?: number;
-  observe(caches: Caches, key: Key): State | Promise<State>;
+  observe(caches: Caches, key: Key, reader: Reader): State | Promise<State>;
   decide(state: State, nowMs: number): Outcome;
 }
 

@@ -6,7 +6,8 @@
  * 2. A batch goes out in rounds of 1, 2, 4, 8 …: a refusal ends it after the round, so that a cause
  *    that refuses all (a quota, say) costs one request, not thousands.
  * 3. What was to be is already so (a delete of what is gone): that is success.
- * 4. It returns only after the caches show every write that succeeded, so that the next decision
+ * 4. Events that tell of a write are noted when its outcome is known.
+ * 5. It returns only after the caches show every write that succeeded, so that the next decision
  *    sees them. A cache that stays behind for `VISIBLE_WITHIN_MS` is not waited for any longer.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
@@ -18,7 +19,7 @@ import type { ResourceRef } from "#client/transport.ts";
 import { assertNever } from "#lib/assert-never.ts";
 import type { Clock } from "#lib/clock.ts";
 import { TimeoutError, withTimeout } from "#lib/sleep.ts";
-import type { Outcome, RefusedWrite } from "./controller.ts";
+import type { EventNote, Outcome, RefusedWrite } from "./controller.ts";
 import type { Write } from "./writes.ts";
 
 const VISIBLE_WITHIN_MS = 30_000;
@@ -38,12 +39,14 @@ export async function execute(
   writes: NonNullable<Outcome["writes"]>,
   client: Client,
   findCache: FindCache,
+  note: (event: EventNote) => void,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Execution> {
   const arrivals: Promise<void>[] = [];
   const carryOut = async (write: Write): Promise<RefusedWrite | undefined> => {
     const result = await send(write, client, signal);
+    tell(write, result, note);
     if (!result.ok)
       return isAlreadySo(write, result.status) ? undefined : { write, status: result.status };
     const expected = expectationOf(write, result.value);
@@ -115,6 +118,10 @@ function send(write: Write, client: Client, signal: AbortSignal): Promise<Result
       };
       return client.delete(kind, target, options, signal);
     }
+    case "deleteAll": {
+      const { kind, namespace } = write;
+      return client.deleteCollection(kind, { namespace }, { propagation: "Background" }, signal);
+    }
     default:
       return assertNever(write);
   }
@@ -122,12 +129,18 @@ function send(write: Write, client: Client, signal: AbortSignal): Promise<Result
 
 function isAlreadySo(write: Write, status: Status): boolean {
   if (write.op === "delete") return status.reason === "NotFound";
+  // Nothing can be created in a namespace that is going away: trying again would be in vain.
+  if (write.op === "create") return hasCause(status, "NamespaceTerminating");
   // A patch that names the uid finds that the object is gone or another: nothing is left to patch.
   return write.op === "patch" && status.reason === "NotFound";
 }
 
+function hasCause({ details }: Status, reason: string): boolean {
+  return details?.causes?.some((cause) => cause.reason === reason) ?? false;
+}
+
 function expectationOf(write: Write, answer: unknown): Expectation | undefined {
-  if (write.op === "createSub") return undefined;
+  if (write.op === "createSub" || write.op === "deleteAll") return undefined;
   if (write.op === "delete") return { ...write.target, resourceVersion: undefined };
   const { metadata } = answer as KubeObject;
   if (metadata?.uid === undefined || metadata.resourceVersion === undefined) return undefined;
@@ -148,6 +161,21 @@ async function arrival(
   } catch (error) {
     if (!(error instanceof TimeoutError)) throw error;
   }
+}
+
+function tell(write: Write, result: Result<unknown>, note: (event: EventNote) => void): void {
+  const refused = !result.ok && !isAlreadySo(write, result.status);
+  const event = result.ok ? write.onDone : refused ? write.onRefused : undefined;
+  if (event === undefined) return;
+  const answered = result.ok
+    ? (result.value as Partial<KubeObject> | undefined)?.metadata?.name
+    : "";
+  const name = "target" in write ? write.target.name : (answered ?? "");
+  const error = result.ok ? "" : (result.status.message ?? "");
+  note({
+    ...event,
+    message: event.message.replace("{name}", name).replace("{error}", () => error),
+  });
 }
 
 function isBatch(step: Write | readonly Write[]): step is readonly Write[] {

@@ -12,7 +12,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
-import type { Caches, Controller, Outcome } from "./controller.ts";
+import type { Caches, Controller, EventNote, Outcome } from "./controller.ts";
 import { DecisionLog } from "./decision-record.ts";
 import { type Execution, execute } from "./executor.ts";
 import { WorkQueue } from "./work-queue.ts";
@@ -35,6 +35,7 @@ export class Runtime {
   readonly decisions = new DecisionLog();
   readonly #options: RuntimeOptions;
   readonly #informers = new Map<string, Informer<KubeObject>>();
+  readonly #started = new Set<Informer<KubeObject>>();
   readonly #queues: WorkQueue<Key>[] = [];
   readonly #reconciles: (controller: string, result: string) => Counter;
   readonly #seconds: (controller: string) => Histogram;
@@ -63,11 +64,17 @@ export class Runtime {
     return this.#informer(kind).cache as unknown as Cache<T>;
   }
 
-  /** Runs the controllers until the signal aborts. */
+  /**
+   * Runs the controllers until the signal aborts. It may be called again for controllers that come
+   * later (of kinds that did not exist before); they share the informers that are there.
+   */
   async run(controllers: readonly AnyController[], signal: AbortSignal): Promise<void> {
     const loops = controllers.map((controller) => this.#prepare(controller, signal));
-    const informers = [...this.#informers.values()].map((informer) => informer.run(signal));
-    await Promise.all([...informers, ...loops.map((loop) => loop())]);
+    const waiting = [...this.#informers.values()].filter(
+      (informer) => !this.#started.has(informer),
+    );
+    for (const informer of waiting) this.#started.add(informer);
+    await Promise.all([...waiting.map((i) => i.run(signal)), ...loops.map((loop) => loop())]);
   }
 
   #prepare(controller: AnyController, signal: AbortSignal): () => Promise<void> {
@@ -88,6 +95,11 @@ export class Runtime {
     signal.addEventListener("abort", () => queue.close(), { once: true });
     return async () => {
       await this.#allSynced(controller, signal);
+      // An informer that ran before told its news before this controller listened.
+      for (const { kind, keys } of controller.feeds) {
+        for (const object of this.cache(kind).list())
+          for (const key of keys(object, caches)) queue.add(key);
+      }
       const workers = Array.from({ length: controller.workers ?? WORKERS }, () =>
         this.#work(controller, queue, caches, signal),
       );
@@ -120,7 +132,7 @@ export class Runtime {
     const { clock, logger } = this.#options;
     let outcome: Outcome = {};
     try {
-      const observed = controller.observe(caches, key);
+      const observed = controller.observe(caches, key, this.#options.client);
       const state = observed instanceof Promise ? await observed : observed;
       outcome = controller.decide(state, clock.nowMs());
       const { done, refused } = await this.#carryOut(outcome, controller.name, signal);
@@ -169,13 +181,14 @@ export class Runtime {
     const client = this.#options.client;
     const find = (kind: ResourceRef): Cache<KubeObject> | undefined =>
       this.#informers.get(idOf(kind))?.cache;
-    for (const note of outcome.events ?? []) recorder.record(controller, note);
+    const note = (event: EventNote): void => recorder.record(controller, event);
+    outcome.events?.forEach(note);
     if (outcome.writes === undefined) return { done: 0, refused: undefined };
-    const execution = await execute(outcome.writes, client, find, clock, signal);
+    const execution = await execute(outcome.writes, client, find, note, clock, signal);
     if (execution.refused !== undefined && outcome.onRefused !== undefined) {
       const { writes = [], events = [] } = outcome.onRefused(execution.refused);
-      for (const note of events) recorder.record(controller, note);
-      await execute(writes, client, find, clock, signal);
+      events.forEach(note);
+      await execute(writes, client, find, note, clock, signal);
     }
     return execution;
   }

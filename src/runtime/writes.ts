@@ -5,10 +5,20 @@
 import type { KubeObject } from "#api/kind.ts";
 import type { Typed } from "#client/client.ts";
 import type { PatchType, ResourceRef } from "#client/transport.ts";
+import type { EventNote } from "./controller.ts";
 
 export type Propagation = "Background" | "Foreground" | "Orphan";
 
-export type Write =
+/**
+ * Events that tell of the write itself. In the message `{name}` stands for the name of the object
+ * (which the server may have made up) and `{error}` for the reason of a refusal.
+ */
+export interface Notes {
+  readonly onDone?: EventNote;
+  readonly onRefused?: EventNote;
+}
+
+export type Write = (
   | { readonly op: "create"; readonly kind: ResourceRef; readonly object: KubeObject }
   | {
       readonly op: "update";
@@ -32,13 +42,22 @@ export type Write =
       readonly propagation?: Propagation;
       readonly gracePeriodSeconds?: number;
     }
+  /** All objects of a kind in a namespace. */
+  | { readonly op: "deleteAll"; readonly kind: ResourceRef; readonly namespace: string }
   /** A subresource that is created: eviction, binding. */
   | {
       readonly op: "createSub";
       readonly kind: ResourceRef;
       readonly subresource: string;
       readonly object: KubeObject;
-    };
+    }
+) &
+  Notes;
+
+/** The same write, told of in events. */
+export function noted(write: Write, notes: Notes): Write {
+  return { ...write, ...notes };
+}
 
 export interface Target {
   readonly namespace: string | undefined;
@@ -107,6 +126,11 @@ export function deleteUnchanged<T extends KubeObject>(
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...options,
   };
+}
+
+/** Background deletion of everything of one kind in one namespace. */
+export function deleteAll<T extends KubeObject>(kind: Typed<T>, namespace: string): Write {
+  return { op: "deleteAll", kind, namespace };
 }
 
 export function createSubresource<T extends KubeObject>(
