@@ -28,7 +28,7 @@
  *     `fromRevision` on; the changes of one revision arrive in one batch.
  * 10. `batch.revision` says: everything up to this revision has been delivered. A batch without
  *     events is a progress mark.
- * 11. In the embedded and the memory store, `forEach` hands a change over before the write that made
+ * 11. In the embedded and the memory store, `deliverTo` hands a change over before the write that made
  *     it is acknowledged: own writes are visible before they are acknowledged.
  * 12. A watch whose next revision has been compacted ends with `Compacted`. A consumer that falls
  *     behind by more than the limits below ends with `SlowConsumer`; nothing is buffered without bound.
@@ -146,7 +146,7 @@ export interface Watch extends AsyncIterable<WatchBatch> {
    * local (promise 11). `sink` must be quick. Resolves when the signal aborts; rejects with what
    * `sink` throws or with the StoreError that ended the watch.
    */
-  forEach(sink: (batch: WatchBatch) => void): Promise<void>;
+  deliverTo(sink: (batch: WatchBatch) => void): Promise<void>;
 
   /** Asks for a progress mark: a batch with a revision no older than the store's at this moment. */
   requestProgress(): void;

@@ -1,6 +1,14 @@
 /** Compare-and-swap as a pure function: what a transaction changes, or why it does not. */
 import type { Conflict, Entry, Operation } from "#store/contract.ts";
-import { type Change, type Head, positionOf, revisionOf, type Step, type View } from "./engine.ts";
+import {
+  type Change,
+  costOf,
+  type Head,
+  positionOf,
+  revisionOf,
+  type Step,
+  type View,
+} from "./engine.ts";
 
 export type WriteDecision =
   | { readonly ok: true; readonly steps: readonly Step[] }
@@ -17,16 +25,16 @@ export class PendingView {
 
   /** The newest change of a key: its head, or its deletion within this group. */
   newest(key: string): Change | Head | undefined {
-    return this.#changes.get(key) ?? this.#view.head(key);
+    return this.#changes.get(key) ?? this.#view.keys.head(key);
   }
 
   /** The position of the deletion that a new key continues from; 0 if there is none. */
   grave(key: string): number {
-    return this.#changes.get(key)?.position ?? this.#view.grave(key);
+    return this.#changes.get(key)?.position ?? this.#view.keys.grave(key);
   }
 
   entry(head: Change | Head): Entry {
-    const change = "value" in head ? head : this.#view.change(head.position);
+    const change = "value" in head ? head : this.#view.log.change(head.position);
     if (change === undefined) throw new Error(`the log lacks the change of ${head.key}`);
     return toEntry(change);
   }
@@ -70,8 +78,6 @@ export function toEntry(change: Change): Entry {
   };
 }
 
-/** The bytes that a row costs beyond its key and value. */
-const ROW_BYTES = 64;
 const NO_VALUE = new Uint8Array();
 
 function holds(operation: Operation, current: Head | undefined): boolean {
@@ -101,7 +107,7 @@ function toChange(
     deleted,
     createRevision: current?.createRevision ?? revisionOf(position),
     version: deleted ? 0 : (current?.version ?? 0) + 1,
-    bytes: key.length + value.length + ROW_BYTES,
+    bytes: costOf(key, value.length),
     expiresAtMs: ttlSeconds === undefined ? 0 : nowMs + ttlSeconds * 1000,
     previous: current?.position ?? pending.grave(key),
     previousBytes: current?.bytes ?? 0,

@@ -1,12 +1,14 @@
 /**
  * What a local store keeps, and where. The rules of revisions live above this line (local-store.ts);
- * an engine only holds four tables, reads them consistently and replaces them atomically.
+ * an engine only holds the tables, reads them consistently and replaces them atomically.
  *
  * - log:    position → Change. Every change that history still needs, in order.
  * - heads:  key → Head of the keys that exist now.
  * - graves: key → position of the newest deletion, for keys that do not exist now but did within
  *           the history that is kept.
  * - expiry: the heads that have a time to live, by the time they end.
+ *
+ * Only the log may be on disk. The other three (key-index.ts) are in memory and follow from it.
  *
  * A position is a revision and the number of the operation within its transaction, as one integer.
  * Each change names the position it replaced, so the changes of one key form a chain that runs from
@@ -20,6 +22,7 @@
  * themselves (512 and its grave), because at revision 4 and later nobody can ask for them.
  */
 import { OPERATIONS_MAX } from "#store/contract.ts";
+import type { KeyIndex } from "./key-index.ts";
 
 export interface Head {
   readonly key: string;
@@ -57,21 +60,24 @@ export const EMPTY_STATE: State = {
   historyBytes: 0,
 };
 
+/** What a change costs beyond its key and value. */
+const ROW_BYTES = 64;
+
+export function costOf(key: string, valueBytes: number): number {
+  return key.length + valueBytes + ROW_BYTES;
+}
+
 /** The tables as one commit left them. */
 export interface View {
   readonly state: State;
-  head(key: string): Head | undefined;
+  readonly keys: KeyIndex;
+  readonly log: Log;
+}
+
+export interface Log {
   change(position: number): Change | undefined;
-  /** 0 if there is none. */
-  grave(key: string): number;
-  /** In key order, the keys that begin with `prefix` and come after `after`. */
-  heads(prefix: string, after?: string): Iterable<Head>;
-  graves(prefix: string, after?: string): Iterable<Grave>;
-  countHeads(prefix: string, after?: string): number;
   /** From `from` on, up to but without `to`. */
   changes(from: number, to: number): Iterable<Change>;
-  /** Soonest first. */
-  expiring(): Iterable<Head>;
 }
 
 export interface Grave {

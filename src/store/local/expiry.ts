@@ -26,7 +26,7 @@ export class Expiry implements Disposable {
   }
 
   start(): void {
-    const [first] = this.#options.view().expiring();
+    const [first] = this.#options.view().keys.expiring();
     if (first !== undefined) this.#arm(first.expiresAtMs);
   }
 
@@ -70,7 +70,7 @@ export class Expiry implements Disposable {
 
 function due(view: View, nowMs: number): Head[] {
   const heads: Head[] = [];
-  for (const head of view.expiring()) {
+  for (const head of view.keys.expiring()) {
     if (head.expiresAtMs > nowMs || heads.length === DELETIONS_MAX) break;
     heads.push(head);
   }

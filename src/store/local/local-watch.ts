@@ -69,7 +69,7 @@ export class LocalWatch implements Watch {
     if (this.#live) this.#buffer.offer({ revision: this.#host.view().state.revision, events: [] });
   }
 
-  async forEach(sink: (batch: WatchBatch) => void): Promise<void> {
+  async deliverTo(sink: (batch: WatchBatch) => void): Promise<void> {
     while (!this.#live && !this.#buffer.ended) {
       const page = this.#catchUp();
       if (page !== undefined) this.#buffer.offer(page);
@@ -126,7 +126,7 @@ function readPage(
   const newest = view.state.revision;
   let seen = 0;
   let revision = fromRevision;
-  for (const change of view.changes(positionOf(fromRevision, 0), positionOf(newest + 1, 0))) {
+  for (const change of view.log.changes(positionOf(fromRevision, 0), positionOf(newest + 1, 0))) {
     const changeRevision = revisionOf(change.position);
     if (seen >= PAGE_CHANGES && changeRevision !== revision) {
       return { revision: changeRevision - 1, events };

@@ -11,7 +11,7 @@ import { type Change, type Grave, type Head, revisionOf, type View } from "./eng
 
 export function readKey(view: View, key: string, atRevision: number | undefined): GetAnswer {
   const revision = checkRevision(view, atRevision);
-  const position = view.head(key)?.position ?? view.grave(key);
+  const position = view.keys.head(key)?.position ?? view.keys.grave(key);
   const change = changeAt(view, position, revision);
   return { revision, entry: change && toEntry(change) };
 }
@@ -32,9 +32,11 @@ export function* readRange(
   const entries: Entry[] = [];
   let remaining = 0;
   let visited = 0;
-  for (const head of newest ? view.heads(prefix, startAfter) : keysEver(view, prefix, startAfter)) {
+  for (const head of newest
+    ? view.keys.heads(prefix, startAfter)
+    : keysEver(view, prefix, startAfter)) {
     if (newest && entries.length >= limit) {
-      remaining = view.countHeads(prefix, entries.at(-1)?.key ?? startAfter);
+      remaining = view.keys.countHeads(prefix, entries.at(-1)?.key ?? startAfter);
       break;
     }
     const entry = entryOf(view, head, revision, keysOnly || entries.length >= limit);
@@ -48,7 +50,7 @@ export function* readRange(
 
 export function countKeys(view: View, prefix: string, atRevision: number | undefined): number {
   const revision = checkRevision(view, atRevision);
-  if (revision === view.state.revision) return view.countHeads(prefix);
+  if (revision === view.state.revision) return view.keys.countHeads(prefix);
   let count = 0;
   for (const { position } of keysEver(view, prefix, undefined)) {
     if (changeAt(view, position, revision) !== undefined) count += 1;
@@ -95,9 +97,9 @@ function entryOf(
 
 /** Follows the chain from `position` back to the change that was in force at `revision`. */
 function changeAt(view: View, position: number, revision: number): Change | undefined {
-  let change = position === 0 ? undefined : view.change(position);
+  let change = position === 0 ? undefined : view.log.change(position);
   while (change !== undefined && revisionOf(change.position) > revision) {
-    change = change.previous === 0 ? undefined : view.change(change.previous);
+    change = change.previous === 0 ? undefined : view.log.change(change.previous);
   }
   return change?.deleted ? undefined : change;
 }
@@ -108,9 +110,9 @@ function* keysEver(
   prefix: string,
   after: string | undefined,
 ): Generator<Head | Grave, void> {
-  const graves = view.graves(prefix, after)[Symbol.iterator]();
+  const graves = view.keys.graves(prefix, after)[Symbol.iterator]();
   let grave = graves.next();
-  for (const head of view.heads(prefix, after)) {
+  for (const head of view.keys.heads(prefix, after)) {
     while (!grave.done && precedes(grave.value.key, head.key)) {
       yield grave.value;
       grave = graves.next();

@@ -21,7 +21,7 @@ export function decideSweep(
   let sweptPosition = end - 1;
   let freedBytes = 0;
   let seen = 0;
-  for (const change of view.changes(view.state.sweptPosition + 1, end)) {
+  for (const change of view.log.changes(view.state.sweptPosition + 1, end)) {
     if (seen === changesMax) {
       sweptPosition = change.position - 1;
       break;
@@ -35,7 +35,7 @@ export function decideSweep(
     if (change.deleted) {
       positions.push(change.position);
       freedBytes += change.bytes;
-      if (view.grave(change.key) === change.position) graves.push(change.key);
+      if (view.keys.grave(change.key) === change.position) graves.push(change.key);
     }
   }
   return { sweep: { positions, graves }, sweptPosition, freedBytes };
