@@ -9,6 +9,7 @@ import { namespaceKind } from "./core/v1/namespace.ts";
 import { nodeKind } from "./core/v1/node.ts";
 import { resourceQuotaKind } from "./core/v1/resource-quota.ts";
 import { secretKind } from "./core/v1/secret.ts";
+import { serviceKind } from "./core/v1/service/service.ts";
 import { serviceAccountKind } from "./core/v1/service-account.ts";
 import { endpointSliceKind } from "./discovery/v1/endpoint-slice.ts";
 import { eventKind as eventsEventKind } from "./events/v1/event.ts";
@@ -25,6 +26,7 @@ export const coreKinds: readonly Kind[] = [
   nodeKind,
   resourceQuotaKind,
   secretKind,
+  serviceKind,
   serviceAccountKind,
   eventsEventKind,
   endpointSliceKind,
