@@ -61,8 +61,43 @@ export const INTERNAL_FIELDS: Readonly<Record<string, string>> = {
     "ServiceAccountTokenInSecrets PreventPodSchedulingIfMissing",
 };
 
+/**
+ * Structs that are built differently inside: each field in order as `GoName:type`, after its own
+ * name in the API where that is not the Go name with a small start (`dnsPolicy/DNSPolicy:string`).
+ */
+const POD_SPEC =
+  "Volumes:[]Volume InitContainers:[]Container Containers:[]Container " +
+  "EphemeralContainers:[]EphemeralContainer RestartPolicy:string " +
+  "TerminationGracePeriodSeconds:*int64 ActiveDeadlineSeconds:*int64 dnsPolicy/DNSPolicy:string " +
+  "NodeSelector:{string}string ServiceAccountName:string AutomountServiceAccountToken:*bool " +
+  "NodeName:string SecurityContext:*PodSecurityContext ImagePullSecrets:[]LocalObjectReference " +
+  "Hostname:string Subdomain:string SetHostnameAsFQDN:*bool Affinity:*Affinity " +
+  "SchedulerName:string Tolerations:[]Toleration HostAliases:[]HostAlias " +
+  "PriorityClassName:string Priority:*int32 PreemptionPolicy:*string " +
+  "dnsConfig/DNSConfig:*PodDNSConfig ReadinessGates:[]PodReadinessGate RuntimeClassName:*string " +
+  "Overhead:{string}Quantity EnableServiceLinks:*bool " +
+  "TopologySpreadConstraints:[]TopologySpreadConstraint os/OS:*PodOS " +
+  "SchedulingGates:[]PodSchedulingGate ResourceClaims:[]PodResourceClaim " +
+  "Resources:*ResourceRequirements HostnameOverride:*string SchedulingGroup:*PodSchedulingGroup";
+const POD_SECURITY_CONTEXT =
+  "HostNetwork:bool HostPID:bool HostIPC:bool ShareProcessNamespace:*bool HostUsers:*bool " +
+  "seLinuxOptions/SELinuxOptions:*SELinuxOptions WindowsOptions:*WindowsSecurityContextOptions " +
+  "RunAsUser:*int64 RunAsGroup:*int64 RunAsNonRoot:*bool SupplementalGroups:[]int64 " +
+  "SupplementalGroupsPolicy:*string fsGroup/FSGroup:*int64 " +
+  "fsGroupChangePolicy/FSGroupChangePolicy:*string Sysctls:[]Sysctl " +
+  "SeccompProfile:*SeccompProfile AppArmorProfile:*AppArmorProfile " +
+  "seLinuxChangePolicy/SELinuxChangePolicy:*string";
+
 /** Structs that are built differently inside. */
 export const INTERNAL_SHAPES: Readonly<Record<string, InternalShape>> = {
+  "apps.v1.RollingUpdateDaemonSet": fields("MaxUnavailable:IntOrString MaxSurge:IntOrString"),
+  "apps.v1.RollingUpdateDeployment": fields("MaxUnavailable:IntOrString MaxSurge:IntOrString"),
+  "apps.v1.RollingUpdateStatefulSetStrategy": fields("Partition:int32 MaxUnavailable:*IntOrString"),
+  "core.v1.PodSpec": (value, form) => fields(POD_SPEC)(withHostNamespaces(value), form),
+  "core.v1.PodSecurityContext": fields(POD_SECURITY_CONTEXT),
+  "core.v1.ServiceAccountTokenProjection": fields(
+    "Audience:string ExpirationSeconds:int64 Path:string",
+  ),
   "apiextensions.v1.JSON": (value) => value ?? null,
   "apiextensions.v1.CustomResourceSubresourceStatus": () => ({}),
   "apiextensions.v1.JSONSchemaPropsOrArray": (value, form) => ({
@@ -78,3 +113,28 @@ export const INTERNAL_SHAPES: Readonly<Record<string, InternalShape>> = {
     Property: Array.isArray(value) ? value : null,
   }),
 };
+
+/** Inside, the namespaces that a pod shares with its host are a part of its security context. */
+function withHostNamespaces(value: unknown): unknown {
+  const spec = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = spec;
+  const host = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers };
+  return { ...spec, securityContext: { ...(spec.securityContext as object), ...host } };
+}
+
+function fields(list: string): InternalShape {
+  const parsed = list.split(" ").map((text) => {
+    const [, jsonName, goName, type] = /^(?:(\w+)\/)?(\w+):(.+)$/.exec(text)!;
+    return { goName: goName!, type: type!, jsonName: jsonName ?? lowerStart(goName!) };
+  });
+  return (value, form) => {
+    const source = (value ?? {}) as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(
+      parsed.map(({ goName, jsonName, type }) => [goName, form(type, source[jsonName])]),
+    );
+  };
+}
+
+function lowerStart(name: string): string {
+  return name.slice(0, 1).toLowerCase() + name.slice(1);
+}
