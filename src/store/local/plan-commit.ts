@@ -45,7 +45,7 @@ export function planCommit(
 }
 
 /** What a change replaces moves from the live data to history; a deletion is history itself. */
-function account(state: State, steps: readonly Step[]): State {
+export function account(state: State, steps: readonly Step[]): State {
   let { liveBytes, historyBytes } = state;
   for (const { change, replaced } of steps) {
     const replacedBytes = replaced?.bytes ?? 0;

@@ -1,0 +1,151 @@
+/**
+ * The data directory: one LMDB file with the log, the state and the owner.
+ *
+ * `overlappingSync` is off: with it, LMDB acknowledges before it has flushed, and simulated power
+ * cuts lost data. Off, a commit flushes its pages, then the page that points to them, and only then
+ * is it done.
+ */
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { type Database, open, type RootDatabase } from "lmdb";
+import { StoreError } from "#store/contract.ts";
+import { EMPTY_STATE, type State } from "#store/local/engine.ts";
+import { isAlive, type Owner, thisProcess } from "./owner.ts";
+
+export interface LmdbFile extends AsyncDisposable {
+  readonly root: RootDatabase<Uint8Array, Uint8Array>;
+  /** Position → row, see row.ts. */
+  readonly log: Database<Uint8Array, Uint8Array>;
+  readonly path: string;
+}
+
+export const STATE_KEY = Buffer.from("state");
+const OWNER_KEY = Buffer.from("owner");
+const FORMAT = 1;
+
+/** Address space, not disk or memory: the file may grow up to here. */
+const MAP_BYTES = 256 * 2 ** 30;
+/** One for each commit during which some long read is under way. */
+const READERS_MAX = 2_048;
+
+/** Throws `InUse` if another process has the directory, `Corrupt` if it holds something else. */
+export function openLmdbFile(directory: string): LmdbFile {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, "data.mdb");
+  const file = openTables(directory, path);
+  try {
+    chmodSync(path, 0o600);
+    chmodSync(join(directory, "lock.mdb"), 0o600);
+    own(file, directory);
+  } catch (error) {
+    void file.root.close();
+    throw error;
+  }
+  return file;
+}
+
+/** Rewrites the file without its free pages. The file is closed; open it again. */
+export async function shrinkLmdbFile(file: LmdbFile): Promise<void> {
+  const smaller = `${file.path}.smaller`;
+  await file.root.backup(smaller, true);
+  chmodSync(smaller, 0o600);
+  syncToDisk(smaller);
+  await file.root.close();
+  renameSync(smaller, file.path);
+  syncToDisk(join(file.path, ".."));
+}
+
+export function fileBytes({ path }: LmdbFile): number {
+  return statSync(path).size;
+}
+
+export function encodeState({ revision, compactRevision, sweptPosition }: State): Buffer {
+  const bytes = Buffer.allocUnsafe(32);
+  bytes.writeDoubleLE(FORMAT, 0);
+  bytes.writeDoubleLE(revision, 8);
+  bytes.writeDoubleLE(compactRevision, 16);
+  bytes.writeDoubleLE(sweptPosition, 24);
+  return bytes;
+}
+
+/** The sizes are not stored: they follow from the log. */
+export function readState({ root, path }: LmdbFile): State {
+  const bytes = root.get(STATE_KEY);
+  if (bytes === undefined) return EMPTY_STATE;
+  const row = Buffer.from(bytes);
+  const format = row.readDoubleLE(0);
+  if (format !== FORMAT)
+    throw corrupt(`${path} has format ${format}; this program knows ${FORMAT}`);
+  return {
+    ...EMPTY_STATE,
+    revision: row.readDoubleLE(8),
+    compactRevision: row.readDoubleLE(16),
+    sweptPosition: row.readDoubleLE(24),
+  };
+}
+
+export function corrupt(message: string, cause?: unknown): StoreError {
+  return new StoreError({ code: "Corrupt" }, message, { cause });
+}
+
+function openTables(directory: string, path: string): LmdbFile {
+  try {
+    const root = open<Uint8Array, Uint8Array>({
+      path: directory,
+      overlappingSync: false,
+      noMemInit: true,
+      mapSize: MAP_BYTES,
+      maxReaders: READERS_MAX,
+      maxDbs: 4,
+      encoding: "binary",
+      keyEncoding: "binary",
+    });
+    const log = root.openDB<Uint8Array, Uint8Array>({
+      name: "log",
+      encoding: "binary",
+      keyEncoding: "binary",
+    });
+    return { root, log, path, [Symbol.asyncDispose]: () => close(root) };
+  } catch (error) {
+    throw corrupt(`${path} cannot be opened as a store: ${messageOf(error)}`, error);
+  }
+}
+
+function own({ root }: LmdbFile, directory: string): void {
+  const other = root.transactionSync((): Owner | undefined => {
+    const bytes = root.get(OWNER_KEY);
+    const owner = bytes && (JSON.parse(Buffer.from(bytes).toString()) as Owner);
+    if (owner !== undefined && isAlive(owner)) return owner;
+    root.putSync(OWNER_KEY, Buffer.from(JSON.stringify(thisProcess())));
+    return undefined;
+  });
+  if (other === undefined) return;
+  const who = other.pid === process.pid ? "this process" : `process ${other.pid}`;
+  throw new StoreError({ code: "InUse" }, `${directory} is in use by ${who}`);
+}
+
+async function close(root: RootDatabase<Uint8Array, Uint8Array>): Promise<void> {
+  root.transactionSync(() => root.removeSync(OWNER_KEY));
+  await root.close();
+}
+
+function syncToDisk(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,67 @@
+/**
+ * The bytes of the log on disk. Numbers are little-endian; those that may exceed 32 bits are
+ * doubles, which are exact for integers up to 2^53.
+ *
+ *   0  previous        double      32  previousBytes  uint32
+ *   8  createRevision  double      36  key length     uint16
+ *  16  version         double      38  flags          uint8   1: deleted
+ *  24  expiresAtMs     double      39  zero           uint8
+ *  40  key (UTF-8), then the value to the end
+ *
+ * The row's key in the table is its position, 8 bytes big-endian, so that rows are in log order.
+ */
+import { type Change, costOf } from "#store/local/engine.ts";
+
+const HEADER_BYTES = 40;
+const DELETED = 1;
+const WORD = 2 ** 32;
+
+export function encodeRow(change: Change): Buffer {
+  const { key, value } = change;
+  const keyBytes = Buffer.byteLength(key);
+  const row = Buffer.allocUnsafe(HEADER_BYTES + keyBytes + value.length);
+  row.writeDoubleLE(change.previous, 0);
+  row.writeDoubleLE(change.createRevision, 8);
+  row.writeDoubleLE(change.version, 16);
+  row.writeDoubleLE(change.expiresAtMs, 24);
+  row.writeUInt32LE(change.previousBytes, 32);
+  row.writeUInt16LE(keyBytes, 36);
+  row.writeUInt8(change.deleted ? DELETED : 0, 38);
+  row.writeUInt8(0, 39);
+  row.write(key, HEADER_BYTES);
+  row.set(value, HEADER_BYTES + keyBytes);
+  return row;
+}
+
+/** The value is a part of `bytes`, not a copy. Throws RangeError if the row is too short. */
+export function decodeRow(position: number, bytes: Uint8Array): Change {
+  const row = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const valueStart = HEADER_BYTES + row.readUInt16LE(36);
+  if (valueStart > row.length) throw new RangeError(`the row at ${position} is cut short`);
+  const key = row.toString("utf8", HEADER_BYTES, valueStart);
+  const value = row.subarray(valueStart);
+  return {
+    key,
+    position,
+    value,
+    deleted: (row.readUInt8(38) & DELETED) !== 0,
+    createRevision: row.readDoubleLE(8),
+    version: row.readDoubleLE(16),
+    bytes: costOf(key, value.length),
+    expiresAtMs: row.readDoubleLE(24),
+    previous: row.readDoubleLE(0),
+    previousBytes: row.readUInt32LE(32),
+  };
+}
+
+export function encodePosition(position: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeUInt32BE(Math.floor(position / WORD), 0);
+  bytes.writeUInt32BE(position % WORD, 4);
+  return bytes;
+}
+
+export function decodePosition(bytes: Uint8Array): number {
+  const row = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return row.readUInt32BE(0) * WORD + row.readUInt32BE(4);
+}
