@@ -25,6 +25,12 @@ import {
 } from "./authorization/v1/access-reviews.ts";
 import { horizontalPodAutoscalerV1Kind } from "./autoscaling/v1/horizontal-pod-autoscaler.ts";
 import { horizontalPodAutoscalerKind } from "./autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { certificateSigningRequestKind } from "./certificates/v1/certificate-signing-request.ts";
+import {
+  clusterTrustBundleV1alpha1Kind,
+  clusterTrustBundleV1beta1Kind,
+} from "./certificates/v1beta1/cluster-trust-bundle.ts";
+import { podCertificateRequestKind } from "./certificates/v1beta1/pod-certificate-request.ts";
 import { flowSchemaKind } from "./flowcontrol/v1/flow-schema.ts";
 import { priorityLevelConfigurationKind } from "./flowcontrol/v1/priority-level-configuration.ts";
 import { storageVersionKind } from "./internal/v1alpha1/storage-version.ts";
@@ -49,6 +55,10 @@ export const groupKinds: readonly Kind[] = [
   subjectAccessReviewKind,
   horizontalPodAutoscalerKind,
   horizontalPodAutoscalerV1Kind,
+  certificateSigningRequestKind,
+  clusterTrustBundleV1beta1Kind,
+  podCertificateRequestKind,
+  clusterTrustBundleV1alpha1Kind,
   ingressClassKind,
   ingressKind,
   ipAddressKind,

@@ -13,7 +13,9 @@
  *    admission); on an update the same with prepareUpdate and validateUpdate.
  * 5. metadata is checked by the server for all kinds alike (`nameRule` is the kind's part of it).
  */
+import type { SignatureChecker } from "#api/certificates/x509.ts";
 import type { ExpressionCompiler } from "#api/expressions.ts";
+import type { UserInfo } from "#api/generated/authentication.v1.ts";
 import type { ObjectMeta, TableRowCondition, TypeMeta } from "#api/generated/meta.v1.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 
@@ -57,6 +59,10 @@ export interface RuleContext {
   readonly requestName?: string;
   /** Privileged containers are allowed (the server's --allow-privileged); not unless said so. */
   readonly allowPrivileged?: boolean;
+  /** Who writes. */
+  readonly user?: UserInfo;
+  /** Checks signatures in certificate requests; without it they are taken on trust. */
+  readonly signatures?: SignatureChecker;
   /** Compiles the expressions that an object holds; without it they are taken on trust. */
   readonly expressions?: ExpressionCompiler;
   /** Takes a warning that only a prepare hook can give, since the hook removes its cause. */

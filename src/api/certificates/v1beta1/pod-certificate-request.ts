@@ -1,0 +1,78 @@
+/** certificates.k8s.io/v1beta1 PodCertificateRequest: a certificate for one pod, asked by its node. */
+import { formatLabels, nameColumn } from "#api/columns.ts";
+import { keepFields, keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import type { PodCertificateRequest } from "#api/generated/certificates.v1beta1.ts";
+import { defineKind } from "#api/kind.ts";
+import { invalid } from "#api/validation/field-error.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import { internalForm } from "#api/validation/internal-form.ts";
+import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { Path } from "#api/validation/path.ts";
+import { validatePodRequest } from "./pod-request-spec.ts";
+import { isOutcome, validatePodRequestStatus } from "./pod-request-status.ts";
+
+const SPEC = "certificates.v1beta1.PodCertificateRequestSpec";
+
+export const podCertificateRequestKind = defineKind<PodCertificateRequest>({
+  group: "certificates.k8s.io",
+  version: "v1beta1",
+  names: { kind: "PodCertificateRequest", plural: "podcertificaterequests" },
+  scope: "Namespaced",
+  type: "certificates.v1beta1.PodCertificateRequest",
+  nameRule: nameIsDnsSubdomain,
+  defaults: ({ spec }) => {
+    spec.maxExpirationSeconds ??= 24 * 60 * 60;
+  },
+  prepareCreate: (draft) => {
+    draft.status = {};
+  },
+  prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
+  validate: ({ spec }, context) => validatePodRequest(spec, context),
+  validateUpdate: ({ spec }, old) =>
+    semanticEqual(spec, old.spec)
+      ? []
+      : [invalid(Path.of("spec"), internalForm(SPEC, spec), "field is immutable")],
+  subresources: {
+    status: {
+      prepareUpdate: (draft, old) => {
+        keepFields(draft, old, "spec");
+        keepMetadataOnStatusWrite(draft, old);
+      },
+      validateUpdate: validatePodRequestStatus,
+    },
+  },
+  selectableFields: ({ spec }) => ({
+    "spec.signerName": spec.signerName,
+    "spec.podName": spec.podName,
+    "spec.nodeName": spec.nodeName,
+  }),
+  columns: [
+    nameColumn,
+    ...(["PodName", "ServiceAccountName", "NodeName", "SignerName"] as const).map((name) => {
+      const field = (name.charAt(0).toLowerCase() + name.slice(1)) as
+        | "podName"
+        | "serviceAccountName"
+        | "nodeName"
+        | "signerName";
+      return {
+        name,
+        type: "string" as const,
+        describedBy: `${SPEC}.${field}`,
+        cell: ({ spec }: PodCertificateRequest) => spec[field],
+      };
+    }),
+    {
+      name: "State",
+      type: "string",
+      description: "Is the request Pending, Issued, Denied, or Failed?",
+      cell: ({ status }) =>
+        (status.conditions ?? []).findLast(({ type }) => isOutcome(type))?.type ?? "Pending",
+    },
+    {
+      name: "UnverifiedUserAnnotations",
+      type: "string",
+      describedBy: `${SPEC}.unverifiedUserAnnotations`,
+      cell: ({ spec }) => formatLabels(spec.unverifiedUserAnnotations),
+    },
+  ],
+});
