@@ -1,0 +1,83 @@
+/**
+ * What a request is answered with, before it is encoded. Callers in the same process take the
+ * objects as they are; the HTTP side encodes them as the client asked.
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { Kind } from "#api/kind.ts";
+import { JSON_MEDIA, type Media } from "./negotiate.ts";
+import type { Revision } from "./revision.ts";
+import type { WatchFeed } from "./watch-feed.ts";
+
+export interface Answer {
+  readonly code: number;
+  readonly body: AnswerBody;
+  readonly media: Media;
+  readonly headers: OutgoingHeaders;
+  /** Texts for Warning headers. */
+  readonly warnings: readonly string[];
+}
+
+export type OutgoingHeaders = Readonly<Record<string, string | readonly string[]>>;
+
+export type AnswerBody =
+  | { readonly form: "object"; readonly object: Revision }
+  | { readonly form: "list"; readonly list: ObjectList }
+  | { readonly form: "watch"; readonly feed: WatchFeed }
+  /** Something that is not stored: Status, Scale, reviews, discovery. */
+  | { readonly form: "value"; readonly value: ApiValue }
+  | { readonly form: "bytes"; readonly contentType: string; readonly bytes: Uint8Array }
+  /** The connection is handed over: proxies, exec, logs. */
+  | { readonly form: "stream"; readonly stream: AnswerStream };
+
+export interface ApiValue {
+  readonly kind?: string;
+  readonly apiVersion?: string;
+}
+
+export interface ObjectList {
+  /** The version that the items are served in. */
+  readonly kind: Kind;
+  readonly items: readonly Revision[];
+  readonly resourceVersion: string;
+  readonly continueToken?: string | undefined;
+  readonly remaining?: number | undefined;
+  /** Table headers are left out from the second page of a listing on. */
+  readonly query: URLSearchParams;
+}
+
+/** Bytes as they come. */
+export interface AnswerStream {
+  readonly contentType: string;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+export interface AnswerExtras {
+  readonly media?: Media;
+  readonly headers?: OutgoingHeaders;
+  readonly warnings?: readonly string[];
+}
+
+export function answer(code: number, body: AnswerBody, extras: AnswerExtras = {}): Answer {
+  return { code, body, media: JSON_MEDIA, headers: {}, warnings: [], ...extras };
+}
+
+/** A failure in the encoding that the client asked for, but never transformed. */
+export function statusAnswer(status: Status, extras: AnswerExtras = {}): Answer {
+  const seconds = status.details?.retryAfterSeconds ?? 0;
+  const media = extras.media ?? JSON_MEDIA;
+  return answer(
+    status.code ?? 500,
+    { form: "value", value: status },
+    {
+      ...extras,
+      media: { ...media, as: undefined },
+      headers: { ...extras.headers, ...(seconds > 0 ? { "retry-after": String(seconds) } : {}) },
+    },
+  );
+}
+
+export function textAnswer(code: number, text: string, contentType = TEXT): Answer {
+  return answer(code, { form: "bytes", contentType, bytes: Buffer.from(text) });
+}
+
+const TEXT = "text/plain; charset=utf-8";

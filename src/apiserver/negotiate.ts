@@ -1,0 +1,153 @@
+/**
+ * Which form a client wants its answer in. Two checks, as upstream has them: the route's (is any of
+ * its media types among the accepted ones?) and the encoder's (which one, transformed into what?).
+ */
+import { notAcceptableStatus, type Result, failure, success } from "#api/meta/status.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
+
+export type Encoding = "json" | "yaml" | "protobuf";
+
+/** What objects are turned into before they are sent. */
+export interface Transform {
+  readonly kind: "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList";
+  readonly version: "v1" | "v1beta1";
+}
+
+export interface Media {
+  readonly encoding: Encoding;
+  readonly pretty: boolean;
+  readonly as: Transform | undefined;
+}
+
+export const JSON_MEDIA: Media = { encoding: "json", pretty: false, as: undefined };
+
+export const MEDIA_TYPES: Readonly<Record<Encoding, string>> = {
+  json: "application/json",
+  yaml: "application/yaml",
+  protobuf: "application/vnd.kubernetes.protobuf",
+};
+const ENCODINGS = Object.keys(MEDIA_TYPES) as readonly Encoding[];
+const STREAMED: readonly Encoding[] = ["json", "protobuf"];
+
+export type Headers = Readonly<Record<string, string | undefined>>;
+
+export interface NegotiationOptions {
+  readonly headers: Headers;
+  readonly query: URLSearchParams;
+  /** The answer is a stream of events. */
+  readonly watch?: boolean;
+  /** Which transformations the endpoint knows; all unless given. */
+  readonly transforms?: boolean;
+}
+
+export function negotiate(options: NegotiationOptions): Result<Media> {
+  const { headers, query, watch = false, transforms = true } = options;
+  const offered = watch ? STREAMED.map((e) => `${MEDIA_TYPES[e]};stream=watch`) : ALL_TYPES;
+  const pretty = wantsPretty(headers, query);
+  const accept = headers.accept ?? "";
+  if (accept === "") return success({ encoding: "json", pretty, as: undefined });
+
+  for (const clause of parseAccept(accept)) {
+    const encoding = ENCODINGS.find((one) => clauseCovers(clause, MEDIA_TYPES[one]));
+    if (encoding === undefined) continue;
+    const media = mediaOf(clause, encoding, pretty, transforms);
+    if (media === undefined) continue;
+    if (watch && !STREAMED.includes(encoding)) break;
+    return success(media);
+  }
+  return failure(notAcceptableStatus(offered));
+}
+
+const ALL_TYPES = Object.values(MEDIA_TYPES);
+
+/**
+ * The route's own check; undefined when it passes. It knows only whole media types and "*\/*", and
+ * looks at no parameters.
+ */
+export function refuseByRoute(headers: Headers, lists: boolean): Status | undefined {
+  const accept = headers.accept ?? "";
+  if (accept === "") return undefined;
+  const streams = STREAMED.map((e) => `${MEDIA_TYPES[e]};stream=watch`);
+  const produced = lists ? [...ALL_TYPES, ...streams] : ALL_TYPES;
+  for (const part of accept.split(",")) {
+    const type = part.split(";")[0]!.trim();
+    if (type === "*/*" || type === "" || produced.includes(type)) return undefined;
+  }
+  return {
+    ...notAcceptableStatus([]),
+    message: `406: Not Acceptable\n\nAvailable representations: ${produced.join(", ")}`,
+    details: {},
+  };
+}
+
+/** The encoding of a request body; undefined if it is none that the server reads. */
+export function bodyEncoding(headers: Headers): Encoding | undefined {
+  const type = mediaTypeOf(headers["content-type"] ?? "");
+  if (type === "") return "json";
+  return ENCODINGS.find((encoding) => MEDIA_TYPES[encoding] === type);
+}
+
+/** `application/json; charset=utf-8` → `application/json`. */
+export function mediaTypeOf(contentType: string): string {
+  return contentType.split(";")[0]!.trim().toLowerCase();
+}
+
+interface Clause {
+  readonly type: string;
+  readonly subtype: string;
+  readonly quality: number;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+function parseAccept(accept: string): Clause[] {
+  const clauses = accept.split(",").map((part): Clause => {
+    const [media = "", ...rest] = part.split(";").map((text) => text.trim());
+    const [type = "", subtype = ""] = media.split("/");
+    const parameters = new Map(
+      rest.map((parameter) => {
+        const [name = "", value = ""] = parameter.split("=");
+        return [name.trim().toLowerCase(), value.trim()] as const;
+      }),
+    );
+    const quality = Number(parameters.get("q") ?? 1);
+    parameters.delete("q");
+    return { type, subtype, quality: Number.isNaN(quality) ? 1 : quality, parameters };
+  });
+  return clauses.sort((a, b) => b.quality - a.quality);
+}
+
+function clauseCovers({ type, subtype }: Clause, mediaType: string): boolean {
+  const [ourType, ourSubtype] = mediaType.split("/");
+  if (type === "*" && subtype === "*") return true;
+  return type === ourType && (subtype === ourSubtype || subtype === "*");
+}
+
+function mediaOf(
+  { parameters }: Clause,
+  encoding: Encoding,
+  pretty: boolean,
+  transforms: boolean,
+): Media | undefined {
+  const stream = parameters.get("stream") ?? "";
+  if (stream !== "" && (stream !== "watch" || !STREAMED.includes(encoding))) return undefined;
+  const prettyToo = pretty || parameters.get("pretty") === "1";
+  const kind = parameters.get("as");
+  const group = parameters.get("g");
+  const version = parameters.get("v");
+  if (kind === undefined && group === undefined && version === undefined) {
+    return { encoding, pretty: prettyToo, as: undefined };
+  }
+  if (!transforms || group !== "meta.k8s.io") return undefined;
+  if (version !== "v1" && version !== "v1beta1") return undefined;
+  if (kind === "Table" && encoding === "protobuf") return undefined;
+  if (kind !== "Table" && kind !== "PartialObjectMetadata" && kind !== "PartialObjectMetadataList") {
+    return undefined;
+  }
+  return { encoding, pretty: prettyToo, as: { kind, version } };
+}
+
+function wantsPretty(headers: Headers, query: URLSearchParams): boolean {
+  const asked = query.get("pretty") ?? "";
+  if (asked !== "") return /^(1|t|T|TRUE|true|True)$/.test(asked);
+  return /^(curl|Wget|Mozilla\/5\.0)/.test(headers["user-agent"] ?? "");
+}

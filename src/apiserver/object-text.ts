@@ -1,0 +1,11 @@
+/** Objects of the server's own making to and from JSON text: always kind, apiVersion, metadata first. */
+import type { KubeObject } from "#api/kind.ts";
+
+export function parseStored(bytes: Uint8Array): KubeObject {
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+}
+
+export function writeObject(object: KubeObject): Buffer {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  return Buffer.from(JSON.stringify({ kind, apiVersion, metadata, ...rest }));
+}

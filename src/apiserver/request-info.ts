@@ -1,0 +1,91 @@
+/**
+ * What a path and a method ask for, as authorization, audit and flow control see it. It does not
+ * say whether such a resource is served: the router finds that out.
+ */
+import type { RequestInfo } from "./request.ts";
+
+/** Subresources of a namespace itself; anything else below a namespace is a resource in it. */
+const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(["status", "finalize"]);
+
+const VERB_OF_METHOD: Readonly<Record<string, string>> = {
+  POST: "create",
+  GET: "get",
+  HEAD: "get",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+export function requestInfoOf(method: string, path: string, query: URLSearchParams): RequestInfo {
+  const segments = path.split("/").filter((segment) => segment !== "");
+  const plain: RequestInfo = {
+    isResource: false,
+    verb: method.toLowerCase(),
+    path,
+    group: "",
+    version: "",
+    resource: "",
+    subresource: "",
+    namespace: "",
+    name: "",
+    rest: [],
+  };
+
+  const grouped = segments[0] === "apis";
+  if (!grouped && segments[0] !== "api") return plain;
+  if (segments.length < (grouped ? 4 : 3)) return plain;
+  const group = grouped ? segments[1]! : "";
+  const version = segments[grouped ? 2 : 1]!;
+  let parts = segments.slice(grouped ? 3 : 2);
+
+  let verb = VERB_OF_METHOD[method] ?? "";
+  const oldStyle = parts[0] === "watch" || parts[0] === "proxy" ? parts[0] : undefined;
+  if (oldStyle !== undefined) {
+    if (parts.length < 2) return { ...plain, group, version };
+    verb = oldStyle;
+    parts = parts.slice(1);
+  }
+
+  const placed = place(parts);
+  const [resource = "", name = ""] = placed.parts;
+  const proxied = oldStyle === "proxy";
+  const subresource = proxied ? "" : (placed.parts[2] ?? "");
+  const rest = placed.parts.slice(proxied ? 2 : 3);
+  const info = {
+    ...plain,
+    isResource: true,
+    group,
+    version,
+    resource,
+    namespace: placed.namespace,
+    rest,
+  };
+  if (name !== "" || !LISTABLE.has(verb)) return { ...info, verb, subresource, name };
+  return { ...info, verb: collectionVerb(verb, query), subresource, name: selectedName(query) };
+}
+
+const LISTABLE: ReadonlySet<string> = new Set(["get", "delete", "watch"]);
+
+/** Splits the namespace off: `namespaces/a/pods/b` is pod b in a, `namespaces/a/status` is of a. */
+function place(parts: readonly string[]): { namespace: string; parts: readonly string[] } {
+  if (parts[0] !== "namespaces" || parts.length < 2) return { namespace: "", parts };
+  const namespace = parts[1]!;
+  const inside = parts.length > 2 && !NAMESPACE_SUBRESOURCES.has(parts[2]!);
+  return { namespace, parts: inside ? parts.slice(2) : parts };
+}
+
+function collectionVerb(verb: string, query: URLSearchParams): string {
+  if (verb === "delete") return "deletecollection";
+  return verb === "watch" || isTrue(query.get("watch")) ? "watch" : "list";
+}
+
+/** A list of the one object with a name may be allowed by that name. */
+function selectedName(query: URLSearchParams): string {
+  const match = /(?:^|,)metadata\.name==?([^,=!]+)(?:,|$)/.exec(query.get("fieldSelector") ?? "");
+  return match?.[1] ?? "";
+}
+
+/** A flag in a query is set unless it says that it is not. */
+export function isTrue(value: string | null): boolean {
+  return value !== null && value.toLowerCase() !== "false" && value !== "0";
+}

@@ -1,0 +1,220 @@
+/**
+ * All objects of one resource as of the cache's revision, and the window of their latest changes.
+ *
+ * Promises:
+ * 1. `apply` is synchronous: when it returns, reads show the change and its watchers were woken.
+ * 2. Objects come in the order of their keys, as from the store.
+ * 3. A subscription hears of every change after its start once, in order, or that it was overtaken.
+ *    It holds a cursor, not a queue.
+ */
+import { OrderedMap } from "#lib/ordered-map.ts";
+import type { StoredResource } from "./resources.ts";
+import type { Revision } from "./revision.ts";
+import { type Change, WatchWindow } from "./watch-window.ts";
+
+/** Wakes a subscription only for changes of objects with this value, before or after the change. */
+export interface Trigger {
+  readonly field: string;
+  readonly value: string;
+}
+
+export interface SubscriptionOptions {
+  /** Changes of other objects may be left out, but need not be. */
+  readonly trigger?: Trigger | undefined;
+  /** Hear of changes after this revision. */
+  readonly afterRevision: number;
+  /** There is something to pull. Called once until the next pull that finds nothing. */
+  wake(): void;
+}
+
+export class ResourceCache {
+  readonly resource: StoredResource;
+  readonly #objects = OrderedMap.byString<Revision>();
+  readonly #window: WatchWindow;
+  readonly #subscriptions = new Set<Subscription>();
+  readonly #triggered = new Map<string, Map<string, Set<Subscription>>>();
+  #lastChange: number;
+  #bytes = 0;
+
+  constructor(resource: StoredResource, revision: number) {
+    this.resource = resource;
+    this.#window = new WatchWindow(revision);
+    this.#lastChange = revision;
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  /** Of all objects' JSON together. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get subscriptions(): number {
+    return this.#subscriptions.size;
+  }
+
+  /** The revision of the last change: from then on the state has been what it is now. */
+  get lastChange(): number {
+    return this.#lastChange;
+  }
+
+  get completeSince(): number {
+    return this.#window.completeSince;
+  }
+
+  get(key: string): Revision | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** Objects whose keys begin with `prefix`, after the key `after` if given, in order. */
+  *under(prefix: string, after?: string): IterableIterator<Revision> {
+    for (const [key, revision] of this.#objects.entriesFrom(after ?? prefix)) {
+      if (!key.startsWith(prefix)) {
+        if (key < prefix) continue;
+        return;
+      }
+      if (key !== after) yield revision;
+    }
+  }
+
+  /** The state as it is now, for a reader that takes its time. */
+  fork(): OrderedMap<string, Revision> {
+    return this.#objects.fork();
+  }
+
+  /** Loads an object that was there before the watch began. */
+  load(revision: Revision): void {
+    const old = this.#objects.get(revision.key);
+    this.#bytes += revision.json.length - (old?.json.length ?? 0);
+    this.#objects.set(revision.key, revision);
+  }
+
+  apply(change: Change, nowMs: number): void {
+    const { key, object, deleted, previous } = change;
+    if (deleted) this.#objects.delete(key);
+    else this.#objects.set(key, object);
+    this.#bytes += (deleted ? 0 : object.json.length) - (previous?.json.length ?? 0);
+    this.#lastChange = change.revision;
+    this.#window.push(change, nowMs);
+    this.#wake(change);
+  }
+
+  /** Everything is loaded anew; every subscription is overtaken. */
+  reset(revision: number): void {
+    this.#objects.clear();
+    this.#bytes = 0;
+    this.#lastChange = revision;
+    this.#window.reset(revision);
+    for (const subscription of this.#subscriptions) subscription.notice(this.#window.start - 1);
+  }
+
+  /** Undefined if the window does not reach back so far. */
+  subscribe(options: SubscriptionOptions): Subscription | undefined {
+    const cursor = this.#window.numberAfter(options.afterRevision);
+    if (cursor === undefined) return undefined;
+    const subscription = new Subscription(this.#window, cursor, options.wake, () =>
+      this.#forget(subscription, options.trigger),
+    );
+    this.#subscriptions.add(subscription);
+    if (options.trigger !== undefined) this.#triggerSet(options.trigger).add(subscription);
+    else this.#triggerSet(ALWAYS).add(subscription);
+    return subscription;
+  }
+
+  #wake(change: Change): void {
+    const number = this.#window.end - 1;
+    const always = this.#triggered.get(ALWAYS.field)?.get(ALWAYS.value);
+    if (always !== undefined) for (const subscription of always) subscription.notice(number);
+    for (const [field, byValue] of this.#triggered) {
+      if (field === ALWAYS.field) continue;
+      const now = fieldOf(change.object, field);
+      const before = change.previous === undefined ? now : fieldOf(change.previous, field);
+      for (const subscription of byValue.get(now) ?? []) subscription.notice(number);
+      if (before === now) continue;
+      for (const subscription of byValue.get(before) ?? []) subscription.notice(number);
+    }
+  }
+
+  #triggerSet({ field, value }: Trigger): Set<Subscription> {
+    const byValue = this.#triggered.get(field) ?? new Map<string, Set<Subscription>>();
+    this.#triggered.set(field, byValue);
+    const set = byValue.get(value) ?? new Set();
+    byValue.set(value, set);
+    return set;
+  }
+
+  #forget(subscription: Subscription, { field, value }: Trigger = ALWAYS): void {
+    this.#subscriptions.delete(subscription);
+    const byValue = this.#triggered.get(field);
+    byValue?.get(value)?.delete(subscription);
+    if (byValue?.get(value)?.size === 0) byValue.delete(value);
+    if (byValue?.size === 0) this.#triggered.delete(field);
+  }
+}
+
+const ALWAYS: Trigger = { field: "", value: "" };
+
+function fieldOf(revision: Revision, field: string): string {
+  const { metadata } = revision.value;
+  if (field === "metadata.name") return metadata.name ?? "";
+  if (field === "metadata.namespace") return metadata.namespace ?? "";
+  return revision.kind.selectableFields?.(revision.value)[field] ?? "";
+}
+
+/** A place in the window of changes. */
+export class Subscription implements Disposable {
+  readonly #window: WatchWindow;
+  readonly #wake: () => void;
+  readonly #close: () => void;
+  /** The next change to hand out; undefined while there is none that matters. */
+  #cursor: number | undefined;
+  #awake = false;
+
+  constructor(window: WatchWindow, cursor: number, wake: () => void, close: () => void) {
+    this.#window = window;
+    this.#cursor = cursor < window.end ? cursor : undefined;
+    this.#awake = this.#cursor !== undefined;
+    this.#wake = wake;
+    this.#close = close;
+  }
+
+  /** Whether a pull would find something. */
+  get pending(): boolean {
+    return this.#cursor !== undefined;
+  }
+
+  /**
+   * Up to `countMax` changes; none when there are no more for now. "overtaken" when changes have
+   * left the window before they could be pulled.
+   */
+  pull(countMax: number): readonly Change[] | "overtaken" {
+    if (this.#cursor === undefined) {
+      this.#awake = false;
+      return NOTHING;
+    }
+    if (this.#cursor < this.#window.start) return "overtaken";
+    const changes: Change[] = [];
+    while (changes.length < countMax && this.#cursor < this.#window.end) {
+      changes.push(this.#window.at(this.#cursor)!);
+      this.#cursor += 1;
+    }
+    if (this.#cursor >= this.#window.end) this.#cursor = undefined;
+    return changes;
+  }
+
+  /** The change with this number concerns it. */
+  notice(number: number): void {
+    this.#cursor ??= number;
+    if (this.#awake) return;
+    this.#awake = true;
+    this.#wake();
+  }
+
+  [Symbol.dispose](): void {
+    this.#close();
+  }
+}
+
+const NOTHING: readonly Change[] = [];

@@ -1,0 +1,101 @@
+/**
+ * Which resources are served, and where their objects lie in the store: upstream's key layout, so
+ * that either server can read the other's data.
+ */
+import type { Kind } from "#api/kind.ts";
+
+/** Objects of one group and plural, whatever versions they are served in. */
+export interface StoredResource {
+  readonly group: string;
+  readonly plural: string;
+  /** The version in which objects are stored and validated. */
+  readonly kind: Kind;
+  /** Where keys begin, with a slash at the end: `/registry/pods/`. */
+  readonly prefix: string;
+}
+
+export interface ServedResource {
+  readonly kind: Kind;
+  readonly stored: StoredResource;
+}
+
+export const REGISTRY = "/registry/";
+
+const SPECIAL_PREFIXES: Readonly<Record<string, string>> = {
+  "/replicationcontrollers": "controllers",
+  "/endpoints": "services/endpoints",
+  "/nodes": "minions",
+  "/services": "services/specs",
+  "networking.k8s.io/ingresses": "ingress",
+  // Served by servers of their own upstream, which put the group in front.
+  "apiextensions.k8s.io/customresourcedefinitions":
+    "apiextensions.k8s.io/customresourcedefinitions",
+  "apiregistration.k8s.io/apiservices": "apiregistration.k8s.io/apiservices",
+};
+
+export class Resources {
+  readonly #served = new Map<string, ServedResource>();
+  readonly #stored = new Map<string, StoredResource>();
+
+  constructor(kinds: Iterable<Kind>) {
+    const all = [...kinds];
+    for (const kind of all) if (kind.storedAs === undefined) this.#addStored(kind);
+    for (const kind of all) this.#addServed(kind);
+  }
+
+  find(group: string, version: string, plural: string): ServedResource | undefined {
+    return this.#served.get(`${group}/${version}/${plural}`);
+  }
+
+  /** The kind that an object of this apiVersion and kind is of. */
+  findKind(apiVersion: string, kindName: string): Kind | undefined {
+    for (const { kind } of this.#served.values()) {
+      if (kind.apiVersion === apiVersion && kind.names.kind === kindName) return kind;
+    }
+    return undefined;
+  }
+
+  storedOf(kind: Kind): StoredResource {
+    const found = this.#served.get(servedKey(kind));
+    if (found === undefined) throw new Error(`${kind.apiVersion} ${kind.names.kind} is not served`);
+    return found.stored;
+  }
+
+  served(): Iterable<ServedResource> {
+    return this.#served.values();
+  }
+
+  stored(): Iterable<StoredResource> {
+    return this.#stored.values();
+  }
+
+  #addStored(kind: Kind): void {
+    const { group } = kind;
+    const { plural } = kind.names;
+    const place = SPECIAL_PREFIXES[`${group}/${plural}`] ?? plural;
+    this.#stored.set(`${group}/${kind.names.kind}`, {
+      group,
+      plural,
+      kind,
+      prefix: `${REGISTRY}${place}/`,
+    });
+  }
+
+  #addServed(kind: Kind): void {
+    const group = kind.storedAs?.group ?? kind.group;
+    const stored = this.#stored.get(`${group}/${kind.names.kind}`);
+    if (stored === undefined) throw new Error(`nobody stores ${kind.apiVersion} ${kind.names.kind}`);
+    this.#served.set(servedKey(kind), { kind, stored });
+  }
+}
+
+/** The key of an object; cluster-scoped ones have no namespace in it. */
+export function keyOf(stored: StoredResource, namespace: string, name: string): string {
+  return stored.kind.scope === "Namespaced"
+    ? `${stored.prefix}${namespace}/${name}`
+    : `${stored.prefix}${name}`;
+}
+
+function servedKey(kind: Kind): string {
+  return `${kind.group}/${kind.version}/${kind.names.plural}`;
+}

@@ -1,0 +1,153 @@
+/**
+ * One object at one revision: JSON bytes with its resourceVersion inside, made once, and the parsed,
+ * deeply frozen value, made when it is first asked for. GET, LIST and every watcher send the same
+ * bytes; callers in the same process share the same value.
+ *
+ * The text always begins with kind, apiVersion and metadata, in that order, and metadata begins with
+ * the resourceVersion. So an item of a list (which has no kind and apiVersion of its own) is the
+ * tail of the text, and another resourceVersion is put in without parsing.
+ */
+import type { Kind, KubeObject } from "#api/kind.ts";
+import { deepFreeze } from "#lib/deep-freeze.ts";
+import { parseStored, writeObject } from "./object-text.ts";
+
+const META = Buffer.from('"metadata":{');
+const HEAD = /^\{"kind":"[^"\\]*","apiVersion":"[^"\\]*",$/;
+const RV = '"resourceVersion":"';
+const QUOTE = 0x22;
+
+export class Revision {
+  /** The version that the text is written in. */
+  readonly kind: Kind;
+  readonly key: string;
+  readonly number: number;
+  #json: Buffer | undefined;
+  #itemStart = 0;
+  #value: KubeObject | undefined;
+  #views: Map<Kind, Revision> | undefined;
+
+  private constructor(kind: Kind, key: string, number: number) {
+    this.kind = kind;
+    this.key = key;
+    this.number = number;
+  }
+
+  /**
+   */
+  static fromJson(kind: Kind, key: string, number: number, stored: Uint8Array): Revision {
+    const revision = new Revision(kind, key, number);
+    if (!revision.#inject(asBuffer(stored))) {
+      return Revision.fromValue(kind, key, number, parseStored(stored));
+    }
+    return revision;
+  }
+
+  /** From a value; its resourceVersion is replaced. The value is frozen from now on. */
+  static fromValue(kind: Kind, key: string, number: number, object: KubeObject): Revision {
+    const revision = new Revision(kind, key, number);
+    revision.#value = deepFreeze(numbered(object, number));
+    return revision;
+  }
+
+  /** Both, for an object that was just written. */
+  static fromWrite(
+    kind: Kind,
+    key: string,
+    number: number,
+    stored: Uint8Array,
+    object: KubeObject,
+  ): Revision {
+    const revision = Revision.fromValue(kind, key, number, object);
+    revision.#inject(asBuffer(stored));
+    return revision;
+  }
+
+  get json(): Buffer {
+    if (this.#json === undefined) this.#inject(writeObject(this.#value!));
+    return this.#json!;
+  }
+
+  /** Where, in `json`, the part begins that stands in a list after its opening brace. */
+  get itemStart(): number {
+    if (this.#json === undefined) this.#inject(writeObject(this.#value!));
+    return this.#itemStart;
+  }
+
+  get value(): KubeObject {
+    this.#value ??= deepFreeze(parseStored(this.#json!));
+    return this.#value;
+  }
+
+  /** Whether the value is there already: asking for it costs nothing. */
+  get parsed(): boolean {
+    return this.#value !== undefined;
+  }
+
+  /** The same object in another served version of its kind. */
+  as(kind: Kind): Revision {
+    if (kind === this.kind || kind.apiVersion === this.kind.apiVersion) return this;
+    const known = this.#views?.get(kind);
+    if (known !== undefined) return known;
+    const view = Revision.fromValue(
+      kind,
+      this.key,
+      this.number,
+      kind.storedAs === undefined ? this.value : (kind.storedAs.fromStored(this.value) as KubeObject),
+    );
+    this.#views ??= new Map();
+    this.#views.set(kind, view);
+    return view;
+  }
+
+  /** The same object as of another revision: what a watcher gets when it is deleted. */
+  renumbered(number: number): Revision {
+    const revision = new Revision(this.kind, this.key, number);
+    if (this.#json !== undefined) {
+      const start = this.#itemStart + META.length + RV.length;
+      const end = this.#json.indexOf(QUOTE, start);
+      revision.#join(this.#json.subarray(0, start), String(number), this.#json.subarray(end));
+      revision.#itemStart = this.#itemStart;
+    } else {
+      revision.#value = deepFreeze(numbered(this.#value!, number));
+    }
+    return revision;
+  }
+
+  #inject(stored: Buffer): boolean {
+    const at = stored.indexOf(META);
+    if (at < 0 || !HEAD.test(stored.latin1Slice(0, at))) return false;
+    const start = at + META.length;
+    const old = stored.latin1Slice(start, start + RV.length) === RV;
+    const tail = old ? stored.indexOf(QUOTE, start + RV.length) + 1 : start;
+    const comma = old || stored[tail] === 0x7d ? "" : ",";
+    this.#join(stored.subarray(0, start), `${RV}${this.number}"${comma}`, stored.subarray(tail));
+    this.#itemStart = at;
+    return true;
+  }
+
+  #join(head: Buffer, middle: string, tail: Buffer): void {
+    // Its own memory, not a slice of the shared pool, which would live as long as its oldest slice.
+    const json = Buffer.allocUnsafeSlow(head.length + middle.length + tail.length);
+    head.copy(json);
+    json.latin1Write(middle, head.length);
+    tail.copy(json, head.length + middle.length);
+    this.#json = json;
+  }
+}
+
+function numbered(object: KubeObject, number: number): KubeObject {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  const { resourceVersion: _, ...meta } = metadata;
+  return {
+    ...(kind === undefined ? {} : { kind }),
+    ...(apiVersion === undefined ? {} : { apiVersion }),
+    metadata: { resourceVersion: String(number), ...meta },
+    ...rest,
+  };
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,190 @@
+/**
+ * The store's current state in memory, one ResourceCache for each resource, fed by one watch.
+ *
+ * Promises:
+ * 1. `revision` only grows. Every cache shows exactly the state at that revision: one watch covers
+ *    all resources, so there is no order between them to get wrong.
+ * 2. In a local store a write shows here before it is acknowledged; otherwise `reached` waits for it.
+ * 3. When the watch breaks in a way that loses changes, everything is loaded again and all
+ *    subscriptions are overtaken; until then reads that need the latest state wait.
+ */
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Store, Watch, WatchBatch, WatchEvent } from "#store/contract.ts";
+import { StoreError } from "#store/contract.ts";
+import { ResourceCache } from "./resource-cache.ts";
+import { REGISTRY, type Resources, type StoredResource } from "./resources.ts";
+import type { Revision } from "./revision.ts";
+
+const PAGE = 1_000;
+const RETRY_MS = 250;
+
+export interface WatchCacheOptions {
+  readonly store: Store;
+  readonly resources: Resources;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Makes an object of what the store holds. */
+  decode(resource: StoredResource, key: string, revision: number, stored: Uint8Array): Revision;
+}
+
+export class WatchCache {
+  readonly #options: WatchCacheOptions;
+  readonly #caches = new Map<StoredResource, ResourceCache>();
+  readonly #byFirst = new Map<string, ResourceCache[]>();
+  readonly #waiters = new Set<Waiter>();
+  #revision = 0;
+  #loaded = false;
+  #watch: Watch | undefined;
+
+  constructor(options: WatchCacheOptions) {
+    this.#options = options;
+    for (const resource of options.resources.stored()) this.#add(resource);
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Whether it follows the store right now. */
+  get current(): boolean {
+    return this.#loaded;
+  }
+
+  of(resource: StoredResource): ResourceCache {
+    const cache = this.#caches.get(resource);
+    if (cache === undefined) throw new Error(`${resource.plural} has no cache`);
+    return cache;
+  }
+
+  all(): Iterable<ResourceCache> {
+    return this.#caches.values();
+  }
+
+  /** Waits until the cache shows this revision; false when `timeoutMs` pass without. */
+  async reached(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.#revision >= revision && this.#loaded) return true;
+    this.#watch?.requestProgress();
+    return await new Promise((resolve) => {
+      const timer = this.#options.clock.schedule(timeoutMs, () => settle(false));
+      const settle = (reached: boolean): void => {
+        timer.cancel();
+        this.#waiters.delete(waiter);
+        resolve(reached);
+      };
+      const waiter: Waiter = { revision, settle };
+      this.#waiters.add(waiter);
+    });
+  }
+
+  /** Loads the state. Throws the StoreError of a store that cannot be read. */
+  async load(): Promise<void> {
+    const { store, decode } = this.#options;
+    let atRevision: number | undefined;
+    let startAfter: string | undefined;
+    const loaded: [ResourceCache, Revision][] = [];
+    for (;;) {
+      const page = await store.range(REGISTRY, {
+        limit: PAGE,
+        ...(atRevision === undefined ? {} : { atRevision }),
+        ...(startAfter === undefined ? {} : { startAfter }),
+      });
+      atRevision = page.revision;
+      for (const { key, value, modRevision } of page.entries) {
+        const cache = this.#cacheOf(key);
+        if (cache === undefined) continue;
+        loaded.push([cache, decode(cache.resource, key, modRevision, value)]);
+      }
+      startAfter = page.entries.at(-1)?.key;
+      if (page.remaining === 0 || startAfter === undefined) break;
+    }
+    for (const cache of this.#caches.values()) cache.reset(atRevision);
+    for (const [cache, revision] of loaded) cache.load(revision);
+    this.#revision = atRevision;
+    this.#loaded = true;
+    this.#settleWaiters();
+  }
+
+  /** Follows the store until the signal aborts. `load` comes first. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    while (!signal.aborted) {
+      try {
+        if (!this.#loaded) await this.load();
+        await this.#follow(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!(error instanceof StoreError)) throw error;
+        if (LOSES_CHANGES.has(error.problem.code)) this.#loaded = false;
+        logger.warn("watch of the store ended", { error });
+        await clock.sleep(RETRY_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** Until promise 2 of the store: begins to follow, and returns once it does. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    const watch = this.#options.store.watch(REGISTRY, {
+      fromRevision: this.#revision + 1,
+      signal,
+      withPrevValue: false,
+    });
+    this.#watch = watch;
+    try {
+      await watch.forEach((batch) => this.#apply(batch));
+    } finally {
+      this.#watch = undefined;
+    }
+  }
+
+  #apply(batch: WatchBatch): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const event of batch.events) this.#applyEvent(event, nowMs);
+    if (batch.revision > this.#revision) this.#revision = batch.revision;
+    if (this.#waiters.size > 0) this.#settleWaiters();
+  }
+
+  #applyEvent(event: WatchEvent, nowMs: number): void {
+    const { key, revision, value, type } = event;
+    const cache = this.#cacheOf(key);
+    if (cache === undefined) return;
+    const previous = cache.get(key);
+    if (type === "delete") {
+      if (previous === undefined) return;
+      const object = previous.renumbered(revision);
+      cache.apply({ revision, key, object, deleted: true, previous, frames: new Map() }, nowMs);
+      return;
+    }
+    const object = this.#options.decode(cache.resource, key, revision, value);
+    cache.apply({ revision, key, object, deleted: false, previous, frames: new Map() }, nowMs);
+  }
+
+  #settleWaiters(): void {
+    for (const waiter of [...this.#waiters]) {
+      if (this.#loaded && waiter.revision <= this.#revision) waiter.settle(true);
+    }
+  }
+
+  #add(resource: StoredResource): void {
+    const cache = new ResourceCache(resource, this.#revision);
+    this.#caches.set(resource, cache);
+    const first = firstSegment(resource.prefix);
+    this.#byFirst.set(first, [...(this.#byFirst.get(first) ?? []), cache]);
+  }
+
+  #cacheOf(key: string): ResourceCache | undefined {
+    const candidates = this.#byFirst.get(firstSegment(key));
+    return candidates?.find(({ resource }) => key.startsWith(resource.prefix));
+  }
+}
+
+const LOSES_CHANGES: ReadonlySet<string> = new Set(["Compacted", "SlowConsumer", "FutureRevision"]);
+
+interface Waiter {
+  readonly revision: number;
+  settle(reached: boolean): void;
+}
+
+function firstSegment(key: string): string {
+  return key.slice(REGISTRY.length, key.indexOf("/", REGISTRY.length));
+}

@@ -1,0 +1,193 @@
+/**
+ * What one watch request hears, pulled by whoever delivers it: first the state it asked for, then
+ * every change that concerns it, bookmarks in between, and an error if it was overtaken.
+ *
+ * Promises:
+ * 1. Nothing is queued for a slow reader. It holds a copy-on-write snapshot while it reads the
+ *    initial state, and a cursor afterwards.
+ * 2. An object that stops matching the selectors is DELETED for this watch, one that begins to is
+ *    ADDED, always as of the revision of the change.
+ * 3. `wake` is called when a pull would find something after one that found nothing.
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { Kind } from "#api/kind.ts";
+import { expiredStatus } from "#api/meta/status.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
+import type { OrderedMap } from "#lib/ordered-map.ts";
+import type { ResourceCache, Subscription, Trigger } from "./resource-cache.ts";
+import type { Revision } from "./revision.ts";
+import type { Change } from "./watch-window.ts";
+
+const BOOKMARK_EVERY_MS = 60_000;
+const BOOKMARK_BEFORE_END_MS = 2_000;
+
+export type FeedEvent =
+  | {
+      readonly type: "ADDED" | "MODIFIED" | "DELETED";
+      readonly object: Revision;
+      /** The change behind it, where encodings are shared; none in the initial state. */
+      readonly change: Change | undefined;
+    }
+  | { readonly type: "BOOKMARK"; readonly revision: number; readonly initialEventsEnd: boolean }
+  | { readonly type: "ERROR"; readonly status: Status };
+
+export interface WatchFeedOptions {
+  readonly cache: ResourceCache;
+  /** The revision that everything delivered so far adds up to. */
+  currentRevision(): number;
+  /** The version that objects are served in. */
+  readonly kind: Kind;
+  /** Keys begin with it: the resource, or one namespace of it. */
+  readonly prefix: string;
+  /** The objects that the selectors choose; all if undefined. */
+  readonly matches: ((object: Revision) => boolean) | undefined;
+  readonly trigger: Trigger | undefined;
+  readonly from:
+    | { readonly point: "state"; readonly endMark: boolean }
+    | { readonly point: "after"; readonly revision: number };
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+export class WatchFeed implements Disposable {
+  readonly kind: Kind;
+  readonly #options: WatchFeedOptions;
+  readonly #subscription: Subscription;
+  readonly #startMs: number;
+  #state: { snapshot: OrderedMap<string, Revision>; after: string; done: boolean } | undefined;
+  #stateRevision: number;
+  #bookmarkDue = false;
+  #over = false;
+  #timer: Timer | undefined;
+  #wake: () => void = () => undefined;
+
+  private constructor(
+    options: WatchFeedOptions,
+    subscribe: (wake: () => void) => Subscription | undefined,
+  ) {
+    this.#options = options;
+    this.kind = options.kind;
+    this.#startMs = options.clock.elapsedMs();
+    this.#stateRevision = options.currentRevision();
+    if (options.from.point === "state") {
+      this.#state = { snapshot: options.cache.fork(), after: "", done: false };
+    }
+    const subscription = subscribe(() => this.#wake());
+    if (subscription === undefined) throw new Error("checked by open");
+    this.#subscription = subscription;
+    this.#arm();
+  }
+
+  /** Undefined when the changes after the asked revision are not all there any more. */
+  static open(options: WatchFeedOptions): WatchFeed | undefined {
+    const { cache, from, trigger } = options;
+    const afterRevision = from.point === "state" ? options.currentRevision() : from.revision;
+    if (afterRevision < cache.completeSince) return undefined;
+    return new WatchFeed(options, (wake) => cache.subscribe({ trigger, afterRevision, wake }));
+  }
+
+  onWake(wake: () => void): void {
+    this.#wake = wake;
+  }
+
+  /** Up to about `countMax` events; none when there are none for now; "over" when it has ended. */
+  pull(countMax: number): readonly FeedEvent[] | "over" {
+    if (this.#state !== undefined) return this.#pullState(countMax);
+    const events: FeedEvent[] = [];
+    while (events.length === 0) {
+      const changes = this.#subscription.pull(countMax);
+      if (changes === "overtaken") return this.#overtaken();
+      if (changes.length === 0) break;
+      for (const change of changes) {
+        const event = this.#translate(change);
+        if (event !== undefined) events.push(event);
+      }
+    }
+    if (events.length > 0) return events;
+    if (this.#bookmarkDue) {
+      this.#bookmarkDue = false;
+      const revision = this.#options.currentRevision();
+      return [{ type: "BOOKMARK", revision, initialEventsEnd: false }];
+    }
+    return this.#over ? "over" : events;
+  }
+
+  /** Ends it after what is pending. */
+  end(): void {
+    this.#over = true;
+    this.#wake();
+  }
+
+  [Symbol.dispose](): void {
+    this.#over = true;
+    this.#timer?.cancel();
+    this.#wake = () => undefined;
+    this.#state = undefined;
+    this.#subscription[Symbol.dispose]();
+  }
+
+  #pullState(countMax: number): readonly FeedEvent[] {
+    const state = this.#state!;
+    const { prefix, matches, kind, from, bookmarks } = this.#options;
+    const events: FeedEvent[] = [];
+    for (const [key, revision] of state.snapshot.entriesFrom(
+      state.after === "" ? prefix : state.after,
+    )) {
+      if (key === state.after) continue;
+      if (!key.startsWith(prefix)) break;
+      if (events.length >= countMax) return events;
+      state.after = key;
+      if (matches !== undefined && !matches(revision)) continue;
+      events.push({ type: "ADDED", object: revision.as(kind), change: undefined });
+    }
+    this.#state = undefined;
+    if (bookmarks && from.point === "state" && from.endMark) {
+      events.push({ type: "BOOKMARK", revision: this.#stateRevision, initialEventsEnd: true });
+    }
+    return events.length > 0 ? events : (this.pull(countMax) as readonly FeedEvent[]);
+  }
+
+  #translate(change: Change): FeedEvent | undefined {
+    const { prefix, matches, kind } = this.#options;
+    if (!change.key.startsWith(prefix)) return undefined;
+    const { object, previous, deleted, revision } = change;
+    if (matches === undefined) {
+      const type = deleted ? "DELETED" : previous === undefined ? "ADDED" : "MODIFIED";
+      return { type, object: object.as(kind), change };
+    }
+    const before = previous !== undefined && matches(previous);
+    const now = !deleted && matches(object);
+    if (now) return { type: before ? "MODIFIED" : "ADDED", object: object.as(kind), change };
+    if (!before) return undefined;
+    const last = deleted ? object : previous.renumbered(revision);
+    return { type: "DELETED", object: last.as(kind), change: deleted ? change : undefined };
+  }
+
+  #overtaken(): readonly FeedEvent[] | "over" {
+    if (this.#over) return "over";
+    this.#over = true;
+    const { completeSince } = this.#options.cache;
+    const message = `too old resource version: the watch fell behind (${completeSince})`;
+    return [{ type: "ERROR", status: expiredStatus(message) }];
+  }
+
+  /** One timer for whichever comes first: a bookmark or the end. */
+  #arm(): void {
+    const { clock, timeoutMs, bookmarks } = this.#options;
+    const leftMs = timeoutMs - (clock.elapsedMs() - this.#startMs);
+    if (leftMs <= 0) {
+      this.end();
+      return;
+    }
+    const beforeEndMs = leftMs > BOOKMARK_BEFORE_END_MS ? leftMs - BOOKMARK_BEFORE_END_MS : leftMs;
+    const nextMs = bookmarks ? Math.min(BOOKMARK_EVERY_MS, beforeEndMs) : leftMs;
+    this.#timer = clock.schedule(nextMs, () => {
+      if (nextMs < leftMs) {
+        this.#bookmarkDue = true;
+        this.#wake();
+      }
+      this.#arm();
+    });
+  }
+}
