@@ -41,7 +41,7 @@ export interface ObjectList {
   readonly resourceVersion: string;
   readonly continueToken?: string | undefined;
   readonly remaining?: number | undefined;
-  /** Table headers are left out from the second page of a listing on. */
+  /** Holds the options of a Table. */
   readonly query: URLSearchParams;
 }
 

@@ -15,6 +15,7 @@ const META = Buffer.from('"metadata":{');
 const HEAD = /^\{"kind":"[^"\\]*","apiVersion":"[^"\\]*",$/;
 const RV = '"resourceVersion":"';
 const QUOTE = 0x22;
+const CLOSE_BRACE = 0x7d;
 
 export class Revision {
   /** The version that the text is written in. */
@@ -42,7 +43,10 @@ export class Revision {
     return revision;
   }
 
-  /** From a value; its resourceVersion is replaced. The value is frozen from now on. */
+  /**
+   * From a value; its resourceVersion is replaced (0: it has none, a dry run). The value is frozen
+   * from now on.
+   */
   static fromValue(kind: Kind, key: string, number: number, object: KubeObject): Revision {
     const revision = new Revision(kind, key, number);
     revision.#value = deepFreeze(numbered(object, number));
@@ -113,14 +117,28 @@ export class Revision {
     return revision;
   }
 
+  /** Whether this is the text of the same object, written without a resourceVersion. */
+  holds(stored: Uint8Array): boolean {
+    const json = this.json;
+    const start = this.#itemStart + META.length;
+    const tail = json.indexOf(QUOTE, start + RV.length) + 2; // the quote and the comma
+    const other = asBuffer(stored);
+    return (
+      other.length === json.length - (tail - start) &&
+      json.compare(other, 0, start, 0, start) === 0 &&
+      json.compare(other, start, other.length, tail) === 0
+    );
+  }
+
   #inject(stored: Buffer): boolean {
     const at = stored.indexOf(META);
     if (at < 0 || !HEAD.test(stored.latin1Slice(0, at))) return false;
     const start = at + META.length;
     const old = stored.latin1Slice(start, start + RV.length) === RV;
     const tail = old ? stored.indexOf(QUOTE, start + RV.length) + 1 : start;
-    const comma = old || stored[tail] === 0x7d ? "" : ",";
-    this.#join(stored.subarray(0, start), `${RV}${this.number}"${comma}`, stored.subarray(tail));
+    const comma = old || stored[tail] === CLOSE_BRACE ? "" : ",";
+    const version = this.number === 0 ? "" : `${RV}${this.number}"${comma}`;
+    this.#join(stored.subarray(0, start), version, stored.subarray(tail));
     this.#itemStart = at;
     return true;
   }
@@ -141,7 +159,7 @@ function numbered(object: KubeObject, number: number): KubeObject {
   return {
     ...(kind === undefined ? {} : { kind }),
     ...(apiVersion === undefined ? {} : { apiVersion }),
-    metadata: { resourceVersion: String(number), ...meta },
+    metadata: number === 0 ? meta : { resourceVersion: String(number), ...meta },
     ...rest,
   };
 }

@@ -1,0 +1,23 @@
+/** The options of a DELETE: from the body if there is one, else from the query. */
+import { decodeJson } from "#api/codec/json.ts";
+import type { DeleteOptions } from "#api/generated/meta.v1.ts";
+import { badRequestStatus, failure, type Result, unsupportedMediaTypeStatus } from "#api/meta/status.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import { bodyEncoding, MEDIA_TYPES } from "./negotiate.ts";
+import { checkDeleteOptions, deleteOptionsFromQuery } from "./query-options.ts";
+import type { ApiRequest } from "./request.ts";
+
+export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Result<DeleteOptions> {
+  if (body.form === "object") return checkDeleteOptions(body.object as unknown as DeleteOptions);
+  if (body.form === "none" || body.bytes.length === 0) {
+    const options = deleteOptionsFromQuery(query);
+    return options.ok ? checkDeleteOptions(options.value) : options;
+  }
+  const encoding = bodyEncoding(headers);
+  if (encoding === undefined) {
+    return failure(unsupportedMediaTypeStatus(Object.values(MEDIA_TYPES)));
+  }
+  const decoded = decodeJson(schemaOf("meta.v1.DeleteOptions"), body.bytes);
+  if (!decoded.ok) return failure(badRequestStatus(decoded.error));
+  return checkDeleteOptions(decoded.value as DeleteOptions);
+}

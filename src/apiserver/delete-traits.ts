@@ -1,0 +1,67 @@
+/** In what kinds differ when one of their objects is deleted. */
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { DeleteOptions } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import type { StoredResource } from "./resources.ts";
+
+export interface DeleteTraits {
+  /** What becomes of dependents unless the request says. */
+  readonly garbageCollection: "delete" | "orphan" | "unsupported";
+  /** A delete answers with the object instead of a Status. */
+  readonly returnsObject: boolean;
+  /** The grace period in seconds, for kinds that have one; `asked` by the request. */
+  graceSeconds?(object: KubeObject, asked: number | undefined): number;
+  warnings?(options: DeleteOptions): readonly string[];
+}
+
+export function deleteTraits({ group, plural }: StoredResource): DeleteTraits {
+  const name = `${group}/${plural}`;
+  return SPECIAL[name] ?? (RETURN_OBJECT.has(name) ? RETURNS_OBJECT : PLAIN);
+}
+
+const PLAIN: DeleteTraits = { garbageCollection: "delete", returnsObject: false };
+const RETURNS_OBJECT: DeleteTraits = { garbageCollection: "delete", returnsObject: true };
+
+const RETURN_OBJECT: ReadonlySet<string> = new Set([
+  "/resourcequotas",
+  "/persistentvolumes",
+  "/serviceaccounts",
+  "/persistentvolumeclaims",
+  "/namespaces",
+  "/services",
+  "/podtemplates",
+  "storage.k8s.io/csidrivers",
+  "storage.k8s.io/storageclasses",
+  "storage.k8s.io/volumeattachments",
+  "storage.k8s.io/csinodes",
+  "storage.k8s.io/volumeattributesclasses",
+  "resource.k8s.io/resourceclaimtemplates",
+  "resource.k8s.io/resourceslices",
+  "resource.k8s.io/resourceclaims",
+  "resource.k8s.io/deviceclasses",
+  "resource.k8s.io/devicetaintrules",
+  "resource.k8s.io/resourcepoolstatusrequests",
+]);
+
+const SPECIAL: Readonly<Record<string, DeleteTraits>> = {
+  "/pods": { garbageCollection: "delete", returnsObject: true, graceSeconds: podGraceSeconds },
+  "/replicationcontrollers": { garbageCollection: "orphan", returnsObject: false },
+  "/events": { garbageCollection: "unsupported", returnsObject: false },
+  "batch/jobs": { garbageCollection: "orphan", returnsObject: false, warnings: warnAboutPods },
+};
+
+/** A pod that runs nowhere, or no more, needs no time to end. */
+function podGraceSeconds(object: KubeObject, asked: number | undefined): number {
+  const { spec, status } = object as Pod;
+  if ((spec?.nodeName ?? "") === "") return 0;
+  if (status?.phase === "Failed" || status?.phase === "Succeeded") return 0;
+  const seconds = asked ?? spec?.terminationGracePeriodSeconds ?? 0;
+  return seconds < 0 ? 1 : seconds;
+}
+
+function warnAboutPods({ propagationPolicy, orphanDependents }: DeleteOptions): readonly string[] {
+  if (propagationPolicy !== undefined || orphanDependents !== undefined) return [];
+  return [
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
+  ];
+}

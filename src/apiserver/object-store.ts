@@ -1,0 +1,235 @@
+/**
+ * Objects in the store, through the watch cache.
+ *
+ * Promises:
+ * 1. A read is as fresh as the store unless the caller is content with less.
+ * 2. A write that succeeded shows in the cache before its promise resolves.
+ * 3. Failures of the store are Statuses: 503 when it cannot be reached. Conflicts carry the revision
+ *    that is there, so the caller can decide again without a read of its own.
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import {
+  failure,
+  internalErrorStatus,
+  type Result,
+  requestTooLargeStatus,
+  resourceVersionTooLargeStatus,
+  serviceUnavailableStatus,
+  success,
+} from "#api/meta/status.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import { type Store, StoreError } from "#store/contract.ts";
+import type { StorageCodec } from "./storage-codec.ts";
+import type { ResourceCache } from "./resource-cache.ts";
+import type { Resources, StoredResource } from "./resources.ts";
+import { Revision } from "./revision.ts";
+import { WatchCache } from "./watch-cache.ts";
+
+/** How long a read waits for a revision that the cache has not seen yet. */
+const FRESH_WITHIN_MS = 3_000;
+
+export interface ObjectStoreOptions {
+  readonly store: Store;
+  /** The store is in this process: the cache is as fresh as the store itself. */
+  readonly local: boolean;
+  readonly resources: Resources;
+  readonly codec: StorageCodec;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long Events are kept. */
+  readonly eventTtlSeconds: number;
+}
+
+export type WriteOutcome =
+  | { readonly outcome: "written"; readonly revision: Revision }
+  /** Someone was faster; `current` is what is there now. */
+  | { readonly outcome: "conflict"; readonly current: Revision | undefined };
+
+export class ObjectStore {
+  readonly cache: WatchCache;
+  readonly #options: ObjectStoreOptions;
+  /** Values of own writes, so that the event that brings them back need not be parsed. */
+  readonly #written = new WeakMap<Uint8Array, KubeObject>();
+
+  constructor(options: ObjectStoreOptions) {
+    this.#options = options;
+    const { store, resources, clock, logger } = options;
+    this.cache = new WatchCache({
+      store,
+      resources,
+      clock,
+      logger,
+      decode: (resource, key, number, stored) => this.#decode(resource, key, number, stored),
+    });
+  }
+
+  cacheOf(resource: StoredResource): ResourceCache {
+    return this.cache.of(resource);
+  }
+
+  /** The object as the store has it now. */
+  async read(resource: StoredResource, key: string): Promise<Result<Revision | undefined>> {
+    const cache = this.cache.of(resource);
+    if (this.#options.local && this.cache.current) return success(cache.get(key));
+    return await this.#guarded(async () => {
+      const { entry } = await this.#options.store.get(key);
+      if (entry === undefined) return success(undefined);
+      const known = cache.get(key);
+      if (known?.number === entry.modRevision) return success(known);
+      return success(this.#decode(resource, key, entry.modRevision, entry.value));
+    });
+  }
+
+  /** Waits until the cache is as fresh as the store is now. */
+  async fresh(): Promise<Result<number>> {
+    if (this.#options.local && this.cache.current) return success(this.cache.revision);
+    return await this.#guarded(async () => {
+      const revision = await this.#options.store.currentRevision();
+      return await this.notOlderThan(revision);
+    });
+  }
+
+  /** Waits until the cache shows at least this revision. */
+  async notOlderThan(revision: number): Promise<Result<number>> {
+    if (await this.cache.reached(revision, FRESH_WITHIN_MS)) return success(this.cache.revision);
+    const current = String(this.cache.revision);
+    return failure(resourceVersionTooLargeStatus(String(revision), current, 1));
+  }
+
+  /** Objects as they were at a revision, straight from the store's history. */
+  async history(
+    resource: StoredResource,
+    prefix: string,
+    atRevision: number,
+    startAfter: string | undefined,
+    limit: number,
+  ): Promise<{ revisions: Revision[]; remaining: number }> {
+    const { store } = this.#options;
+    const page = await store.range(prefix, {
+      atRevision,
+      ...(startAfter === undefined ? {} : { startAfter }),
+      ...(limit > 0 ? { limit } : {}),
+    });
+    const revisions = page.entries.map(({ key, value, modRevision }) =>
+      this.#decode(resource, key, modRevision, value),
+    );
+    return { revisions, remaining: page.remaining };
+  }
+
+  create(
+    resource: StoredResource,
+    key: string,
+    object: KubeObject,
+  ): Promise<Result<WriteOutcome>> {
+    return this.#put(resource, key, object, { mustNotExist: true });
+  }
+
+  replace(
+    resource: StoredResource,
+    key: string,
+    expected: Revision,
+    object: KubeObject,
+  ): Promise<Result<WriteOutcome>> {
+    return this.#put(resource, key, object, { expectRevision: expected.number });
+  }
+
+  /** Whether writing the object would change nothing. */
+  isStored(current: Revision, object: KubeObject): boolean {
+    return current.holds(this.#options.codec.encode(object));
+  }
+
+  /** Answers the last state as of the revision of the delete. */
+  async remove(
+    resource: StoredResource,
+    key: string,
+    expected: Revision,
+  ): Promise<Result<WriteOutcome>> {
+    return await this.#guarded(async () => {
+      const wrote = await this.#options.store.delete(key, { expectRevision: expected.number });
+      if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
+      await this.#seen(wrote.revision);
+      return success({ outcome: "written", revision: expected.renumbered(wrote.revision) });
+    });
+  }
+
+  async #put(
+    resource: StoredResource,
+    key: string,
+    object: KubeObject,
+    condition: { readonly mustNotExist?: boolean; readonly expectRevision?: number },
+  ): Promise<Result<WriteOutcome>> {
+    const { store, codec, eventTtlSeconds } = this.#options;
+    return await this.#guarded(async () => {
+      const bytes = codec.encode(object);
+      if (codec.isJson(bytes)) this.#written.set(bytes, object);
+      const ttl = resource.plural === "events" && resource.group === "";
+      const wrote = await store.put(key, bytes, {
+        ...condition,
+        ...(ttl ? { ttlSeconds: eventTtlSeconds } : {}),
+      });
+      if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
+      await this.#seen(wrote.revision);
+      const cached = this.cache.of(resource).get(key);
+      const revision =
+        cached?.number === wrote.revision
+          ? cached
+          : this.#decode(resource, key, wrote.revision, bytes);
+      return success({ outcome: "written", revision });
+    });
+  }
+
+  #conflict(
+    resource: StoredResource,
+    current: { key: string; value: Uint8Array; modRevision: number } | undefined,
+  ): WriteOutcome {
+    if (current === undefined) return { outcome: "conflict", current: undefined };
+    const { key, value, modRevision } = current;
+    const cached = this.cache.of(resource).get(key);
+    const revision =
+      cached?.number === modRevision ? cached : this.#decode(resource, key, modRevision, value);
+    return { outcome: "conflict", current: revision };
+  }
+
+  /** A write that nobody can see yet is still a write: the client waits, but never in vain. */
+  async #seen(revision: number): Promise<void> {
+    if (this.cache.revision >= revision) return;
+    await this.cache.reached(revision, FRESH_WITHIN_MS);
+  }
+
+  #decode(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
+    const { codec } = this.#options;
+    const { kind } = resource;
+    const own = this.#written.get(stored);
+    if (own !== undefined) return Revision.fromWrite(kind, key, number, stored, own);
+    if (codec.isJson(stored) && codec.isOfVersion(stored, kind)) {
+      return Revision.fromJson(kind, key, number, stored);
+    }
+    return Revision.fromValue(kind, key, number, codec.decode(resource, stored));
+  }
+
+  async #guarded<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return failure(statusOfStoreError(error));
+    }
+  }
+}
+
+export function statusOfStoreError(error: StoreError): Status {
+  switch (error.problem.code) {
+    case "TooLarge":
+      return requestTooLargeStatus(error.message);
+    case "Unavailable":
+    case "Closed":
+    case "InUse":
+    case "Denied":
+    case "NoSpace":
+      return serviceUnavailableStatus(`the store is not available: ${error.message}`);
+    default:
+      return internalErrorStatus(error.message);
+  }
+}

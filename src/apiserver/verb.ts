@@ -1,0 +1,43 @@
+/** What every verb gets: the server's parts, and the request after authentication and routing. */
+import type { Result } from "#api/meta/status.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+import type { Admission } from "./admission-gate.ts";
+import type { AnswerBody } from "./answer.ts";
+import type { Media } from "./negotiate.ts";
+import type { ObjectStore } from "./object-store.ts";
+import type { ApiRequest, RequestInfo, User } from "./request.ts";
+import type { Resources, ServedResource } from "./resources.ts";
+
+export interface ServerParts {
+  readonly resources: Resources;
+  readonly objects: ObjectStore;
+  readonly admission: Admission;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly allowPrivileged: boolean;
+}
+
+export interface VerbRequest {
+  readonly parts: ServerParts;
+  readonly request: ApiRequest;
+  readonly info: RequestInfo;
+  readonly resource: ServedResource;
+  readonly user: User;
+  readonly media: Media;
+  warn(text: string): void;
+}
+
+export interface VerbAnswer {
+  readonly code: number;
+  readonly body: AnswerBody;
+}
+
+export type VerbResult = Result<VerbAnswer>;
+
+/** The resource as error messages name it. */
+export function groupResourceOf({ kind }: ServedResource): { group: string; resource: string } {
+  return { group: kind.group, resource: kind.names.plural };
+}

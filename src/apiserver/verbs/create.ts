@@ -1,0 +1,139 @@
+/** POST to a collection: a new object. */
+import type { Draft, KubeObject } from "#api/kind.ts";
+import {
+  alreadyExistsStatus,
+  failure,
+  generateNameConflictStatus,
+  success,
+  unknownStatus,
+} from "#api/meta/status.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { AdmissionRequest } from "../admission/plugin.ts";
+import { decodeBody, expectKind } from "../decode-body.ts";
+import { trackCreate } from "../managed-fields.ts";
+import {
+  dedupeOwners,
+  fillSystemFields,
+  generatedName,
+  settleNamespace,
+  wipeSystemFields,
+} from "../object-metadata.ts";
+import { writeOptions, type WriteOptions } from "../query-options.ts";
+import { keyOf } from "../resources.ts";
+import { Revision } from "../revision.ts";
+import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
+import { applyCreateRules, finishObject, toStoredVersion } from "../write-rules.ts";
+
+/** So many names are tried before a generated name counts as taken. */
+const NAME_ATTEMPTS = 8;
+
+export async function create(verb: VerbRequest): Promise<VerbResult> {
+  const { request, resource, info } = verb;
+  const options = writeOptions(request.query, "CreateOptions");
+  if (!options.ok) return options;
+  const { fieldValidation } = options.value;
+  const decoded = decodeBody(request, expectKind(resource.kind), fieldValidation, verb.warn);
+  if (!decoded.ok) return decoded;
+  const draft = decoded.value;
+  resource.kind.defaults?.(draft);
+
+  wipeSystemFields(draft.metadata);
+  const namespace = resource.kind.scope === "Namespaced" ? info.namespace : "";
+  const placed = settleNamespace(draft.metadata, namespace);
+  if (!placed.ok) return placed;
+  dedupeOwners(draft.metadata, verb.warn);
+  trackCreate(verb, draft, options.value);
+  const created = await createDecoded(verb, draft, options.value);
+  if (!created.ok) return created;
+  const object = created.value.as(resource.kind);
+  return success({ code: 201, body: { form: "object", object } });
+}
+
+/** From a decoded draft in the request's version to a stored object. */
+export async function createDecoded(
+  verb: VerbRequest,
+  draft: Draft<KubeObject>,
+  options: WriteOptions,
+): Promise<ReturnType<typeof success<Revision>> | { ok: false; status: Status }> {
+  const stored = toStoredVersion(verb.resource.kind, draft);
+  const admission = admissionRequest(verb, stored, options);
+  const refusal = await verb.parts.admission.admit(admission);
+  if (refusal !== undefined) return failure(refusal);
+  dedupeOwners(stored.metadata, verb.warn, true);
+
+  const { generateName = "", name = "" } = stored.metadata;
+  if (generateName === "" || name !== "") return await createOnce(verb, stored, options);
+  for (let attempt = 1; ; attempt++) {
+    const tried = structuredClone(stored);
+    tried.metadata.name = generatedName(generateName, verb.parts.random);
+    const created = await createOnce(verb, tried, options);
+    if (created.ok || created.status.reason !== "AlreadyExists") return created;
+    if (attempt < NAME_ATTEMPTS) continue;
+    const subject = groupResourceOf(verb.resource);
+    return failure(generateNameConflictStatus(subject, tried.metadata.name, 1));
+  }
+}
+
+async function createOnce(
+  verb: VerbRequest,
+  draft: Draft<KubeObject>,
+  options: WriteOptions,
+): Promise<ReturnType<typeof success<Revision>> | { ok: false; status: Status }> {
+  const { parts, resource, info } = verb;
+  const { stored } = resource;
+  fillSystemFields(draft.metadata, parts.clock.nowMs(), parts.random);
+  const context = {
+    nowMs: parts.clock.nowMs(),
+    requestName: info.name,
+    allowPrivileged: parts.allowPrivileged,
+  };
+  const ruled = applyCreateRules(stored.kind, draft, context, verb.warn);
+  if (!ruled.ok) return ruled;
+  const refusal = await parts.admission.validate(admissionRequest(verb, draft, options));
+  if (refusal !== undefined) return failure(refusal);
+  if ((draft.metadata.resourceVersion ?? "") !== "") {
+    return failure(unknownStatus("resourceVersion should not be set on objects to be created"));
+  }
+  const finished = finishObject(stored.kind, draft);
+  if (!finished.ok) return finished;
+
+  const { namespace = "", name = "" } = finished.value.metadata;
+  const key = keyOf(stored, namespace, name);
+  if (options.dryRun) {
+    const there = await parts.objects.read(stored, key);
+    if (!there.ok) return there;
+    if (there.value !== undefined) return failure(existsStatus(verb, name, there.value));
+    return success(Revision.fromValue(stored.kind, key, 0, finished.value));
+  }
+  const written = await parts.objects.create(stored, key, finished.value);
+  if (!written.ok) return written;
+  if (written.value.outcome === "written") return success(written.value.revision);
+  return failure(existsStatus(verb, name, written.value.current));
+}
+
+function existsStatus(verb: VerbRequest, name: string, current: Revision | undefined): Status {
+  const status = alreadyExistsStatus(groupResourceOf(verb.resource), name);
+  if (current?.value.metadata.deletionTimestamp === undefined) return status;
+  return { ...status, message: `object is being deleted: ${status.message}` };
+}
+
+function admissionRequest(
+  { resource, info, user, warn }: VerbRequest,
+  object: Draft<KubeObject>,
+  options: WriteOptions,
+): AdmissionRequest {
+  const { name = "", namespace = "" } = object.metadata;
+  return {
+    operation: "CREATE",
+    kind: resource.stored.kind,
+    subresource: info.subresource,
+    namespace: resource.kind.names.plural === "namespaces" && resource.kind.group === "" ? name : namespace,
+    name,
+    object,
+    old: undefined,
+    options: options.raw,
+    dryRun: options.dryRun,
+    user,
+    warn,
+  };
+}

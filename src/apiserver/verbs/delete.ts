@@ -1,0 +1,158 @@
+/** DELETE of one object: graceful, finalized, or at once. */
+import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
+import { conflictStatus, failure, type Result, success } from "#api/meta/status.ts";
+import { decideDelete, type DeleteDecision } from "../decide-delete.ts";
+import { decodeDeleteOptions } from "../decode-delete-options.ts";
+import { deleteTraits } from "../delete-traits.ts";
+import { keyOf } from "../resources.ts";
+import { Revision } from "../revision.ts";
+import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
+import { finishObject } from "../write-rules.ts";
+import { notFound } from "./get.ts";
+
+export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {
+  const options = decodeDeleteOptions(verb.request);
+  if (!options.ok) return options;
+  const deleted = await deleteObject(verb, verb.info.namespace, verb.info.name, options.value);
+  if (!deleted.ok) return deleted;
+  const { resource } = verb;
+  const { revision, gone } = deleted.value;
+  const traits = deleteTraits(resource.stored);
+  for (const warning of traits.warnings?.(options.value) ?? []) verb.warn(warning);
+  const code = !gone && options.value.orphanDependents === false ? 202 : 200;
+  if (!gone || traits.returnsObject) {
+    return success({ code, body: { form: "object", object: revision.as(resource.kind) } });
+  }
+  return success({ code, body: { form: "value", value: deletedStatus(verb, revision) } });
+}
+
+export interface Deleted {
+  /** Its last state, or its state now if it is still there. */
+  readonly revision: Revision;
+  readonly gone: boolean;
+}
+
+export async function deleteObject(
+  verb: VerbRequest,
+  namespace: string,
+  name: string,
+  options: DeleteOptions,
+): Promise<Result<Deleted>> {
+  const { parts, resource } = verb;
+  const { stored } = resource;
+  const key = keyOf(stored, namespace, name);
+  const dryRun = (options.dryRun ?? []).length > 0;
+  const found = await parts.objects.read(stored, key);
+  if (!found.ok) return found;
+  let current = found.value;
+  for (;;) {
+    if (current === undefined) return notFound({ ...verb, info: { ...verb.info, name } });
+    const conflict = checkPreconditions(verb, current, options);
+    if (conflict !== undefined) return failure(conflict);
+    const refusal = await admitDelete(verb, current, options, dryRun);
+    if (refusal !== undefined) return failure(refusal);
+    const decision = decideDelete(current.value, options, deleteTraits(stored), parts.clock.nowMs());
+    const step = await carryOut(verb, current, decision, dryRun);
+    if (!step.ok) return step;
+    if (step.value.outcome === "done") return success(step.value);
+    current = step.value.current;
+  }
+}
+
+type Step = Result<
+  | ({ readonly outcome: "done" } & Deleted)
+  | { readonly outcome: "conflict"; readonly current: Revision | undefined }
+>;
+
+async function carryOut(
+  verb: VerbRequest,
+  current: Revision,
+  decision: DeleteDecision,
+  dryRun: boolean,
+): Promise<Step> {
+  const { objects } = verb.parts;
+  const { stored } = verb.resource;
+  if (decision.action === "pending") {
+    return success({ outcome: "done", revision: current, gone: false });
+  }
+  let last = current;
+  if (decision.action !== "remove") {
+    const finished = finishObject(stored.kind, decision.object);
+    if (!finished.ok) return finished;
+    if (dryRun) {
+      const { key, number } = current;
+      const revision = Revision.fromValue(stored.kind, key, number, finished.value);
+      return success({ outcome: "done", revision, gone: decision.action === "mark-and-remove" });
+    }
+    const wrote = await objects.replace(stored, current.key, current, finished.value);
+    if (!wrote.ok) return wrote;
+    if (wrote.value.outcome === "conflict") return success(wrote.value);
+    last = wrote.value.revision;
+    if (decision.action === "mark") return success({ outcome: "done", revision: last, gone: false });
+  }
+  if (dryRun) return success({ outcome: "done", revision: last, gone: true });
+  const removed = await objects.remove(stored, current.key, last);
+  if (!removed.ok) return removed;
+  if (removed.value.outcome === "written") {
+    return success({ outcome: "done", revision: removed.value.revision, gone: true });
+  }
+  // Marked by us, removed by someone else: it is gone, which is what was asked for.
+  if (removed.value.current === undefined && last !== current) {
+    return success({ outcome: "done", revision: last, gone: true });
+  }
+  return success(removed.value);
+}
+
+async function admitDelete(
+  { parts, resource, info, user, warn }: VerbRequest,
+  current: Revision,
+  options: DeleteOptions,
+  dryRun: boolean,
+): Promise<Status | undefined> {
+  const { name = "", namespace = "" } = current.value.metadata;
+  const request = {
+    operation: "DELETE",
+    kind: resource.stored.kind,
+    subresource: info.subresource,
+    namespace,
+    name,
+    object: undefined,
+    old: current.value,
+    options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options },
+    dryRun,
+    user,
+    warn,
+  } as const;
+  return (await parts.admission.admit(request)) ?? (await parts.admission.validate(request));
+}
+
+function checkPreconditions(
+  { resource }: VerbRequest,
+  current: Revision,
+  { preconditions }: DeleteOptions,
+): Status | undefined {
+  const { uid = "", name = "" } = current.value.metadata;
+  const subject = { group: resource.kind.group, resource: resource.kind.names.kind };
+  if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
+    const why = `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    return conflictStatus(subject, name, why);
+  }
+  const asked = preconditions?.resourceVersion;
+  if (asked !== undefined && asked !== String(current.number)) {
+    const why = `the ResourceVersion in the precondition (${asked}) does not match the ResourceVersion in record (${current.number}). The object might have been modified`;
+    return conflictStatus(subject, name, why);
+  }
+  return undefined;
+}
+
+function deletedStatus({ resource }: VerbRequest, revision: Revision): Status {
+  const { group, resource: kind } = groupResourceOf(resource);
+  const { name = "", uid = "" } = revision.value.metadata;
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: { name, ...(group === "" ? {} : { group }), kind, uid },
+  };
+}

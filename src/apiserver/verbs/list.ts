@@ -1,0 +1,164 @@
+/**
+ * GET of a collection. Which state it shows:
+ *
+ *   resourceVersion   match            state
+ *   ""                                 the newest in the store
+ *   "0"               (NotOlderThan)   whatever the cache has
+ *   n                 (NotOlderThan)   at least n
+ *   n                 Exact            exactly n; also n with a limit and no match
+ *   continue token                     exactly as on the first page
+ */
+import { badRequestStatus, expiredStatus, failure, type Result, success } from "#api/meta/status.ts";
+import { StoreError } from "#store/contract.ts";
+import type { ObjectList } from "../answer.ts";
+import { type ContinuePoint, decodeContinue, encodeContinue } from "../continue-token.ts";
+import { statusOfStoreError } from "../object-store.ts";
+import { type ListOptions, listOptions } from "../query-options.ts";
+import type { Revision } from "../revision.ts";
+import { type Selection, select } from "../selection.ts";
+import type { VerbRequest, VerbResult } from "../verb.ts";
+import { parseResourceVersion } from "./get.ts";
+
+export async function list(verb: VerbRequest): Promise<VerbResult> {
+  const { resource, info, request } = verb;
+  const options = listOptions(request.query);
+  if (!options.ok) return options;
+  const selection = select(resource, info.namespace, options.value);
+  if (!selection.ok) return selection;
+  const listed = await listSelected(verb, selection.value, options.value);
+  if (!listed.ok) return listed;
+  return success({ code: 200, body: { form: "list", list: listed.value } });
+}
+
+export async function listSelected(
+  verb: VerbRequest,
+  selection: Selection,
+  options: ListOptions,
+): Promise<Result<ObjectList>> {
+  const point = await listingPoint(verb, selection, options);
+  if (!point.ok) return point;
+  const { revision } = point.value;
+  const page = await readPage(verb, selection, options, point.value);
+  if (!page.ok) return page;
+  const { items, next, remaining } = page.value;
+  const at = page.value.revision ?? revision ?? verb.parts.objects.cache.revision;
+  const limited = options.limit > 0;
+  const more = limited && next !== undefined;
+  return success({
+    kind: verb.resource.kind,
+    items: items.map((item) => item.as(verb.resource.kind)),
+    resourceVersion: String(at),
+    continueToken: more
+      ? encodeContinue(selection.prefix, { startAfter: next, revision: at })
+      : undefined,
+    remaining: more && selection.matches === undefined ? remaining : undefined,
+    query: verb.request.query,
+  });
+}
+
+interface ListingPoint {
+  /** Undefined: what the cache shows. */
+  readonly revision: number | undefined;
+  readonly startAfter: string | undefined;
+}
+
+async function listingPoint(
+  verb: VerbRequest,
+  selection: Selection,
+  options: ListOptions,
+): Promise<Result<ListingPoint>> {
+  const { objects } = verb.parts;
+  const { resourceVersion, resourceVersionMatch, continueToken, limit } = options;
+  if (continueToken !== "") {
+    if (resourceVersion !== "" && resourceVersion !== "0") {
+      const message = "specifying resource version is not allowed when using continue";
+      return failure(badRequestStatus(message));
+    }
+    const decoded = decodeContinue(selection.prefix, continueToken);
+    if (!decoded.ok) return decoded;
+    return success({ startAfter: decoded.value.startAfter, revision: decoded.value.revision });
+  }
+  if (resourceVersion === "") {
+    const fresh = await objects.fresh();
+    return fresh.ok ? success({ revision: undefined, startAfter: undefined }) : fresh;
+  }
+  const asked = parseResourceVersion(resourceVersion);
+  if (!asked.ok) return asked;
+  const reached = await objects.notOlderThan(asked.value);
+  if (!reached.ok) return reached;
+  const exact =
+    resourceVersionMatch === "Exact" ||
+    (resourceVersionMatch === "" && limit > 0 && asked.value > 0);
+  return success({ revision: exact ? asked.value : undefined, startAfter: undefined });
+}
+
+interface Page {
+  readonly items: readonly Revision[];
+  /** The last key looked at, if others follow it. */
+  readonly next: string | undefined;
+  readonly remaining: number;
+  readonly revision: number | undefined;
+}
+
+async function readPage(
+  verb: VerbRequest,
+  selection: Selection,
+  options: ListOptions,
+  point: ListingPoint,
+): Promise<Result<Page>> {
+  const { objects } = verb.parts;
+  const cache = objects.cacheOf(verb.resource.stored);
+  const { revision, startAfter } = point;
+  // The state at a revision is the current one if nothing has changed since.
+  const inCache = revision === undefined || (revision >= cache.lastChange && objects.cache.current);
+  if (inCache) {
+    const at = revision ?? objects.cache.revision;
+    if (selection.only !== undefined && options.limit === 0) {
+      const found = cache.get(selection.only);
+      const items = found !== undefined && (selection.matches?.(found) ?? true) ? [found] : [];
+      return success({ items, next: undefined, remaining: 0, revision: at });
+    }
+    const under = cache.under(selection.prefix, startAfter);
+    return success({ ...takePage(under, selection, options.limit), revision: at });
+  }
+  try {
+    const { resource } = verb;
+    const all = await objects.history(resource.stored, selection.prefix, revision, startAfter, 0);
+    return success({ ...takePage(all.revisions, selection, options.limit), revision });
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    if (error.problem.code !== "Compacted") return failure(statusOfStoreError(error));
+    return failure(tooOld(selection, options, { startAfter: startAfter ?? "", revision: undefined }));
+  }
+}
+
+/** Takes up to `limit` matching objects; others that follow count as remaining. */
+function takePage(
+  revisions: Iterable<Revision>,
+  { matches }: Selection,
+  limit: number,
+): Omit<Page, "revision"> {
+  const items: Revision[] = [];
+  let next: string | undefined;
+  let remaining = 0;
+  for (const revision of revisions) {
+    if (limit > 0 && items.length >= limit) {
+      next ??= items.at(-1)!.key;
+      remaining += 1;
+      if (matches !== undefined) break;
+      continue;
+    }
+    if (matches === undefined || matches(revision)) items.push(revision);
+  }
+  return { items, next, remaining };
+}
+
+function tooOld(selection: Selection, { continueToken }: ListOptions, point: ContinuePoint) {
+  if (continueToken === "") {
+    return expiredStatus("The resourceVersion for the provided list is too old.");
+  }
+  const status = expiredStatus(
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+  );
+  return { ...status, metadata: { continue: encodeContinue(selection.prefix, point) } };
+}

@@ -1,0 +1,130 @@
+/**
+ * The rules between a decoded object and a stored one: the kind's hooks and the checks of metadata,
+ * in upstream's order. Everything here works on the stored version.
+ */
+import { normalize } from "#api/codec/json.ts";
+import type { Draft, Kind, KubeObject, RuleContext, SubresourceSpec } from "#api/kind.ts";
+import { failure, invalidStatus, internalErrorStatus, type Result, success } from "#api/meta/status.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import type { FieldError } from "#api/validation/field-error.ts";
+import { validateObjectMeta, validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
+import { Path } from "#api/validation/path.ts";
+
+const METADATA = Path.of("metadata");
+
+type Warn = (text: string) => void;
+
+/** The draft as an object of the stored version. */
+export function toStoredVersion(kind: Kind, draft: Draft<KubeObject>): Draft<KubeObject> {
+  if (kind.storedAs === undefined) return draft;
+  return kind.storedAs.toStored(draft) as Draft<KubeObject>;
+}
+
+export function fromStoredVersion(kind: Kind, stored: KubeObject): KubeObject {
+  return kind.storedAs === undefined ? stored : (kind.storedAs.fromStored(stored) as KubeObject);
+}
+
+/** Runs the rules of a create on the draft. */
+export function applyCreateRules(
+  kind: Kind,
+  draft: Draft<KubeObject>,
+  context: RuleContext,
+  warn: Warn,
+): Result<KubeObject> {
+  kind.prepareCreate?.(draft, { ...context, warn });
+  const errors: FieldError[] = [
+    ...validateObjectMeta(
+      draft.metadata,
+      { namespaced: kind.scope === "Namespaced", nameRule: kind.nameRule },
+      METADATA,
+    ),
+    ...(kind.validate?.(draft, context) ?? []),
+  ];
+  if (errors.length > 0) return invalidObject(kind, draft, errors);
+  for (const text of kind.warnings?.(draft, undefined) ?? []) warn(text);
+  kind.canonicalize?.(draft);
+  return success(draft);
+}
+
+/** Runs the rules of an update, of the whole object or of one of its subresources. */
+export function applyUpdateRules(
+  kind: Kind,
+  subresource: SubresourceSpec<KubeObject> | undefined,
+  draft: Draft<KubeObject>,
+  old: KubeObject,
+  context: RuleContext,
+  warn: Warn,
+): Result<KubeObject> {
+  keep(draft, old, "generation");
+  const rules = { ...context, warn };
+  if (subresource !== undefined) subresource.prepareUpdate(draft, old, rules);
+  else kind.prepareUpdate?.(draft, old, rules);
+  settleSystemFields(draft, old);
+  const errors: FieldError[] = [
+    ...validateObjectMeta(
+      draft.metadata,
+      { namespaced: kind.scope === "Namespaced", nameRule: isPathSegment },
+      METADATA,
+    ),
+    ...validateObjectMetaUpdate(draft.metadata, old.metadata, METADATA),
+    ...((subresource === undefined
+      ? kind.validateUpdate?.(draft, old, context)
+      : subresource.validateUpdate?.(draft, old, context)) ?? []),
+  ];
+  if (errors.length > 0) return invalidObject(kind, draft, errors);
+  const warnings =
+    subresource === undefined ? kind.warnings?.(draft, old) : subresource.warnings?.(draft, old);
+  for (const text of warnings ?? []) warn(text);
+  if (subresource === undefined) kind.canonicalize?.(draft);
+  return success(draft);
+}
+
+/** The normal form of a finished object, sharing nothing with the draft. */
+export function finishObject(kind: Kind, draft: KubeObject): Result<KubeObject> {
+  const normal = normalize(schemaOf(kind.type), draft);
+  if (!normal.ok) return failure(internalErrorStatus(`${kind.names.kind}: ${normal.error}`));
+  const { kind: _, apiVersion: __, metadata, ...rest } = normal.value;
+  const object = { kind: kind.names.kind, apiVersion: kind.apiVersion, metadata, ...rest };
+  return success(object as unknown as KubeObject);
+}
+
+/** What no update changes, whatever it says. */
+function settleSystemFields(draft: Draft<KubeObject>, old: KubeObject): void {
+  const meta = draft.metadata;
+  if ((meta.uid ?? "") === "") keep(draft, old, "uid");
+  if (old.metadata.creationTimestamp != null) keep(draft, old, "creationTimestamp");
+  if (old.metadata.deletionTimestamp !== undefined) keep(draft, old, "deletionTimestamp");
+  if (
+    old.metadata.deletionGracePeriodSeconds !== undefined &&
+    meta.deletionGracePeriodSeconds === undefined
+  ) {
+    keep(draft, old, "deletionGracePeriodSeconds");
+  }
+}
+
+type KeptField =
+  | "generation"
+  | "uid"
+  | "creationTimestamp"
+  | "deletionTimestamp"
+  | "deletionGracePeriodSeconds";
+
+function keep(draft: Draft<KubeObject>, old: KubeObject, field: KeptField): void {
+  const meta = draft.metadata as Record<string, unknown>;
+  if (old.metadata[field] === undefined) delete meta[field];
+  else meta[field] = old.metadata[field];
+}
+
+function isPathSegment(name: string): readonly string[] {
+  if (name === "." || name === "..") return [`may not be '${name}'`];
+  return ["/", "%"].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);
+}
+
+function invalidObject(
+  kind: Kind,
+  { metadata }: KubeObject,
+  errors: readonly FieldError[],
+): Result<never> {
+  const subject = { group: kind.group, kind: kind.names.kind };
+  return failure(invalidStatus(subject, metadata.name ?? "", errors));
+}
