@@ -16,6 +16,7 @@ const HEAD = /^\{"kind":"[^"\\]*","apiVersion":"[^"\\]*",$/;
 const RV = '"resourceVersion":"';
 const QUOTE = 0x22;
 const CLOSE_BRACE = 0x7d;
+const LINE_END = 0x0a;
 
 export class Revision {
   /** The version that the text is written in. */
@@ -69,6 +70,12 @@ export class Revision {
   get json(): Buffer {
     if (this.#json === undefined) this.#inject(writeObject(this.#value!));
     return this.#json!;
+  }
+
+  /** The text with a line end behind it, as it is sent alone. */
+  get line(): Buffer {
+    const { buffer, byteOffset, length } = this.json;
+    return Buffer.from(buffer, byteOffset, length + 1);
   }
 
   /** Where, in `json`, the part begins that stands in a list after its opening brace. */
@@ -145,11 +152,13 @@ export class Revision {
 
   #join(head: Buffer, middle: string, tail: Buffer): void {
     // Its own memory, not a slice of the shared pool, which would live as long as its oldest slice.
-    const json = Buffer.allocUnsafeSlow(head.length + middle.length + tail.length);
-    head.copy(json);
-    json.latin1Write(middle, head.length);
-    tail.copy(json, head.length + middle.length);
-    this.#json = json;
+    const length = head.length + middle.length + tail.length;
+    const line = Buffer.allocUnsafeSlow(length + 1);
+    head.copy(line);
+    line.latin1Write(middle, head.length);
+    tail.copy(line, head.length + middle.length);
+    line[length] = LINE_END;
+    this.#json = line.subarray(0, length);
   }
 }
 

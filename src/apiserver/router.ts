@@ -1,0 +1,45 @@
+/** Which verb of which resource a request is for; paths and methods that nothing serves. */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { Verb } from "#api/kind.ts";
+import { noSuchPathStatus } from "#api/meta/status.ts";
+import type { RequestInfo } from "./request.ts";
+import type { Resources, ServedResource } from "./resources.ts";
+
+export type Route =
+  | { readonly ok: true; readonly resource: ServedResource; readonly verb: Verb }
+  | { readonly ok: false; readonly status: Status };
+
+/** Of a request for a resource itself; subresources have a table of their own. */
+export function routeOf(resources: Resources, info: RequestInfo, method: string): Route {
+  const resource = resources.find(info.group, info.version, info.resource);
+  if (resource === undefined) return { ok: false, status: noSuchPathStatus() };
+  const { kind } = resource;
+  const namespaced = kind.scope === "Namespaced";
+  const named = info.name !== "" && !COLLECTION_VERBS.has(info.verb);
+  // A namespaced object without a namespace in its path, or the other way round.
+  if (namespaced && info.namespace === "" && (named || method === "POST")) {
+    return { ok: false, status: named ? noSuchPathStatus() : methodNotAllowedStatus() };
+  }
+  if (!namespaced && info.namespace !== "" && info.resource !== "namespaces") {
+    return { ok: false, status: noSuchPathStatus() };
+  }
+  if (!kind.verbs.includes(info.verb as Verb)) return { ok: false, status: methodNotAllowedStatus() };
+  if (named !== NAMED_VERBS.has(info.verb)) return { ok: false, status: methodNotAllowedStatus() };
+  return { ok: true, resource, verb: info.verb as Verb };
+}
+
+const COLLECTION_VERBS: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
+const NAMED_VERBS: ReadonlySet<string> = new Set(["get", "update", "patch", "delete"]);
+
+export function methodNotAllowedStatus(): Status {
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message: "the server does not allow this method on the requested resource",
+    reason: "MethodNotAllowed",
+    details: {},
+    code: 405,
+  };
+}
