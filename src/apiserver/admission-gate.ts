@@ -1,8 +1,8 @@
 /** The chain of admission plug-ins, as the verbs see it. */
 import type { Status } from "#api/generated/meta.v1.ts";
+import type { Clock } from "#lib/clock.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission/plugin.ts";
 import type { Objects } from "./objects.ts";
-import type { Clock } from "#lib/clock.ts";
 
 export interface Admission {
   /** Lets the plug-ins change the object; a Status refuses it. */

@@ -31,10 +31,14 @@ export function decodeContinue(prefix: string, token: string): Result<ContinuePo
   if (!parsed.ok) return refuse(`continue key is not valid: ${parsed.error}`);
   const { v, rv, start } = (parsed.value ?? {}) as { v?: string; rv?: number; start?: string };
   if (v !== VERSION) {
-    return refuse(`continue key is not valid: server does not recognize this encoded version ${v ?? ""}`);
+    return refuse(
+      `continue key is not valid: server does not recognize this encoded version ${v ?? ""}`,
+    );
   }
   if (typeof rv !== "number" || rv === 0) {
-    return refuse("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)");
+    return refuse(
+      "continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+    );
   }
   if (typeof start !== "string" || start === "") {
     return refuse("continue key is not valid: encoded start key empty (version meta.k8s.io/v1)");

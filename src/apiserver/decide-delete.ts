@@ -102,7 +102,8 @@ function decideFinalizers(
         ? POLICY_FINALIZERS[propagationPolicy]
         : (byObject ?? byDefault);
   const finalizers = wanted ? [...others, wanted] : others;
-  const changed = finalizers.length !== present.length || finalizers.some((f) => !present.includes(f));
+  const changed =
+    finalizers.length !== present.length || finalizers.some((f) => !present.includes(f));
   return changed ? finalizers : present;
 }
 

@@ -45,7 +45,9 @@ export function decodeBody(
   const { value, strictErrors } = decoded.value;
   if (strictErrors.length > 0 && fieldValidation === "Strict") {
     const error = `strict decoding error: ${strictErrors.join(", ")}`;
-    return failure(badRequestStatus(cannotBeHandled(expected, expected.kind, expected.version, error)));
+    return failure(
+      badRequestStatus(cannotBeHandled(expected, expected.kind, expected.version, error)),
+    );
   }
   if (fieldValidation === "Warn") for (const error of strictErrors) warn(error);
   return success(value);
@@ -130,7 +132,9 @@ function typeFault(bytes: Uint8Array, expected: BodyExpectation): string | undef
   const { value } = parsed;
   if (value === null) return undefined;
   if (typeof value !== "object" || Array.isArray(value)) {
-    return unrecognized(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${TYPE_META}`);
+    return unrecognized(
+      `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${TYPE_META}`,
+    );
   }
   const { kind, apiVersion } = value as { kind?: unknown; apiVersion?: unknown };
   for (const [name, said] of Object.entries({ apiVersion, kind })) {

@@ -1,7 +1,12 @@
 /** The options of a DELETE: from the body if there is one, else from the query. */
 import { decodeJson } from "#api/codec/json.ts";
 import type { DeleteOptions } from "#api/generated/meta.v1.ts";
-import { badRequestStatus, failure, type Result, unsupportedMediaTypeStatus } from "#api/meta/status.ts";
+import {
+  badRequestStatus,
+  failure,
+  type Result,
+  unsupportedMediaTypeStatus,
+} from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { bodyEncoding, MEDIA_TYPES } from "./negotiate.ts";
 import { checkDeleteOptions, deleteOptionsFromQuery } from "./query-options.ts";

@@ -3,7 +3,7 @@
  */
 import { encodeJson } from "#api/codec/json.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
-import type { Answer, AnswerBody, ApiValue, ObjectList } from "./answer.ts";
+import type { AnswerBody, ApiValue, ObjectList } from "./answer.ts";
 import { MEDIA_TYPES, type Media } from "./negotiate.ts";
 import { partialMetadata } from "./partial-metadata.ts";
 import type { Revision } from "./revision.ts";
@@ -118,6 +118,6 @@ export function warningHeader(text: string): string {
   return `299 - "${Buffer.from(escaped).toString("latin1")}"`;
 }
 
-export function isWhole(answer: Answer): answer is Answer & { body: EncodableBody } {
-  return answer.body.form !== "watch" && answer.body.form !== "stream";
+export function isWhole(body: AnswerBody): body is EncodableBody {
+  return body.form !== "watch" && body.form !== "stream";
 }

@@ -14,9 +14,10 @@
  */
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
 import {
-  constants as h2,
   createServer as createHttp2,
+  constants as h2,
   type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
@@ -91,7 +92,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const http1 = createHttp1({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 });
   http1.keepAliveTimeout = 0;
   http1.on("request", (request, response) => void handleHttp1(options, request, response));
-  http1.on("upgrade", (request, socket, head) => void handleUpgrade(options, request, socket, head));
+  http1.on(
+    "upgrade",
+    (request, socket, head) => void handleUpgrade(options, request, socket, head),
+  );
   http1.on("clientError", (_, socket) => answerBadRequest(socket as Socket));
   http1.on("checkContinue", (request, response) => {
     response.writeContinue();
@@ -182,7 +186,10 @@ async function handleHttp1(
   response.on("error", () => undefined);
   const reply: Reply = {
     send: (code, headers, body) => {
-      response.writeHead(code, { ...(headers as Record<string, string>), "content-length": body.length });
+      response.writeHead(code, {
+        ...(headers as Record<string, string>),
+        "content-length": body.length,
+      });
       response.end(body);
     },
     start: (code, headers) => {
@@ -238,7 +245,8 @@ async function handleHttp2(
   if (socket === undefined) return;
   const respond = (code: number, extra: OutgoingHeaders, endStream: boolean): boolean => {
     if (stream.destroyed || stream.headersSent) return false;
-    stream.respond({ [h2.HTTP2_HEADER_STATUS]: code, ...extra }, { endStream });
+    const headers = extra as OutgoingHttpHeaders;
+    stream.respond({ ...headers, [h2.HTTP2_HEADER_STATUS]: code }, { endStream });
     return true;
   };
   const reply: Reply = {
@@ -254,8 +262,8 @@ async function handleHttp2(
     destroy: () => stream.close(h2.NGHTTP2_INTERNAL_ERROR),
   };
   const request: HttpRequest = {
-    method: headers[h2.HTTP2_HEADER_METHOD] ?? "GET",
-    url: headers[h2.HTTP2_HEADER_PATH] ?? "/",
+    method: headers[":method"] ?? "GET",
+    url: headers[":path"] ?? "/",
     headers: headers as Record<string, string | undefined>,
     peer: peerOf(options, socket),
     signal: controller.signal,

@@ -2,8 +2,9 @@
  * Which form a client wants its answer in. Two checks, as upstream has them: the route's (is any of
  * its media types among the accepted ones?) and the encoder's (which one, transformed into what?).
  */
-import { notAcceptableStatus, type Result, failure, success } from "#api/meta/status.ts";
+
 import type { Status } from "#api/generated/meta.v1.ts";
+import { failure, notAcceptableStatus, type Result, success } from "#api/meta/status.ts";
 
 export type Encoding = "json" | "yaml" | "protobuf";
 
@@ -140,7 +141,11 @@ function mediaOf(
   if (!transforms || group !== "meta.k8s.io") return undefined;
   if (version !== "v1" && version !== "v1beta1") return undefined;
   if (kind === "Table" && encoding === "protobuf") return undefined;
-  if (kind !== "Table" && kind !== "PartialObjectMetadata" && kind !== "PartialObjectMetadataList") {
+  if (
+    kind !== "Table" &&
+    kind !== "PartialObjectMetadata" &&
+    kind !== "PartialObjectMetadataList"
+  ) {
     return undefined;
   }
   return { encoding, pretty: prettyToo, as: { kind, version } };

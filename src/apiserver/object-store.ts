@@ -21,10 +21,10 @@ import {
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { type Store, StoreError } from "#store/contract.ts";
-import type { StorageCodec } from "./storage-codec.ts";
 import type { ResourceCache } from "./resource-cache.ts";
 import type { Resources, StoredResource } from "./resources.ts";
 import { Revision } from "./revision.ts";
+import type { StorageCodec } from "./storage-codec.ts";
 import { WatchCache } from "./watch-cache.ts";
 
 /** How long a read waits for a revision that the cache has not seen yet. */
@@ -118,11 +118,7 @@ export class ObjectStore {
     return { revisions, remaining: page.remaining };
   }
 
-  create(
-    resource: StoredResource,
-    key: string,
-    object: KubeObject,
-  ): Promise<Result<WriteOutcome>> {
+  create(resource: StoredResource, key: string, object: KubeObject): Promise<Result<WriteOutcome>> {
     return this.#put(resource, key, object, { mustNotExist: true });
   }
 

@@ -4,8 +4,20 @@
  */
 import type { DeleteOptions } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { badRequestStatus, failure, invalidStatus, type Result, success } from "#api/meta/status.ts";
-import { type FieldError, forbidden, invalid, notSupported, required } from "#api/validation/field-error.ts";
+import {
+  badRequestStatus,
+  failure,
+  invalidStatus,
+  type Result,
+  success,
+} from "#api/meta/status.ts";
+import {
+  type FieldError,
+  forbidden,
+  invalid,
+  notSupported,
+  required,
+} from "#api/validation/field-error.ts";
 import { validateFieldManager } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { isTrue } from "./request-info.ts";

@@ -27,11 +27,14 @@ export interface SubscriptionOptions {
   wake(): void;
 }
 
+export type Observer = (next: Revision | undefined, old: Revision | undefined) => void;
+
 export class ResourceCache {
   readonly resource: StoredResource;
   readonly #objects = OrderedMap.byString<Revision>();
   readonly #window: WatchWindow;
   readonly #subscriptions = new Set<Subscription>();
+  readonly #observers = new Set<Observer>();
   readonly #triggered = new Map<string, Map<string, Set<Subscription>>>();
   #lastChange: number;
   #bytes = 0;
@@ -84,11 +87,29 @@ export class ResourceCache {
     return this.#objects.fork();
   }
 
-  /** Loads an object that was there before the watch began. */
-  load(revision: Revision): void {
-    const old = this.#objects.get(revision.key);
-    this.#bytes += revision.json.length - (old?.json.length ?? 0);
-    this.#objects.set(revision.key, revision);
+  /**
+   * Takes the whole state as of a revision. Changes in between are lost, so every subscription is
+   * overtaken; observers are told the difference.
+   */
+  load(revisions: Iterable<Revision>, at: number): void {
+    const before = this.#objects.fork();
+    this.#objects.clear();
+    this.#bytes = 0;
+    this.#lastChange = at;
+    this.#window.reset(at);
+    for (const revision of revisions) {
+      this.#objects.set(revision.key, revision);
+      this.#bytes += revision.json.length;
+    }
+    for (const subscription of this.#subscriptions) subscription.notice(this.#window.start - 1);
+    if (this.#observers.size > 0) this.#tellDifference(before);
+  }
+
+  /** Told of every change, in order, after reads show it. */
+  observe(observer: Observer, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#observers.add(observer);
+    signal.addEventListener("abort", () => this.#observers.delete(observer), { once: true });
   }
 
   apply(change: Change, nowMs: number): void {
@@ -99,15 +120,7 @@ export class ResourceCache {
     this.#lastChange = change.revision;
     this.#window.push(change, nowMs);
     this.#wake(change);
-  }
-
-  /** Everything is loaded anew; every subscription is overtaken. */
-  reset(revision: number): void {
-    this.#objects.clear();
-    this.#bytes = 0;
-    this.#lastChange = revision;
-    this.#window.reset(revision);
-    for (const subscription of this.#subscriptions) subscription.notice(this.#window.start - 1);
+    for (const observer of this.#observers) observer(deleted ? undefined : object, previous);
   }
 
   /** Undefined if the window does not reach back so far. */
@@ -121,6 +134,16 @@ export class ResourceCache {
     if (options.trigger !== undefined) this.#triggerSet(options.trigger).add(subscription);
     else this.#triggerSet(ALWAYS).add(subscription);
     return subscription;
+  }
+
+  #tellDifference(before: OrderedMap<string, Revision>): void {
+    for (const [key, old] of before.entriesFrom()) {
+      if (!this.#objects.has(key)) for (const tell of this.#observers) tell(undefined, old);
+    }
+    for (const [key, revision] of this.#objects.entriesFrom()) {
+      const old = before.get(key);
+      if (old?.number !== revision.number) for (const tell of this.#observers) tell(revision, old);
+    }
   }
 
   #wake(change: Change): void {

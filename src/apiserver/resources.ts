@@ -84,7 +84,8 @@ export class Resources {
   #addServed(kind: Kind): void {
     const group = kind.storedAs?.group ?? kind.group;
     const stored = this.#stored.get(`${group}/${kind.names.kind}`);
-    if (stored === undefined) throw new Error(`nobody stores ${kind.apiVersion} ${kind.names.kind}`);
+    if (stored === undefined)
+      throw new Error(`nobody stores ${kind.apiVersion} ${kind.names.kind}`);
     this.#served.set(servedKey(kind), { kind, stored });
   }
 }

@@ -103,7 +103,9 @@ export class Revision {
       kind,
       this.key,
       this.number,
-      kind.storedAs === undefined ? this.value : (kind.storedAs.fromStored(this.value) as KubeObject),
+      kind.storedAs === undefined
+        ? this.value
+        : (kind.storedAs.fromStored(this.value) as KubeObject),
     );
     this.#views ??= new Map();
     this.#views.set(kind, view);
@@ -139,9 +141,9 @@ export class Revision {
 
   #inject(stored: Buffer): boolean {
     const at = stored.indexOf(META);
-    if (at < 0 || !HEAD.test(stored.latin1Slice(0, at))) return false;
+    if (at < 0 || !HEAD.test(stored.toString("latin1", 0, at))) return false;
     const start = at + META.length;
-    const old = stored.latin1Slice(start, start + RV.length) === RV;
+    const old = stored.toString("latin1", start, start + RV.length) === RV;
     const tail = old ? stored.indexOf(QUOTE, start + RV.length) + 1 : start;
     const comma = old || stored[tail] === CLOSE_BRACE ? "" : ",";
     const version = this.number === 0 ? "" : `${RV}${this.number}"${comma}`;
@@ -155,7 +157,7 @@ export class Revision {
     const length = head.length + middle.length + tail.length;
     const line = Buffer.allocUnsafeSlow(length + 1);
     head.copy(line);
-    line.latin1Write(middle, head.length);
+    line.write(middle, head.length, "latin1");
     tail.copy(line, head.length + middle.length);
     line[length] = LINE_END;
     this.#json = line.subarray(0, length);

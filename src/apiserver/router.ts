@@ -23,7 +23,8 @@ export function routeOf(resources: Resources, info: RequestInfo, method: string)
   if (!namespaced && info.namespace !== "" && info.resource !== "namespaces") {
     return { ok: false, status: noSuchPathStatus() };
   }
-  if (!kind.verbs.includes(info.verb as Verb)) return { ok: false, status: methodNotAllowedStatus() };
+  if (!kind.verbs.includes(info.verb as Verb))
+    return { ok: false, status: methodNotAllowedStatus() };
   if (named !== NAMED_VERBS.has(info.verb)) return { ok: false, status: methodNotAllowedStatus() };
   return { ok: true, resource, verb: info.verb as Verb };
 }

@@ -2,8 +2,9 @@
  * The stored form of objects, as upstream writes it: JSON or protobuf in its envelope, in the stored
  * version, without a resourceVersion. Both forms are read, whichever is written.
  */
-import type { Kind, KubeObject } from "#api/kind.ts";
+
 import { encodeJson } from "#api/codec/json.ts";
+import type { Kind, KubeObject } from "#api/kind.ts";
 import { parseStored } from "./object-text.ts";
 import type { Resources, StoredResource } from "./resources.ts";
 

@@ -27,7 +27,13 @@ export function tableOf(
 }
 
 function columnDefinition({ name, type, format, description, priority }: Kind["columns"][number]) {
-  return { name, type, format: format ?? "", description: description ?? "", priority: priority ?? 0 };
+  return {
+    name,
+    type,
+    format: format ?? "",
+    description: description ?? "",
+    priority: priority ?? 0,
+  };
 }
 
 function conditionsOf(kind: Kind, item: Revision): Record<string, unknown> {

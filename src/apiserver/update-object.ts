@@ -44,7 +44,9 @@ export interface UpdatePlan {
    * The wanted object in the request's version, given the one that is there (none: it will be
    * created). Asked again after each conflict. The result belongs to the caller.
    */
-  next(current: KubeObject | undefined): Result<Draft<KubeObject>> | Promise<Result<Draft<KubeObject>>>;
+  next(
+    current: KubeObject | undefined,
+  ): Result<Draft<KubeObject>> | Promise<Result<Draft<KubeObject>>>;
 }
 
 export interface Updated {
@@ -63,9 +65,10 @@ export async function updateObject(verb: VerbRequest, plan: UpdatePlan): Promise
   if (!found.ok) return found;
   let current = found.value;
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const step = current === undefined
-      ? await createMissing(verb, plan, key)
-      : await updateCurrent(verb, plan, current);
+    const step =
+      current === undefined
+        ? await createMissing(verb, plan, key)
+        : await updateCurrent(verb, plan, current);
     if (!step.ok) return step;
     if (step.value.outcome === "written") return success(step.value);
     current = step.value.current;

@@ -82,7 +82,7 @@ export class WatchCache {
     const { store, decode } = this.#options;
     let atRevision: number | undefined;
     let startAfter: string | undefined;
-    const loaded: [ResourceCache, Revision][] = [];
+    const loaded = new Map<ResourceCache, Revision[]>();
     for (;;) {
       const page = await store.range(REGISTRY, {
         limit: PAGE,
@@ -93,15 +93,16 @@ export class WatchCache {
       for (const { key, value, modRevision } of page.entries) {
         const cache = this.#cacheOf(key);
         if (cache === undefined) continue;
-        loaded.push([cache, decode(cache.resource, key, modRevision, value)]);
+        const revisions = loaded.get(cache) ?? [];
+        revisions.push(decode(cache.resource, key, modRevision, value));
+        loaded.set(cache, revisions);
       }
       startAfter = page.entries.at(-1)?.key;
       if (page.remaining === 0 || startAfter === undefined) break;
     }
-    for (const cache of this.#caches.values()) cache.reset(atRevision);
-    for (const [cache, revision] of loaded) cache.load(revision);
     this.#revision = atRevision;
     this.#loaded = true;
+    for (const cache of this.#caches.values()) cache.load(loaded.get(cache) ?? [], atRevision);
     this.#settleWaiters();
   }
 
@@ -122,7 +123,6 @@ export class WatchCache {
     }
   }
 
-  /** Until promise 2 of the store: begins to follow, and returns once it does. */
   async #follow(signal: AbortSignal): Promise<void> {
     const watch = this.#options.store.watch(REGISTRY, {
       fromRevision: this.#revision + 1,

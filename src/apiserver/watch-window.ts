@@ -64,7 +64,9 @@ export class WatchWindow {
   }
 
   at(number: number): Change | undefined {
-    return number < this.#first ? undefined : this.#slots[this.#head + number - this.#first]?.change;
+    return number < this.#first
+      ? undefined
+      : this.#slots[this.#head + number - this.#first]?.change;
   }
 
   /** Number of the first change after the revision; undefined if some of them are gone. */

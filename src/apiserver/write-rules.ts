@@ -4,7 +4,13 @@
  */
 import { normalize } from "#api/codec/json.ts";
 import type { Draft, Kind, KubeObject, RuleContext, SubresourceSpec } from "#api/kind.ts";
-import { failure, invalidStatus, internalErrorStatus, type Result, success } from "#api/meta/status.ts";
+import {
+  failure,
+  internalErrorStatus,
+  invalidStatus,
+  type Result,
+  success,
+} from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 import { validateObjectMeta, validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
@@ -117,7 +123,9 @@ function keep(draft: Draft<KubeObject>, old: KubeObject, field: KeptField): void
 
 function isPathSegment(name: string): readonly string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`];
-  return ["/", "%"].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);
+  return ["/", "%"]
+    .filter((part) => name.includes(part))
+    .map((part) => `may not contain '${part}'`);
 }
 
 function invalidObject(

@@ -6,6 +6,7 @@ import { version } from "./version.ts";
 
 const COMMANDS: Readonly<Record<string, string>> = {
   up: "run a cluster",
+  apiserver: "run the API server",
 };
 
 const USAGE = `k8ts ${version()}: Kubernetes in TypeScript

@@ -1,5 +1,7 @@
 /** Every command that the server side offers. The entry loads this file only when one is asked for. */
+
+import { apiserverCommand } from "./apiserver.ts";
 import type { Command } from "./command.ts";
 import { upCommand } from "./up.ts";
 
-export const commands: readonly Command[] = [upCommand];
+export const commands: readonly Command[] = [apiserverCommand, upCommand];

@@ -1,4 +1,6 @@
 /** POST to a collection: a new object. */
+
+import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import {
   alreadyExistsStatus,
@@ -7,7 +9,6 @@ import {
   success,
   unknownStatus,
 } from "#api/meta/status.ts";
-import type { Status } from "#api/generated/meta.v1.ts";
 import type { AdmissionRequest } from "../admission/plugin.ts";
 import { decodeBody, expectKind } from "../decode-body.ts";
 import { trackCreate } from "../managed-fields.ts";
@@ -18,7 +19,7 @@ import {
   settleNamespace,
   wipeSystemFields,
 } from "../object-metadata.ts";
-import { writeOptions, type WriteOptions } from "../query-options.ts";
+import { type WriteOptions, writeOptions } from "../query-options.ts";
 import { keyOf } from "../resources.ts";
 import { Revision } from "../revision.ts";
 import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
@@ -127,7 +128,8 @@ function admissionRequest(
     operation: "CREATE",
     kind: resource.stored.kind,
     subresource: info.subresource,
-    namespace: resource.kind.names.plural === "namespaces" && resource.kind.group === "" ? name : namespace,
+    namespace:
+      resource.kind.names.plural === "namespaces" && resource.kind.group === "" ? name : namespace,
     name,
     object,
     old: undefined,

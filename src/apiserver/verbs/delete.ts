@@ -1,7 +1,7 @@
 /** DELETE of one object: graceful, finalized, or at once. */
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import { conflictStatus, failure, type Result, success } from "#api/meta/status.ts";
-import { decideDelete, type DeleteDecision } from "../decide-delete.ts";
+import { type DeleteDecision, decideDelete } from "../decide-delete.ts";
 import { decodeDeleteOptions } from "../decode-delete-options.ts";
 import { deleteTraits } from "../delete-traits.ts";
 import { keyOf } from "../resources.ts";
@@ -51,7 +51,12 @@ export async function deleteObject(
     if (conflict !== undefined) return failure(conflict);
     const refusal = await admitDelete(verb, current, options, dryRun);
     if (refusal !== undefined) return failure(refusal);
-    const decision = decideDelete(current.value, options, deleteTraits(stored), parts.clock.nowMs());
+    const decision = decideDelete(
+      current.value,
+      options,
+      deleteTraits(stored),
+      parts.clock.nowMs(),
+    );
     const step = await carryOut(verb, current, decision, dryRun);
     if (!step.ok) return step;
     if (step.value.outcome === "done") return success(step.value);
@@ -88,7 +93,8 @@ async function carryOut(
     if (!wrote.ok) return wrote;
     if (wrote.value.outcome === "conflict") return success(wrote.value);
     last = wrote.value.revision;
-    if (decision.action === "mark") return success({ outcome: "done", revision: last, gone: false });
+    if (decision.action === "mark")
+      return success({ outcome: "done", revision: last, gone: false });
   }
   if (dryRun) return success({ outcome: "done", revision: last, gone: true });
   const removed = await objects.remove(stored, current.key, last);

@@ -1,6 +1,13 @@
 /** GET of one object. */
-import { badRequestStatus, failure, notFoundStatus, type Result, success } from "#api/meta/status.ts";
+
 import { goQuote } from "#api/meta/go-quote.ts";
+import {
+  badRequestStatus,
+  failure,
+  notFoundStatus,
+  type Result,
+  success,
+} from "#api/meta/status.ts";
 import { keyOf } from "../resources.ts";
 import type { Revision } from "../revision.ts";
 import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";

@@ -8,7 +8,13 @@
  *   n                 Exact            exactly n; also n with a limit and no match
  *   continue token                     exactly as on the first page
  */
-import { badRequestStatus, expiredStatus, failure, type Result, success } from "#api/meta/status.ts";
+import {
+  badRequestStatus,
+  expiredStatus,
+  failure,
+  type Result,
+  success,
+} from "#api/meta/status.ts";
 import { StoreError } from "#store/contract.ts";
 import type { ObjectList } from "../answer.ts";
 import { type ContinuePoint, decodeContinue, encodeContinue } from "../continue-token.ts";
@@ -128,7 +134,9 @@ async function readPage(
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     if (error.problem.code !== "Compacted") return failure(statusOfStoreError(error));
-    return failure(tooOld(selection, options, { startAfter: startAfter ?? "", revision: undefined }));
+    return failure(
+      tooOld(selection, options, { startAfter: startAfter ?? "", revision: undefined }),
+    );
   }
 }
 

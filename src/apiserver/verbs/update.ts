@@ -54,5 +54,7 @@ export function checkName(draft: Draft<KubeObject>, name: string): Result<undefi
 }
 
 export function subresourceOf({ resource, info }: VerbRequest) {
-  return info.subresource === "" ? undefined : resource.stored.kind.subresources?.[info.subresource];
+  return info.subresource === ""
+    ? undefined
+    : resource.stored.kind.subresources?.[info.subresource];
 }

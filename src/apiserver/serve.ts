@@ -1,0 +1,121 @@
+/** Requests of the HTTP server through the handler, and answers back as bytes. */
+
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { requestTooLargeStatus } from "#api/meta/status.ts";
+import type { Clock } from "#lib/clock.ts";
+import { type Answer, type OutgoingHeaders, statusAnswer } from "./answer.ts";
+import { encodeAnswer, isWhole, warningHeader } from "./encode-answer.ts";
+import type { Handler } from "./handler.ts";
+import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-server.ts";
+import { MEDIA_TYPES } from "./negotiate.ts";
+import type { ApiRequest, RequestBody } from "./request.ts";
+import { streamWatch } from "./stream-watch.ts";
+
+const GZIP_BYTES_MIN = 128 * 1024;
+const compress = promisify(gzip);
+
+export async function serve(
+  handler: Handler,
+  clock: Clock,
+  request: HttpRequest,
+  reply: Reply,
+): Promise<void> {
+  const split = splitUrl(request.url);
+  if (split === undefined) {
+    reply.send(
+      400,
+      { "content-type": "text/plain; charset=utf-8" },
+      Buffer.from("400 Bad Request"),
+    );
+    return;
+  }
+  const body = await bodyOf(request);
+  if (request.signal.aborted) return;
+  const query = new URLSearchParams(split.query);
+  const apiRequest: ApiRequest = {
+    method: request.method,
+    path: split.path,
+    query,
+    headers: request.headers,
+    body: body ?? { form: "none" },
+    peer: request.peer,
+    signal: request.signal,
+  };
+  const answer =
+    body === undefined
+      ? statusAnswer(requestTooLargeStatus(`limit is ${BODY_BYTES_MAX}`))
+      : await handler(apiRequest);
+  await send(answer, apiRequest, clock, reply);
+}
+
+async function send(
+  answer: Answer,
+  request: ApiRequest,
+  clock: Clock,
+  reply: Reply,
+): Promise<void> {
+  const headers = headersOf(answer);
+  const { body } = answer;
+  if (isWhole(body)) {
+    const encoded = encodeAnswer(body, answer.media, request.query, clock.nowMs());
+    const typed = { ...headers, "content-type": encoded.contentType };
+    if (encoded.bytes.length > GZIP_BYTES_MIN && acceptsGzip(request.headers["accept-encoding"])) {
+      const zipped = { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" };
+      reply.send(answer.code, zipped, await compress(encoded.bytes, { level: 1 }));
+      return;
+    }
+    const bytes = request.method === "HEAD" ? encoded.bytes.subarray(0, 0) : encoded.bytes;
+    reply.send(answer.code, typed, bytes);
+    return;
+  }
+  if (body.form === "watch") {
+    const stream = answer.media.encoding === "json" ? "" : ";stream=watch";
+    const type = `${MEDIA_TYPES[answer.media.encoding]}${stream}`;
+    reply.start(answer.code, { ...headers, "content-type": type });
+    await streamWatch(body.feed, answer.media, request, clock, reply);
+    return;
+  }
+  const { contentType, chunks } = body.stream;
+  reply.start(answer.code, { ...headers, "content-type": contentType });
+  for await (const chunk of chunks) {
+    if (request.signal.aborted) return;
+    if (!reply.write(chunk)) await reply.drained();
+  }
+  reply.end();
+}
+
+function headersOf({ headers, warnings }: Answer): OutgoingHeaders {
+  const all: Record<string, string | readonly string[]> = {
+    "cache-control": "no-cache, private",
+    ...headers,
+  };
+  if (warnings.length > 0) all.warning = [...new Set(warnings)].map(warningHeader);
+  return all;
+}
+
+const NO_BODY: RequestBody = { form: "none" };
+
+/** Undefined when it is too long. */
+async function bodyOf(request: HttpRequest): Promise<RequestBody | undefined> {
+  if (request.method === "GET" || request.method === "HEAD") return NO_BODY;
+  const bytes = await request.readBody();
+  return bytes === undefined ? undefined : { form: "bytes", bytes };
+}
+
+function acceptsGzip(accepted: string | undefined): boolean {
+  return accepted?.split(",").some((coding) => coding.trim() === "gzip") ?? false;
+}
+
+/** Undefined for a path that is no proper text. */
+export function splitUrl(url: string): { path: string; query: string } | undefined {
+  const mark = url.indexOf("?");
+  const raw = mark < 0 ? url : url.slice(0, mark);
+  const query = mark < 0 ? "" : url.slice(mark + 1);
+  if (!raw.includes("%")) return { path: raw, query };
+  try {
+    return { path: decodeURIComponent(raw), query };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+/** GET of a collection with `watch`: its changes as they happen. */
+import { expiredStatus, failure, success } from "#api/meta/status.ts";
+import { listOptions } from "../query-options.ts";
+import { select } from "../selection.ts";
+import type { VerbRequest, VerbResult } from "../verb.ts";
+import { WatchFeed } from "../watch-feed.ts";
+import { parseResourceVersion } from "./get.ts";
+
+/** A watch without a timeout of its own ends at some time in this range, so that load spreads. */
+const TIMEOUT_MIN_MS = 1_800_000;
+
+export async function watch(verb: VerbRequest): Promise<VerbResult> {
+  const { resource, info, request, parts } = verb;
+  const options = listOptions(request.query, true);
+  if (!options.ok) return options;
+  const { resourceVersion, sendInitialEvents, allowWatchBookmarks, timeoutSeconds } = options.value;
+  const name = oldStyleName(verb);
+  const selection = select(resource, info.namespace, options.value, name);
+  if (!selection.ok) return selection;
+  const asked = parseResourceVersion(resourceVersion);
+  if (!asked.ok) return asked;
+
+  const { objects, clock, random } = parts;
+  if (sendInitialEvents) {
+    const ready = await (asked.value === 0 && resourceVersion !== "0"
+      ? objects.fresh()
+      : objects.notOlderThan(asked.value));
+    if (!ready.ok) return ready;
+  }
+  const cache = objects.cacheOf(resource.stored);
+  const feed = WatchFeed.open({
+    cache,
+    currentRevision: () => objects.cache.revision,
+    kind: resource.kind,
+    prefix: selection.value.prefix,
+    matches: selection.value.matches,
+    trigger: selection.value.trigger,
+    from:
+      sendInitialEvents === true
+        ? { point: "state", endMark: true }
+        : { point: "after", revision: asked.value },
+    bookmarks: allowWatchBookmarks,
+    timeoutMs: timeoutSeconds ? timeoutSeconds * 1000 : TIMEOUT_MIN_MS * (1 + random.next()),
+    clock,
+  });
+  if (feed === undefined) {
+    const message = `too old resource version: ${asked.value} (${cache.completeSince})`;
+    return failure(expiredStatus(message));
+  }
+  return success({ code: 200, body: { form: "watch", feed } });
+}
+
+/** `/api/v1/watch/namespaces/a/pods/b` watches one object. */
+function oldStyleName({ info, request }: VerbRequest): string {
+  return /^\/apis?\/(?:[^/]+\/){1,2}watch\//.test(request.path) ? info.name : "";
+}

@@ -1,0 +1,99 @@
+/** `k8ts apiserver`: the API server alone. */
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { Command as Parser } from "commander";
+import { builtInKinds } from "#api/kinds.ts";
+import { startHttpServer } from "#apiserver/http-server.ts";
+import { serve } from "#apiserver/serve.ts";
+import { startApiServer } from "#apiserver/server.ts";
+import { createLogger } from "#lib/logger.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { ClusterPki, servingNames } from "#pki/cluster-pki.ts";
+import { createMemoryStore } from "#store/memory.ts";
+import type { Command } from "./command.ts";
+
+export const apiserverCommand: Command = {
+  name: "apiserver",
+  summary: "run the API server",
+  run: async (args, signal) => {
+    const parser = new Parser("k8ts apiserver")
+      .option("--data-dir <dir>", "store and keys", "k8ts-data")
+      .option("--secure-port <port>", "HTTPS port", "6443")
+      .option("--bind-address <ip>", "address to listen on", "0.0.0.0")
+      .option("--token-auth-file <file>", "static tokens")
+      .option("--service-cluster-ip-range <cidr>", "addresses of services", "10.96.0.0/12");
+    parser.parse([...args], { from: "user" });
+    const options = parser.opts<Record<string, string>>();
+    const clock = systemClock;
+    const logger = createLogger({
+      level: "info",
+      clock,
+      format: "pretty",
+      write: (line) => process.stderr.write(line),
+    });
+    const port = Number(options.securePort);
+    const pki = ClusterPki.open({
+      directory: options.dataDir!,
+      servingNames: servingNames("cluster.local", hostname(), []),
+      serverUrl: `https://127.0.0.1:${port}`,
+      clock,
+      logger,
+    });
+    const tokens = readTokens(options.tokenAuthFile);
+    const api = await startApiServer(
+      {
+        kinds: builtInKinds,
+        store: createMemoryStore({ clock }),
+        storeIsLocal: true,
+        clock,
+        random: systemRandom,
+        logger,
+        allowPrivileged: true,
+        eventTtlSeconds: 3600,
+        security: () => ({
+          authenticate: async ({ headers }) => {
+            const token = headers.authorization?.replace(/^Bearer /, "") ?? "";
+            const user = tokens.get(token);
+            return {
+              user: user ?? { name: "system:anonymous", groups: ["system:unauthenticated"] },
+            };
+          },
+          authorize: async () => undefined,
+        }),
+        admission: () => [],
+      },
+      signal,
+    );
+    const { serving, clientCaPem } = pki.material;
+    const server = await startHttpServer({
+      tls: {
+        context: { key: serving.keyPem, cert: serving.certificatePem, ca: clientCaPem },
+        identify: () => undefined,
+      },
+      host: options.bindAddress!,
+      port,
+      clock,
+      logger,
+      handle: (request, reply) => serve(api.handle, clock, request, reply),
+      upgrade: async (_request, socket) => void socket.destroy(),
+    });
+    logger.info("API server is ready", { port: server.port });
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    await server.close(1_500);
+    return 0;
+  },
+};
+
+function readTokens(file: string | undefined): Map<string, { name: string; groups: string[] }> {
+  if (file === undefined) return new Map();
+  const lines = readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  return new Map(
+    lines.map((line) => {
+      const [token = "", name = "", , groups = ""] = line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/);
+      return [token, { name, groups: groups.replaceAll('"', "").split(",") }];
+    }),
+  );
+}
