@@ -29,7 +29,7 @@ export function encodeAnswer(
   const plain = media.encoding === "json" && !media.pretty && media.as === undefined;
   if (plain && body.form === "object") return { contentType, bytes: body.object.line };
   if (plain && body.form === "list") return { contentType, bytes: joinList(body.list) };
-  const value = valueOf(body, media, query, nowMs);
+  const value = presentedValue(body, media, query, nowMs);
   return { contentType, bytes: encodeValue(value, media) };
 }
 
@@ -38,7 +38,7 @@ export function encodeValue(value: unknown, media: Media): Buffer {
   return Buffer.from(`${encodeJson(value)}\n`);
 }
 
-function valueOf(
+function presentedValue(
   body: Exclude<EncodableBody, { form: "bytes" }>,
   media: Media,
   query: URLSearchParams,

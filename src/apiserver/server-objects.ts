@@ -103,9 +103,9 @@ export function createServerObjects(
       signal: AbortSignal,
     ): void {
       const cache = store.cacheOf(resources.storedOf(kind));
-      const valueOf = (revision: Revision | undefined): T | undefined =>
+      const seen = (revision: Revision | undefined): T | undefined =>
         revision?.as(kind).value as T | undefined;
-      cache.observe((next, old) => listener(valueOf(next), valueOf(old)), signal);
+      cache.observe((next, old) => listener(seen(next), seen(old)), signal);
     },
   };
 }

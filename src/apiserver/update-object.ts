@@ -98,7 +98,7 @@ async function createMissing(verb: VerbRequest, plan: UpdatePlan, key: string): 
 
   delete draft.metadata.resourceVersion;
   fillSystemFields(draft.metadata, parts.clock.nowMs(), parts.random);
-  const ruled = applyCreateRules(stored.kind, draft, ruleContext(verb), verb.warn);
+  const ruled = applyCreateRules(stored.kind, resource.kind, draft, ruleContext(verb), verb.warn);
   if (!ruled.ok) return ruled;
   const refused = await parts.admission.validate({ ...request, object: draft });
   if (refused !== undefined) return failure(refused);
@@ -141,6 +141,7 @@ async function updateCurrent(
   if (!version.ok) return version;
   const ruled = applyUpdateRules(
     stored.kind,
+    resource.kind,
     plan.subresource,
     draft,
     old,

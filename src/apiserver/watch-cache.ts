@@ -131,7 +131,8 @@ export class WatchCache {
     });
     this.#watch = watch;
     try {
-      await watch.forEach((batch) => this.#apply(batch));
+      const apply = (batch: WatchBatch): void => this.#apply(batch);
+      await watch.forEach(apply);
     } finally {
       this.#watch = undefined;
     }

@@ -11,6 +11,7 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
+import { jsonEqual } from "#api/patch/json-value.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 import { validateObjectMeta, validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
@@ -30,13 +31,15 @@ export function fromStoredVersion(kind: Kind, stored: KubeObject): KubeObject {
   return kind.storedAs === undefined ? stored : (kind.storedAs.fromStored(stored) as KubeObject);
 }
 
-/** Runs the rules of a create on the draft. */
+/** Runs the rules of a create on the draft. `served` is the version that the request is in. */
 export function applyCreateRules(
   kind: Kind,
+  served: Kind,
   draft: Draft<KubeObject>,
   context: RuleContext,
   warn: Warn,
 ): Result<KubeObject> {
+  if (kind.generation) draft.metadata.generation = 1;
   kind.prepareCreate?.(draft, { ...context, warn });
   const errors: FieldError[] = [
     ...validateObjectMeta(
@@ -44,7 +47,9 @@ export function applyCreateRules(
       { namespaced: kind.scope === "Namespaced", nameRule: kind.nameRule },
       METADATA,
     ),
-    ...(kind.validate?.(draft, context) ?? []),
+    ...(hasOwnRules(served)
+      ? (served.validate?.(fromStoredVersion(served, draft), context) ?? [])
+      : (kind.validate?.(draft, context) ?? [])),
   ];
   if (errors.length > 0) return invalidObject(kind, draft, errors);
   for (const text of kind.warnings?.(draft, undefined) ?? []) warn(text);
@@ -55,6 +60,7 @@ export function applyCreateRules(
 /** Runs the rules of an update, of the whole object or of one of its subresources. */
 export function applyUpdateRules(
   kind: Kind,
+  served: Kind,
   subresource: SubresourceSpec<KubeObject> | undefined,
   draft: Draft<KubeObject>,
   old: KubeObject,
@@ -65,6 +71,7 @@ export function applyUpdateRules(
   const rules = { ...context, warn };
   if (subresource !== undefined) subresource.prepareUpdate(draft, old, rules);
   else kind.prepareUpdate?.(draft, old, rules);
+  if (kind.generation) countGeneration(draft, old);
   settleSystemFields(draft, old);
   const errors: FieldError[] = [
     ...validateObjectMeta(
@@ -73,9 +80,7 @@ export function applyUpdateRules(
       METADATA,
     ),
     ...validateObjectMetaUpdate(draft.metadata, old.metadata, METADATA),
-    ...((subresource === undefined
-      ? kind.validateUpdate?.(draft, old, context)
-      : subresource.validateUpdate?.(draft, old, context)) ?? []),
+    ...validateChange(kind, served, subresource, draft, old, context),
   ];
   if (errors.length > 0) return invalidObject(kind, draft, errors);
   const warnings =
@@ -83,6 +88,38 @@ export function applyUpdateRules(
   for (const text of warnings ?? []) warn(text);
   if (subresource === undefined) kind.canonicalize?.(draft);
   return success(draft);
+}
+
+function validateChange(
+  kind: Kind,
+  served: Kind,
+  subresource: SubresourceSpec<KubeObject> | undefined,
+  draft: KubeObject,
+  old: KubeObject,
+  context: RuleContext,
+): readonly FieldError[] {
+  if (subresource !== undefined) return subresource.validateUpdate?.(draft, old, context) ?? [];
+  if (!hasOwnRules(served)) return kind.validateUpdate?.(draft, old, context) ?? [];
+  const [next, before] = [draft, old].map((object) => fromStoredVersion(served, object));
+  return served.validateUpdate?.(next, before, context) ?? [];
+}
+
+/** A served version may be stricter than the stored one. */
+function hasOwnRules(served: Kind): boolean {
+  return served.storedAs !== undefined && served.validate !== undefined;
+}
+
+/** Counts changes of what the user wants: everything but metadata and status. */
+function countGeneration(draft: Draft<KubeObject>, old: KubeObject): void {
+  if ((draft.metadata.generation ?? 0) !== (old.metadata.generation ?? 0)) return; // a hook has
+  const next = wanted(draft);
+  const before = wanted(old);
+  if (!jsonEqual(next, before)) draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+function wanted(object: KubeObject & { readonly status?: unknown }): Record<string, unknown> {
+  const { metadata: _, status: __, kind: ___, apiVersion: ____, ...rest } = object;
+  return rest;
 }
 
 /** The normal form of a finished object, sharing nothing with the draft. */

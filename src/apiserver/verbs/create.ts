@@ -88,7 +88,7 @@ async function createOnce(
     requestName: info.name,
     allowPrivileged: parts.allowPrivileged,
   };
-  const ruled = applyCreateRules(stored.kind, draft, context, verb.warn);
+  const ruled = applyCreateRules(stored.kind, resource.kind, draft, context, verb.warn);
   if (!ruled.ok) return ruled;
   const refusal = await parts.admission.validate(admissionRequest(verb, draft, options));
   if (refusal !== undefined) return failure(refusal);
