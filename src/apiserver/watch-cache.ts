@@ -131,8 +131,7 @@ export class WatchCache {
     });
     this.#watch = watch;
     try {
-      const apply = (batch: WatchBatch): void => this.#apply(batch);
-      await watch.forEach(apply);
+      await watch.deliverTo((batch) => this.#apply(batch));
     } finally {
       this.#watch = undefined;
     }
