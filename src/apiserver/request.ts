@@ -38,6 +38,8 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Names and values in turn, as they came, for headers that may come several times. */
+  readonly rawHeaders?: readonly string[];
   readonly body: RequestBody;
   /** What the connection itself proves: the verified client certificate, the address. */
   readonly peer: Peer;
@@ -56,12 +58,18 @@ export interface Peer {
   /** In-process callers are who they say they are. */
   readonly user?: User;
   readonly certificate?: PeerCertificate;
+  /** Why the certificate that the client showed is none of ours. */
+  readonly certificateFault?: string;
 }
 
 /** A client certificate whose chain was verified against the client CA. */
 export interface PeerCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
+  /** Of the user, if the certificate names it. */
+  readonly uid?: string;
+  /** Connections outlive certificates. */
+  readonly notAfterMs: number;
   /** SHA-256 of the DER form, in hex. */
   readonly fingerprint: string;
   /** Verified against the front-proxy CA instead of the client CA. */

@@ -7,8 +7,14 @@ export interface Subject {
   readonly organizations?: readonly string[];
 }
 
+export interface ReadSubject extends Required<Subject> {
+  /** Values of Kubernetes' own attribute for user ids. */
+  readonly uids: readonly string[];
+}
+
 const COMMON_NAME = "2.5.4.3";
 const ORGANIZATION = "2.5.4.10";
+const USER_ID = "1.3.6.1.4.1.57683.2";
 
 export function encodeSubject({ commonName, organizations = [] }: Subject): Buffer {
   const attribute = (oid: string, text: string): Buffer =>
@@ -20,17 +26,19 @@ export function encodeSubject({ commonName, organizations = [] }: Subject): Buff
   );
 }
 
-export function readSubject(name: DerValue): Required<Subject> {
+export function readSubject(name: DerValue): ReadSubject {
   let commonName = "";
   const organizations: string[] = [];
+  const uids: string[] = [];
   for (const attribute of childrenOf(name).flatMap(childrenOf)) {
     const [oid, value] = childrenOf(attribute);
     if (oid === undefined || value === undefined) continue;
     const type = readOid(oid);
     if (type === COMMON_NAME) commonName = readString(value);
     if (type === ORGANIZATION) organizations.push(readString(value));
+    if (type === USER_ID) uids.push(readString(value));
   }
-  return { commonName, organizations };
+  return { commonName, organizations, uids };
 }
 
 /** The subject field of a whole certificate in DER form. */

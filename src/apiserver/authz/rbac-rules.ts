@@ -4,8 +4,8 @@
  *
  * Promises:
  * 1. Answers reflect every change that the server's caches have shown.
- * 2. A question costs a few map lookups, however many roles there are; memory is bounded by
- *    `USERS_MAX` users and `QUESTIONS_MAX` different questions per user and namespace.
+ * 2. A question costs a few map lookups, however many roles there are. What is kept lives as long as
+ *    the User it is about, for at most `NAMESPACES_MAX` namespaces and `QUESTIONS_MAX` questions each.
  */
 import type { PolicyRule, RoleRef, Subject } from "#api/generated/rbac.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
@@ -18,7 +18,7 @@ import type { User } from "../request.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 import { allowsAnyName, allowsName } from "./rule.ts";
 
-const USERS_MAX = 4096;
+const NAMESPACES_MAX = 4096;
 const QUESTIONS_MAX = 512;
 const GROUP = "rbac.authorization.k8s.io";
 
@@ -47,8 +47,8 @@ export class RbacRules {
   readonly #objects: Objects;
   /** Namespace ("" for the cluster) → subject → names of its bindings. */
   readonly #bySubject = new Map<string, Map<string, Set<string>>>();
-  /** User → namespace → what was put together. */
-  readonly #held = new Map<string, Map<string, HeldRules>>();
+  /** User → namespace → what was put together. Authenticators hand out one User per credential. */
+  #held = new WeakMap<User, Map<string, HeldRules>>();
 
   constructor(objects: Objects) {
     this.#objects = objects;
@@ -56,12 +56,14 @@ export class RbacRules {
 
   /** Fills the index and follows changes until aborted. */
   start(signal: AbortSignal): void {
+    const forget = (): void => {
+      this.#held = new WeakMap();
+    };
     const follow = (next: Binding | undefined, old: Binding | undefined): void => {
       if (old !== undefined) this.#unindex(old);
       if (next !== undefined) this.#index(next);
-      this.#held.clear();
+      forget();
     };
-    const forget = (): void => this.#held.clear();
     this.#objects.onChange(clusterRoleBindingKind, follow, signal);
     this.#objects.onChange(roleBindingKind, follow, signal);
     this.#objects.onChange(clusterRoleKind, forget, signal);
@@ -94,16 +96,14 @@ export class RbacRules {
   }
 
   #heldBy(user: User, namespace: string): HeldRules {
-    const key = JSON.stringify([user.name, user.groups]);
-    let inNamespaces = this.#held.get(key);
+    let inNamespaces = this.#held.get(user);
     if (inNamespaces === undefined) {
-      if (this.#held.size >= USERS_MAX) this.#held.clear();
       inNamespaces = new Map();
-      this.#held.set(key, inNamespaces);
+      this.#held.set(user, inNamespaces);
     }
     let held = inNamespaces.get(namespace);
     if (held === undefined) {
-      if (inNamespaces.size >= USERS_MAX) inNamespaces.clear();
+      if (inNamespaces.size >= NAMESPACES_MAX) inNamespaces.clear();
       held = this.#putTogether(user, namespace);
       inNamespaces.set(namespace, held);
     }

@@ -1,0 +1,34 @@
+/** Client certificates: the common name is the user, organizations are the groups. */
+import type { Clock } from "#lib/clock.ts";
+import type { PeerCertificate, User } from "../request.ts";
+import type { Authenticator } from "./authenticator.ts";
+import { authenticated, CREDENTIAL_ID } from "./users.ts";
+
+export function createX509Authenticator(clock: Pick<Clock, "nowMs">): Authenticator {
+  // One user per connection, so that later caches can go by identity.
+  const users = new WeakMap<PeerCertificate, User>();
+  return {
+    name: "x509",
+    authenticate({ peer: { certificate, certificateFault } }) {
+      if (certificateFault !== undefined) return { outcome: "refused", reason: certificateFault };
+      if (certificate === undefined || certificate.frontProxy || certificate.commonName === "") {
+        return { outcome: "unknown" };
+      }
+      if (clock.nowMs() > certificate.notAfterMs) {
+        return { outcome: "refused", reason: "the client certificate has expired" };
+      }
+      const user = users.get(certificate) ?? userOf(certificate);
+      users.set(certificate, user);
+      return { outcome: "known", user };
+    },
+  };
+}
+
+function userOf({ commonName, organizations, uid, fingerprint }: PeerCertificate): User {
+  return authenticated({
+    name: commonName,
+    ...(uid === undefined ? {} : { uid }),
+    groups: organizations,
+    extra: { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] },
+  });
+}
