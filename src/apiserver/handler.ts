@@ -2,7 +2,6 @@
  * The chain that every request goes through, whatever brought it:
  * who asks → may they → which route → the verb → the answer.
  */
-import type { Status } from "#api/generated/meta.v1.ts";
 import type { Verb } from "#api/kind.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
 import { type Answer, answer, statusAnswer, textAnswer } from "./answer.ts";
@@ -11,6 +10,7 @@ import { JSON_MEDIA, type Media, negotiate, refuseByRoute } from "./negotiate.ts
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import { requestInfoOf } from "./request-info.ts";
 import { methodNotAllowedStatus, routeOf } from "./router.ts";
+import type { RequestSecurity } from "./security.ts";
 import type { ServerParts, VerbRequest, VerbResult } from "./verb.ts";
 import { create } from "./verbs/create.ts";
 import { deleteOne } from "./verbs/delete.ts";
@@ -21,11 +21,8 @@ import { patch } from "./verbs/patch.ts";
 import { update } from "./verbs/update.ts";
 import { watch } from "./verbs/watch.ts";
 
-/** Who may do what; each answers a Status to refuse. */
-export interface Security {
-  authenticate(request: ApiRequest): Promise<{ user: User } | { status: Status }>;
-  authorize(info: RequestInfo, user: User): Promise<Status | undefined>;
-}
+/** Who asks, and whether they may. */
+export type Security = Pick<RequestSecurity, "authenticate" | "authorize">;
 
 /** Something other than a resource at a path: health, version, discovery. Undefined: not here. */
 export type PathHandler = (
@@ -58,9 +55,9 @@ export function createHandler(options: HandlerOptions): Handler {
   return async (request) => {
     try {
       const info = requestInfoOf(request.method, request.path, request.query);
-      const known = await security.authenticate(request);
+      const known = await security.authenticate(request, info);
       if ("status" in known) return statusAnswer(known.status);
-      const refusal = await security.authorize(info, known.user);
+      const refusal = await security.authorize(request, info, known.user);
       if (refusal !== undefined) return statusAnswer(refusal, { media: mediaOrJson(request) });
       return await answerFor(options, request, info, known.user);
     } catch (error) {

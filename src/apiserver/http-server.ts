@@ -27,7 +27,7 @@ import { createServer as createTls, type SecureContextOptions, type TLSSocket } 
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { OutgoingHeaders } from "./answer.ts";
-import type { Peer, PeerCertificate } from "./request.ts";
+import type { Peer } from "./request.ts";
 
 export const BODY_BYTES_MAX = 3 * 1024 * 1024;
 const HEADERS_BYTES_MAX = 1024 * 1024;
@@ -38,6 +38,8 @@ export interface HttpRequest {
   /** As sent, with the query. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[];
   readonly peer: Peer;
   readonly signal: AbortSignal;
   readonly protocol: "http/1.1" | "h2";
@@ -73,8 +75,8 @@ export interface HttpServerOptions {
 
 export interface TlsOptions {
   readonly context: SecureContextOptions & { readonly ca?: string | string[] };
-  /** Who a client certificate says the client is; undefined if it does not count. */
-  identify(socket: TLSSocket): PeerCertificate | undefined;
+  /** What the connection proves about its client; asked once per connection. */
+  identify(socket: TLSSocket): Peer;
 }
 
 export interface HttpServer {
@@ -110,7 +112,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     session.on("close", () => sessions.delete(session));
     session.on("error", () => undefined);
   });
-  http2.on("stream", (stream, headers) => void handleHttp2(options, stream, headers));
+  // The types do not know the last argument; node does (https://nodejs.org/api/http2.html).
+  const onStream = (
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    _flags: number,
+    rawHeaders: readonly string[] = [],
+  ): void => void handleHttp2(options, stream, headers, rawHeaders);
+  http2.on("stream", onStream);
 
   const server = createTls(
     {
@@ -158,11 +167,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 const busy = new WeakMap<TLSSocket, number>();
 
 function peerOf({ tls }: HttpServerOptions, socket: TLSSocket): Peer {
-  const known = peers.get(socket);
-  if (known !== undefined) return known;
-  const certificate = tls.identify(socket);
-  const address = socket.remoteAddress ?? "";
-  const peer: Peer = certificate === undefined ? { address } : { address, certificate };
+  const peer = peers.get(socket) ?? tls.identify(socket);
   peers.set(socket, peer);
   return peer;
 }
@@ -225,6 +230,7 @@ function http1Request(
     method: request.method ?? "GET",
     url: request.url ?? "/",
     headers: request.headers as Record<string, string | undefined>,
+    rawHeaders: request.rawHeaders,
     peer: peerOf(options, request.socket as TLSSocket),
     signal,
     protocol: "http/1.1",
@@ -237,6 +243,7 @@ async function handleHttp2(
   options: HttpServerOptions,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
+  rawHeaders: readonly string[],
 ): Promise<void> {
   const controller = new AbortController();
   stream.on("close", () => controller.abort(CLIENT_GONE));
@@ -265,6 +272,7 @@ async function handleHttp2(
     method: headers[":method"] ?? "GET",
     url: headers[":path"] ?? "/",
     headers: headers as Record<string, string | undefined>,
+    rawHeaders,
     peer: peerOf(options, socket),
     signal: controller.signal,
     protocol: "h2",

@@ -38,6 +38,7 @@ export async function serve(
     path: split.path,
     query,
     headers: request.headers,
+    rawHeaders: request.rawHeaders,
     body: body ?? { form: "none" },
     peer: request.peer,
     signal: request.signal,

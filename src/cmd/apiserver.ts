@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
 import { builtInKinds } from "#api/kinds.ts";
+import { peerOf } from "#apiserver/authn/peer-certificate.ts";
+import { reconcileAccess, reconcileFlowControl } from "#apiserver/bootstrap/reconcile.ts";
 import { startHttpServer } from "#apiserver/http-server.ts";
+import { createSecurity } from "#apiserver/security.ts";
 import { serve } from "#apiserver/serve.ts";
 import { startApiServer } from "#apiserver/server.ts";
 import { createLogger } from "#lib/logger.ts";
@@ -40,7 +43,6 @@ export const apiserverCommand: Command = {
       clock,
       logger,
     });
-    const tokens = readTokens(options.tokenAuthFile);
     const api = await startApiServer(
       {
         kinds: builtInKinds,
@@ -51,25 +53,45 @@ export const apiserverCommand: Command = {
         logger,
         allowPrivileged: true,
         eventTtlSeconds: 3600,
-        security: () => ({
-          authenticate: async ({ headers }) => {
-            const token = headers.authorization?.replace(/^Bearer /, "") ?? "";
-            const user = tokens.get(token);
-            return {
-              user: user ?? { name: "system:anonymous", groups: ["system:unauthenticated"] },
-            };
-          },
-          authorize: async () => undefined,
-        }),
+        security: (objects, ending) =>
+          createSecurity(
+            {
+              modes: ["RBAC"],
+              anonymous: true,
+              bootstrapTokens: true,
+              ...(options.tokenAuthFile ? { tokenFile: readTokenFile(options.tokenAuthFile) } : {}),
+              serviceAccounts: {
+                keys: [pki.material.serviceAccountKeyPem],
+                signingKeyPem: pki.material.serviceAccountKeyPem,
+                issuers: [SERVICE_ACCOUNT_ISSUER],
+                audiences: [SERVICE_ACCOUNT_ISSUER],
+                expirationSecondsMax: 0,
+                extendExpiration: true,
+              },
+              clock,
+              random: systemRandom,
+            },
+            objects,
+            ending,
+          ),
         admission: () => [],
       },
       signal,
     );
-    const { serving, clientCaPem } = pki.material;
+    for (const reconcile of [reconcileAccess, reconcileFlowControl]) {
+      for (const fault of await reconcile(api.objects)) {
+        logger.warn("a bootstrap object could not be written", { fault });
+      }
+    }
+    const { serving, clientCaPem, frontProxyCaPem } = pki.material;
     const server = await startHttpServer({
       tls: {
-        context: { key: serving.keyPem, cert: serving.certificatePem, ca: clientCaPem },
-        identify: () => undefined,
+        context: {
+          key: serving.keyPem,
+          cert: serving.certificatePem,
+          ca: [clientCaPem, frontProxyCaPem],
+        },
+        identify: (socket) => peerOf(socket, { clientCaPem, frontProxyCaPem }),
       },
       host: options.bindAddress!,
       port,
@@ -85,15 +107,8 @@ export const apiserverCommand: Command = {
   },
 };
 
-function readTokens(file: string | undefined): Map<string, { name: string; groups: string[] }> {
-  if (file === undefined) return new Map();
-  const lines = readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line.trim() !== "");
-  return new Map(
-    lines.map((line) => {
-      const [token = "", name = "", , groups = ""] = line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/);
-      return [token, { name, groups: groups.replaceAll('"', "").split(",") }];
-    }),
-  );
+const SERVICE_ACCOUNT_ISSUER = "https://kubernetes.default.svc.cluster.local";
+
+function readTokenFile(path: string): { path: string; text: string } {
+  return { path, text: readFileSync(path, "utf8") };
 }

@@ -1,0 +1,36 @@
+/** What a request asks for, as authorizers see it. */
+import { parseFieldSelector } from "#api/meta/field-selector.ts";
+import { parseSelector } from "#api/meta/label-selector.ts";
+import type { RequestInfo, User } from "../request.ts";
+import type { AccessAttributes } from "./authorizer.ts";
+
+const SELECTING = new Set(["list", "watch", "deletecollection"]);
+
+/** Selectors that cannot be read are left out: that asks for more, and the verb refuses them anyway. */
+export function accessAttributes(
+  info: RequestInfo,
+  user: User,
+  query: URLSearchParams,
+): AccessAttributes {
+  const { isResource, verb, path, group, version, resource, subresource, namespace, name } = info;
+  const attributes = {
+    user,
+    isResource,
+    verb,
+    path,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+  };
+  if (!isResource || !SELECTING.has(verb)) return attributes;
+  const fields = parseFieldSelector(query.get("fieldSelector") ?? "");
+  const labels = parseSelector(query.get("labelSelector") ?? "");
+  return {
+    ...attributes,
+    ...(fields.ok && fields.value.length > 0 ? { fieldSelector: fields.value } : {}),
+    ...(labels.ok && labels.value.length > 0 ? { labelSelector: labels.value } : {}),
+  };
+}

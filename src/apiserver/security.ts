@@ -1,0 +1,143 @@
+/** Who may do what: authentication, impersonation and authorization put together from options. */
+import type { Status } from "#api/generated/meta.v1.ts";
+import { unauthorizedStatus } from "#api/meta/status.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Random } from "#lib/random.ts";
+import type { Authenticator } from "./authn/authenticator.ts";
+import { createBearerAuthenticator } from "./authn/bearer.ts";
+import { createBootstrapTokenAuthenticator } from "./authn/bootstrap-tokens.ts";
+import { chainAuthenticators } from "./authn/chain.ts";
+import { createFrontProxyAuthenticator, type FrontProxyOptions } from "./authn/front-proxy.ts";
+import { impersonate } from "./authn/impersonation.ts";
+import { createOidcAuthenticator, type OidcOptions } from "./authn/oidc.ts";
+import { createServiceAccountTokenAuthenticator } from "./authn/service-account-tokens.ts";
+import { type TokenAuthenticator, unionTokens } from "./authn/token-authenticator.ts";
+import { createTokenFileAuthenticator } from "./authn/token-file.ts";
+import { createTokenIssuer, type IssueToken } from "./authn/token-request.ts";
+import { createX509Authenticator } from "./authn/x509.ts";
+import { accessAttributes } from "./authz/attributes.ts";
+import type { Authorizer } from "./authz/authorizer.ts";
+import { alwaysAllow, alwaysDeny, chainAuthorizers } from "./authz/chain.ts";
+import { accessDeniedStatus } from "./authz/forbidden.ts";
+import { createRbacAuthorizer } from "./authz/rbac.ts";
+import { RbacRules } from "./authz/rbac-rules.ts";
+import type { Objects } from "./objects.ts";
+import type { ApiRequest, RequestInfo, User } from "./request.ts";
+
+export type AuthorizationMode = "RBAC" | "AlwaysAllow" | "AlwaysDeny";
+
+export interface SecurityOptions {
+  readonly modes: readonly AuthorizationMode[];
+  readonly anonymous: boolean;
+  readonly bootstrapTokens: boolean;
+  readonly tokenFile?: { readonly path: string; readonly text: string };
+  readonly frontProxy?: FrontProxyOptions;
+  readonly oidc?: Omit<OidcOptions, "clock">;
+  readonly serviceAccounts: ServiceAccountOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface ServiceAccountOptions {
+  /** PEM keys, public or private, whose tokens are accepted. */
+  readonly keys: readonly string[];
+  readonly signingKeyPem: string;
+  /** The first signs. */
+  readonly issuers: readonly string[];
+  readonly audiences: readonly string[];
+  readonly expirationSecondsMax: number;
+  readonly extendExpiration: boolean;
+}
+
+/** Who asks, and on whose behalf. */
+export type Identity =
+  | { readonly user: User; readonly impersonator?: User; readonly constraint?: string }
+  | { readonly status: Status };
+
+export interface RequestSecurity {
+  authenticate(request: ApiRequest, info: RequestInfo): Promise<Identity>;
+  authorize(request: ApiRequest, info: RequestInfo, user: User): Promise<Status | undefined>;
+  readonly authorizer: Authorizer;
+  readonly rules: RbacRules;
+  readonly tokens: TokenAuthenticator;
+  readonly issueToken: IssueToken;
+  readonly audiences: readonly string[];
+}
+
+export function createSecurity(
+  options: SecurityOptions,
+  objects: Objects,
+  signal: AbortSignal,
+): RequestSecurity {
+  const { clock, random, serviceAccounts } = options;
+  const rules = new RbacRules(objects);
+  rules.start(signal);
+  const authorizer = chainAuthorizers(options.modes.map((mode) => authorizerOf(mode, rules)));
+  const tokens = tokenAuthenticators(options, objects);
+  const authenticator = authenticators(options, tokens);
+  const { issuers, audiences } = serviceAccounts;
+
+  return {
+    authorizer,
+    rules,
+    tokens,
+    audiences,
+    issueToken: createTokenIssuer({
+      ...serviceAccounts,
+      issuer: issuers[0] ?? "",
+      objects,
+      clock,
+      random,
+    }),
+    async authenticate(request, info) {
+      const answer = await authenticator.authenticate(request);
+      if (answer.outcome !== "known") return { status: unauthorizedStatus("Unauthorized") };
+      const { user } = answer;
+      const attributes = accessAttributes(info, user, request.query);
+      const acting = await impersonate(request, attributes, authorizer);
+      if (acting.outcome === "none") return { user };
+      if (acting.outcome === "refused") return { status: acting.status };
+      return { user: acting.user, impersonator: user, constraint: acting.constraint };
+    },
+    async authorize(request, info, user) {
+      const attributes = accessAttributes(info, user, request.query);
+      const { decision, reason } = await authorizer.authorize(attributes);
+      return decision === "allow" ? undefined : accessDeniedStatus(attributes, reason);
+    },
+  };
+}
+
+function authorizerOf(mode: AuthorizationMode, rules: RbacRules): Authorizer {
+  switch (mode) {
+    case "RBAC":
+      return createRbacAuthorizer(rules);
+    case "AlwaysAllow":
+      return alwaysAllow;
+    case "AlwaysDeny":
+      return alwaysDeny;
+  }
+}
+
+function tokenAuthenticators(options: SecurityOptions, objects: Objects): TokenAuthenticator {
+  const { tokenFile, serviceAccounts, clock, oidc } = options;
+  const { keys, issuers, audiences } = serviceAccounts;
+  return unionTokens([
+    ...(tokenFile ? [createTokenFileAuthenticator(tokenFile.text, tokenFile.path)] : []),
+    createServiceAccountTokenAuthenticator({ keys, issuers, audiences, objects, clock }),
+    ...(options.bootstrapTokens ? [createBootstrapTokenAuthenticator(objects, clock)] : []),
+    // Last, because only it may have to ask elsewhere.
+    ...(oidc ? [createOidcAuthenticator({ ...oidc, clock })] : []),
+  ]);
+}
+
+function authenticators(options: SecurityOptions, tokens: TokenAuthenticator): Authenticator {
+  const { frontProxy, clock, anonymous } = options;
+  return chainAuthenticators(
+    [
+      ...(frontProxy ? [createFrontProxyAuthenticator(frontProxy)] : []),
+      createX509Authenticator(clock),
+      createBearerAuthenticator(tokens),
+    ],
+    anonymous,
+  );
+}
