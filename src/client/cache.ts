@@ -25,6 +25,7 @@ export interface ReadCache<T extends KubeObject> {
   controlledBy(uid: string): Iterable<T>;
   /** Objects for which the index of that name gave this value. */
   byIndex(index: string, value: string): Iterable<T>;
+  hasIndex(index: string): boolean;
 }
 
 export type IndexFunction<T> = (object: T) => readonly string[];
@@ -80,6 +81,10 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
 
   controlledBy(uid: string): Iterable<T> {
     return this.byIndex(BY_CONTROLLER, uid);
+  }
+
+  hasIndex(name: string): boolean {
+    return this.#indexes.has(name);
   }
 
   byIndex(name: string, value: string): Iterable<T> {

@@ -10,30 +10,14 @@ import { failure, type Result, success } from "#api/meta/status.ts";
 import type { Connection } from "./kubeconfig.ts";
 import {
   type Call,
-  type PatchType,
+  METHODS,
+  PATCH_MEDIA_TYPES,
   pathOf,
   type Transport,
   TransportError,
   type WatchCall,
   type WatchEvent,
 } from "./transport.ts";
-
-const METHODS: Readonly<Record<Call["verb"], string>> = {
-  get: "GET",
-  list: "GET",
-  create: "POST",
-  update: "PUT",
-  patch: "PATCH",
-  delete: "DELETE",
-  deletecollection: "DELETE",
-};
-
-const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
-  json: "application/json-patch+json",
-  merge: "application/merge-patch+json",
-  strategic: "application/strategic-merge-patch+json",
-  apply: "application/apply-patch+yaml",
-};
 
 const LINE_BYTES_MAX = 64 << 20;
 const SOCKETS_MAX = 64;
@@ -64,7 +48,7 @@ export class HttpsTransport implements Transport, Disposable {
 
   async send(call: Call, signal?: AbortSignal): Promise<Result<unknown>> {
     const contentType =
-      call.patchType === undefined ? "application/json" : PATCH_TYPES[call.patchType];
+      call.patchType === undefined ? "application/json" : PATCH_MEDIA_TYPES[call.patchType];
     const path = withQuery(pathOf(call), call.query);
     const answer = await this.#request(
       METHODS[call.verb],

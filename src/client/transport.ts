@@ -59,6 +59,23 @@ export class TransportError extends Error {
   override readonly name = "TransportError";
 }
 
+export const METHODS: Readonly<Record<Call["verb"], string>> = {
+  get: "GET",
+  list: "GET",
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  deletecollection: "DELETE",
+};
+
+export const PATCH_MEDIA_TYPES: Readonly<Record<PatchType, string>> = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  apply: "application/apply-patch+yaml",
+};
+
 /** `/apis/apps/v1/namespaces/ns/deployments/name/status`. */
 export function pathOf(call: Omit<Call, "verb" | "query">): string {
   const { kind, namespace, name, subresource } = call;

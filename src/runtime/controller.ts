@@ -18,21 +18,35 @@
 import type { ObjectReference } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
-import type { ReadCache } from "#client/cache.ts";
-import type { Client, Key, Typed } from "#client/client.ts";
+import type { Change, ReadCache } from "#client/cache.ts";
+import type { Client, Key as ObjectKey, Typed } from "#client/client.ts";
+import type { ResourceRef } from "#client/transport.ts";
 import type { Write } from "./writes.ts";
 
-export type { Key } from "#client/client.ts";
+export type { Change } from "#client/cache.ts";
+
+/** What a controller works on: the name of an object, of whichever kind it means by it. */
+export interface Key extends ObjectKey {
+  /** For controllers that work on many kinds: which one. */
+  readonly resource?: string;
+}
 
 export type Caches = <T extends KubeObject>(kind: Typed<T>) => ReadCache<T>;
 
 /** Reads beyond the caches: kinds that nobody watches, paths that are no resource. */
 export type Reader = Pick<Client, "get" | "list" | "raw">;
 
+/** A resource as discovery tells of it. */
+export interface Resource extends ResourceRef {
+  readonly verbs: readonly string[];
+}
+
 export interface Feed<T extends KubeObject = KubeObject> {
   readonly kind: Typed<T>;
   /** Asked with the old and the new state of a changed object; both answers are queued. */
   keys(object: T, caches: Caches): readonly Key[];
+  /** Asked instead of `keys` when an object changes, where the change itself tells what it concerns. */
+  keysOfChange?(change: Change<T>, caches: Caches): readonly Key[];
 }
 
 export interface IndexSpec<T extends KubeObject = KubeObject> {
@@ -66,7 +80,10 @@ export interface RefusedWrite {
 }
 
 export interface Controller<State> {
+  /** As `--controllers` knows it. */
   readonly name: string;
+  /** As Events name their source; the name unless given. */
+  readonly component?: string;
   readonly feeds: readonly Feed[];
   readonly indexes?: readonly IndexSpec[];
   /** Keys worked on at the same time; 5 unless given. */

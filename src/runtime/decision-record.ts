@@ -2,9 +2,8 @@
  * What the controllers decided, for people who ask why. The last `capacity` decisions are kept; one
  * costs a small object and no text until somebody reads it.
  */
-import type { Key } from "#client/client.ts";
 import { Ring } from "#lib/ring.ts";
-import type { Outcome, RefusedWrite } from "./controller.ts";
+import type { Key, Outcome, RefusedWrite } from "./controller.ts";
 
 export interface DecisionRecord {
   readonly atMs: number;

@@ -101,8 +101,11 @@ function send(write: Write, client: Client, signal: AbortSignal): Promise<Result
       );
     }
     case "patch": {
-      const { kind, target, patchType, patch, subresource } = write;
-      const options = subresource === undefined ? {} : { subresource };
+      const { kind, target, patchType, patch, subresource, force } = write;
+      const options = {
+        ...(subresource === undefined ? {} : { subresource }),
+        ...(force === undefined ? {} : { force }),
+      };
       return client.patch(kind, target, patchType, patch, options, signal);
     }
     case "delete": {

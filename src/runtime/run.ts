@@ -4,7 +4,7 @@
  */
 import type { KubeObject } from "#api/kind.ts";
 import { type Cache, keyOf } from "#client/cache.ts";
-import type { Client, Key, Typed } from "#client/client.ts";
+import type { Client, Typed } from "#client/client.ts";
 import type { EventRecorder } from "#client/event-recorder.ts";
 import { Informer } from "#client/informer.ts";
 import type { ResourceRef } from "#client/transport.ts";
@@ -12,7 +12,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
-import type { Caches, Controller, EventNote, Outcome } from "./controller.ts";
+import type { Caches, Controller, EventNote, Key, Outcome } from "./controller.ts";
 import { DecisionLog } from "./decision-record.ts";
 import { type Execution, execute } from "./executor.ts";
 import { WorkQueue } from "./work-queue.ts";
@@ -79,15 +79,18 @@ export class Runtime {
 
   #prepare(controller: AnyController, signal: AbortSignal): () => Promise<void> {
     const { clock, random } = this.#options;
-    const queue = new WorkQueue<Key>(clock, random, ({ namespace, name }) =>
-      keyOf(namespace, name),
-    );
+    const queue = new WorkQueue<Key>(clock, random, idOfKey);
     this.#queues.push(queue);
     const caches: Caches = (kind) => this.cache(kind);
     for (const { kind, name, values } of controller.indexes ?? [])
       this.cache(kind).addIndex(name, values);
-    for (const { kind, keys } of controller.feeds) {
-      this.#informer(kind).on(({ next, old }) => {
+    for (const { kind, keys, keysOfChange } of controller.feeds) {
+      this.#informer(kind).on((change) => {
+        const { next, old } = change;
+        if (keysOfChange !== undefined) {
+          for (const key of keysOfChange(change, caches)) queue.add(key);
+          return;
+        }
         if (next !== undefined) for (const key of keys(next, caches)) queue.add(key);
         if (old !== undefined && old !== next) for (const key of keys(old, caches)) queue.add(key);
       }, signal);
@@ -135,7 +138,11 @@ export class Runtime {
       const observed = controller.observe(caches, key, this.#options.client);
       const state = observed instanceof Promise ? await observed : observed;
       outcome = controller.decide(state, clock.nowMs());
-      const { done, refused } = await this.#carryOut(outcome, controller.name, signal);
+      const { done, refused } = await this.#carryOut(
+        outcome,
+        controller.component ?? controller.name,
+        signal,
+      );
       if (hasEffect(outcome)) {
         this.decisions.add({
           atMs: clock.nowMs(),
@@ -211,6 +218,10 @@ export class Runtime {
     }
     return informer;
   }
+}
+
+function idOfKey({ resource, namespace, name }: Key): string {
+  return `${resource ?? ""} ${keyOf(namespace, name)}`;
 }
 
 function idOf({ apiVersion, names }: ResourceRef): string {

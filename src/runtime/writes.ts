@@ -33,6 +33,8 @@ export type Write = (
       readonly patchType: PatchType;
       readonly patch: unknown;
       readonly subresource?: string;
+      /** Takes fields over that others own; for apply patches. */
+      readonly force?: boolean;
     }
   | {
       readonly op: "delete";
@@ -75,7 +77,15 @@ export function update<T extends KubeObject>(kind: Typed<T>, object: T): Write {
 }
 
 export function updateStatus<T extends KubeObject>(kind: Typed<T>, object: T): Write {
-  return { op: "update", kind, object, subresource: "status" };
+  return updateSubresource(kind, object, "status");
+}
+
+export function updateSubresource<T extends KubeObject>(
+  kind: Typed<T>,
+  object: T,
+  subresource: string,
+): Write {
+  return { op: "update", kind, object, subresource };
 }
 
 /** The uid stands in the patch: a new object of the same name is not touched. */
@@ -96,6 +106,19 @@ export function patch<T extends KubeObject>(
     patch: { ...changes, metadata },
     ...(subresource === undefined ? {} : { subresource }),
   };
+}
+
+/** Server-side apply of just these fields, whoever owned them before. */
+export function applyFields<T extends KubeObject>(
+  kind: Typed<T>,
+  object: KubeObject,
+  fields: Readonly<Record<string, unknown>>,
+): Write {
+  const target = targetOf(object);
+  const { namespace, name, uid } = target;
+  const metadata = { name, uid, ...(namespace === undefined ? {} : { namespace }) };
+  const body = { apiVersion: kind.apiVersion, kind: kind.names.kind, metadata, ...fields };
+  return { op: "patch", kind, target, patchType: "apply", patch: body, force: true };
 }
 
 export interface DeleteWriteOptions {

@@ -1,0 +1,183 @@
+/**
+ * A client's way to an API server in the same process: a direct call through the same
+ * authentication, authorization and admission. No sockets, no JSON: objects go in and out as they
+ * are, frozen and shared.
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import { failure, type Result, success } from "#api/meta/status.ts";
+import type { Answer } from "#apiserver/answer.ts";
+import type { Handler } from "#apiserver/handler.ts";
+import type { RequestBody, User } from "#apiserver/request.ts";
+import type { FeedEvent, WatchFeed } from "#apiserver/watch-feed.ts";
+import {
+  METHODS,
+  PATCH_MEDIA_TYPES,
+  type PatchType,
+  pathOf,
+  type Transport,
+  TransportError,
+  type WatchCall,
+  type WatchEvent,
+} from "#client/transport.ts";
+
+const EVENTS_PER_PULL = 200;
+const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
+
+export function inProcessTransport(handle: Handler, user: User, userAgent: string): Transport {
+  const ask = (
+    method: string,
+    path: string,
+    query: Readonly<Record<string, string>>,
+    body: RequestBody,
+    contentType: string,
+    signal: AbortSignal,
+  ): Promise<Answer> =>
+    handle({
+      method,
+      path,
+      query: new URLSearchParams(query),
+      headers: { accept: "application/json", "content-type": contentType, "user-agent": userAgent },
+      body,
+      peer: { address: "in-process", user },
+      signal,
+    });
+
+  return {
+    send: async ({ verb, patchType, body, query = {}, ...target }, signal = never) => {
+      signal.throwIfAborted();
+      const contentType =
+        patchType === undefined ? "application/json" : PATCH_MEDIA_TYPES[patchType];
+      const answer = await ask(
+        METHODS[verb],
+        pathOf(target),
+        query,
+        bodyOf(body, patchType),
+        contentType,
+        signal,
+      );
+      return resultOf(answer);
+    },
+    raw: async (path, signal = never) =>
+      resultOf(await ask("GET", path, {}, { form: "none" }, "application/json", signal)),
+    watch: (call, signal) => watch(call, signal, ask),
+  };
+
+  async function* watch(
+    call: WatchCall,
+    signal: AbortSignal,
+    send: typeof ask,
+  ): AsyncGenerator<WatchEvent> {
+    const answer = await send(
+      "GET",
+      pathOf(call),
+      call.query,
+      { form: "none" },
+      "application/json",
+      signal,
+    );
+    if (answer.body.form !== "watch") {
+      const result = resultOf(answer);
+      if (result.ok) throw new TransportError(`a watch was answered with ${answer.body.form}`);
+      yield { type: "ERROR", object: result.status };
+      return;
+    }
+    using feed = answer.body.feed;
+    for await (const events of batches(feed, signal)) {
+      for (const event of events) yield watchEventOf(event, feed);
+    }
+  }
+}
+
+async function* batches(
+  feed: WatchFeed,
+  signal: AbortSignal,
+): AsyncGenerator<readonly FeedEvent[]> {
+  let wake: () => void = () => undefined;
+  feed.onWake(() => wake());
+  const onAbort = (): void => wake();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    while (!signal.aborted) {
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const events = feed.pull(EVENTS_PER_PULL);
+      if (events === "over") return;
+      if (events.length > 0) yield events;
+      else await woken;
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function watchEventOf(event: FeedEvent, { kind }: WatchFeed): WatchEvent {
+  switch (event.type) {
+    case "BOOKMARK":
+      return {
+        type: "BOOKMARK",
+        object: {
+          apiVersion: kind.apiVersion,
+          kind: kind.names.kind,
+          metadata: {
+            resourceVersion: String(event.revision),
+            ...(event.initialEventsEnd ? { annotations: { [INITIAL_EVENTS_END]: "true" } } : {}),
+          },
+        },
+      };
+    case "ERROR":
+      return { type: "ERROR", object: event.status };
+    default:
+      return { type: event.type, object: event.object.value };
+  }
+}
+
+function bodyOf(body: unknown, patchType: PatchType | undefined): RequestBody {
+  if (body === undefined) return { form: "none" };
+  // A patch is text by nature: its type says how to read it.
+  if (patchType !== undefined) return { form: "bytes", bytes: Buffer.from(JSON.stringify(body)) };
+  return { form: "object", object: body as KubeObject };
+}
+
+function resultOf({ code, body }: Answer): Result<unknown> {
+  const value = contentOf(body);
+  return code >= 200 && code < 300 ? success(value) : failure(value as Status);
+}
+
+function contentOf(body: Answer["body"]): unknown {
+  switch (body.form) {
+    case "object":
+      return body.object.value;
+    case "list": {
+      const { kind, items, resourceVersion, continueToken, remaining } = body.list;
+      return {
+        apiVersion: kind.apiVersion,
+        kind: kind.names.list,
+        metadata: {
+          resourceVersion,
+          ...(continueToken === undefined ? {} : { continue: continueToken }),
+          ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
+        },
+        items: items.map(({ value }) => value),
+      };
+    }
+    case "value":
+      return body.value;
+    case "bytes":
+      return parsed(Buffer.from(body.bytes).toString("utf8"));
+    case "watch":
+    case "stream":
+      throw new TransportError(`an answer of the form ${body.form} has no value`);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const never = new AbortController().signal;

@@ -1,0 +1,295 @@
+/**
+ * Deletes what has lost its owners, holds owners back until their dependents are gone (foreground),
+ * and cuts dependents loose (orphan). It looks at every kind that can be deleted.
+ *
+ * An owner is
+ * - solid, if it exists and is not waiting for its dependents to go;
+ * - waiting, if it is being deleted in the foreground;
+ * - absent, if there is no object with its uid where its reference says.
+ */
+import type { OwnerReference } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+
+import {
+  type Caches,
+  type Change,
+  type Controller,
+  defineController,
+  type Feed,
+  idle,
+  type Key,
+  type Outcome,
+  type Reader,
+  type Resource,
+} from "#runtime/controller.ts";
+import { patch, remove, type Write } from "#runtime/writes.ts";
+
+const FOREGROUND = "foregroundDeletion";
+const ORPHAN = "orphan";
+const BY_OWNER = "owner";
+
+export interface OwnerView {
+  readonly reference: OwnerReference;
+  readonly state: "solid" | "waiting" | "absent";
+}
+
+export interface GarbageState {
+  readonly resource: Resource;
+  readonly object: KubeObject;
+  readonly owners: readonly OwnerView[];
+  readonly dependents: readonly { readonly resource: Resource; readonly object: KubeObject }[];
+}
+
+/**
+ * A collector that listens to `watched`. `all` gives every deletable resource as known by now; with
+ * kinds that appear later, run another collector for them over the same `all`.
+ */
+export function garbageCollector(
+  watched: readonly Resource[],
+  all: () => readonly Resource[],
+): Controller<GarbageState | undefined> {
+  return defineController<GarbageState | undefined>({
+    name: "garbage-collector-controller",
+    workers: 20,
+    feeds: watched.map((resource) => feedOf(resource, all)),
+    indexes: watched.map((kind) => ({
+      kind,
+      name: BY_OWNER,
+      values: ({ metadata }: KubeObject) => (metadata.ownerReferences ?? []).map(({ uid }) => uid),
+    })),
+    observe: (caches, key, reader) => observe(caches, key, reader, all()),
+    decide: (state) => (state === undefined ? idle : decide(state)),
+  });
+}
+
+function feedOf(resource: Resource, all: () => readonly Resource[]): Feed {
+  const isWatched = (caches: Caches) => (other: Resource) => indexed(caches, other) !== undefined;
+  return {
+    kind: resource,
+    keys: (object) => (concerns(object) ? [keyFor(resource, object)] : []),
+    keysOfChange: ({ next, old }: Change<KubeObject>, caches) => {
+      if (next === undefined) {
+        return [
+          ...dependentsOf(old!, caches, all().filter(isWatched(caches))).map((d) =>
+            keyFor(d.resource, d.object),
+          ),
+          ...ownersToWake(old!, caches, all()),
+        ];
+      }
+      if (old !== undefined && !isRelevant(next, old)) return [];
+      const keys = concerns(next) ? [keyFor(resource, next)] : [];
+      return old === undefined ? keys : [...keys, ...ownersToWake(old, caches, all())];
+    },
+  };
+}
+
+/** Only owners, finalizers and deletion matter here; most changes touch none of them. */
+function isRelevant({ metadata: next }: KubeObject, { metadata: old }: KubeObject): boolean {
+  return (
+    next.uid !== old.uid ||
+    next.deletionTimestamp !== old.deletionTimestamp ||
+    JSON.stringify(next.ownerReferences) !== JSON.stringify(old.ownerReferences) ||
+    JSON.stringify(next.finalizers) !== JSON.stringify(old.finalizers)
+  );
+}
+
+function concerns({ metadata }: KubeObject): boolean {
+  return (metadata.ownerReferences ?? []).length > 0 || metadata.deletionTimestamp !== undefined;
+}
+
+/** An owner that waits for its dependents must hear when one goes or lets it go. */
+function ownersToWake(
+  object: KubeObject,
+  caches: Caches,
+  all: readonly Resource[],
+): readonly Key[] {
+  return (object.metadata.ownerReferences ?? []).flatMap((reference) => {
+    const resource = resourceFor(reference, all);
+    const owner =
+      resource === undefined ? undefined : indexed(caches, resource)?.byUid(reference.uid);
+    return owner?.metadata.deletionTimestamp === undefined ? [] : [keyFor(resource!, owner)];
+  });
+}
+
+async function observe(
+  caches: Caches,
+  key: Key,
+  reader: Reader,
+  all: readonly Resource[],
+): Promise<GarbageState | undefined> {
+  const resource = all.find((other) => idOf(other) === key.resource);
+  const object = resource === undefined ? undefined : caches(resource).get(key.namespace, key.name);
+  if (resource === undefined || object === undefined) return undefined;
+  const references = object.metadata.ownerReferences ?? [];
+  const owners = await Promise.all(references.map((r) => viewOf(r, object, caches, reader, all)));
+  const watched = all.filter((other) => indexed(caches, other) !== undefined);
+  return { resource, object, owners, dependents: dependentsOf(object, caches, watched) };
+}
+
+async function viewOf(
+  reference: OwnerReference,
+  object: KubeObject,
+  caches: Caches,
+  reader: Reader,
+  all: readonly Resource[],
+): Promise<OwnerView> {
+  const resource = resourceFor(reference, all);
+  if (resource === undefined)
+    throw new Error(`no resource is known for owner ${reference.apiVersion} ${reference.kind}`);
+  const { namespace } = object.metadata;
+  // A cluster-wide object cannot have an owner in a namespace.
+  if (resource.scope === "Namespaced" && namespace === undefined)
+    return { reference, state: "absent" };
+  const where = resource.scope === "Namespaced" ? namespace : undefined;
+  const cached = indexed(caches, resource)?.byUid(reference.uid);
+  if (cached !== undefined && cached.metadata.namespace === where)
+    return { reference, state: stateOf(cached) };
+  // The cache may be behind: absent is what the server says, not what the cache does not know.
+  const live = await reader.get(resource, { namespace: where, name: reference.name });
+  if (!live.ok) {
+    if (live.status.code !== 404)
+      throw new Error(live.status.message ?? "cannot look the owner up");
+    return { reference, state: "absent" };
+  }
+  if (live.value.metadata.uid !== reference.uid) return { reference, state: "absent" };
+  return { reference, state: stateOf(live.value) };
+}
+
+function stateOf(owner: KubeObject): "solid" | "waiting" {
+  return isDeletingDependents(owner) ? "waiting" : "solid";
+}
+
+function isDeletingDependents({ metadata }: KubeObject): boolean {
+  return (
+    metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).includes(FOREGROUND)
+  );
+}
+
+export function decide(state: GarbageState): Outcome {
+  const { resource, object, dependents } = state;
+  const { deletionTimestamp, finalizers = [] } = object.metadata;
+  if (deletionTimestamp !== undefined) {
+    if (finalizers.includes(ORPHAN)) return orphanDependents(state);
+    if (!finalizers.includes(FOREGROUND)) return idle;
+    const blocking = dependents.filter(
+      (d) => ownerReferenceTo(d.object, object)?.blockOwnerDeletion === true,
+    );
+    if (blocking.length === 0) {
+      return {
+        writes: [withoutFinalizer(resource, object, FOREGROUND)],
+        because: "no dependent holds it back",
+      };
+    }
+    const next = blocking.filter((d) => d.object.metadata.deletionTimestamp === undefined);
+    return {
+      writes: [next.map((d) => remove(d.resource, d.object, { propagation: policyOf(d.object) }))],
+    };
+  }
+  return judgeOwners(state);
+}
+
+function judgeOwners({ resource, object, owners, dependents }: GarbageState): Outcome {
+  const solid = owners.filter(({ state }) => state === "solid");
+  const lost = owners.filter(({ state }) => state !== "solid");
+  if (lost.length === 0) return idle;
+  if (solid.length > 0) {
+    const uids = new Set(lost.map(({ reference }) => reference.uid));
+    return {
+      writes: [withoutOwners(resource, object, uids)],
+      because: "some owners are gone, others are not",
+    };
+  }
+  const waiting = owners.some(({ state }) => state === "waiting");
+  if (waiting && dependents.length > 0) {
+    // Two objects that wait for each other would wait for ever: the inner one stops blocking.
+    const inCircle = dependents.some((d) => isDeletingDependents(d.object));
+    const unblock = inCircle ? [unblocked(resource, object)] : [];
+    return {
+      writes: [...unblock, remove(resource, object, { propagation: "Foreground" })],
+      because: "an owner waits for its dependents to go",
+    };
+  }
+  return {
+    writes: [remove(resource, object, { propagation: policyOf(object) })],
+    because: "all owners are gone",
+  };
+}
+
+function orphanDependents({ resource, object, dependents }: GarbageState): Outcome {
+  const uids = new Set([object.metadata.uid ?? ""]);
+  return {
+    writes: [
+      dependents.map((d) => withoutOwners(d.resource, d.object, uids)),
+      withoutFinalizer(resource, object, ORPHAN),
+    ],
+    because: "its dependents are to stay",
+  };
+}
+
+/** What the object's own finalizers ask for. */
+function policyOf({ metadata }: KubeObject): "Orphan" | "Foreground" | "Background" {
+  const { finalizers = [] } = metadata;
+  if (finalizers.includes(ORPHAN)) return "Orphan";
+  return finalizers.includes(FOREGROUND) ? "Foreground" : "Background";
+}
+
+function withoutFinalizer(resource: Resource, object: KubeObject, finalizer: string): Write {
+  const finalizers = (object.metadata.finalizers ?? []).filter((other) => other !== finalizer);
+  const { resourceVersion } = object.metadata;
+  return patch(resource, object, "merge", { metadata: { finalizers, resourceVersion } });
+}
+
+function withoutOwners(resource: Resource, object: KubeObject, uids: ReadonlySet<string>): Write {
+  const left = (object.metadata.ownerReferences ?? []).filter(({ uid }) => !uids.has(uid));
+  const { resourceVersion } = object.metadata;
+  return patch(resource, object, "merge", {
+    metadata: { ownerReferences: left.length === 0 ? null : left, resourceVersion },
+  });
+}
+
+function unblocked(resource: Resource, object: KubeObject): Write {
+  const ownerReferences = (object.metadata.ownerReferences ?? []).map((reference) => ({
+    ...reference,
+    blockOwnerDeletion: false,
+  }));
+  return patch(resource, object, "merge", { metadata: { ownerReferences } });
+}
+
+function ownerReferenceTo({ metadata }: KubeObject, owner: KubeObject): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ uid }) => uid === owner.metadata.uid);
+}
+
+function dependentsOf(
+  owner: KubeObject,
+  caches: Caches,
+  watched: readonly Resource[],
+): GarbageState["dependents"] {
+  const uid = owner.metadata.uid ?? "";
+  return watched.flatMap((resource) =>
+    [...caches(resource).byIndex(BY_OWNER, uid)].map((object) => ({ resource, object })),
+  );
+}
+
+/** The cache of a kind that some collector watches. */
+function indexed(caches: Caches, resource: Resource): ReturnType<Caches> | undefined {
+  const cache = caches(resource);
+  return cache.hasIndex(BY_OWNER) ? (cache as ReturnType<Caches>) : undefined;
+}
+
+/** Owners are named by kind; the version may be another than the one that is watched. */
+function resourceFor(
+  { apiVersion, kind }: OwnerReference,
+  all: readonly Resource[],
+): Resource | undefined {
+  const slash = apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+  return all.find((resource) => resource.group === group && resource.names.kind === kind);
+}
+
+function keyFor(resource: Resource, { metadata }: KubeObject): Key {
+  return { resource: idOf(resource), namespace: metadata.namespace, name: metadata.name ?? "" };
+}
+
+function idOf({ apiVersion, names }: Resource): string {
+  return `${apiVersion}/${names.plural}`;
+}

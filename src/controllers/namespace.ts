@@ -1,0 +1,213 @@
+/**
+ * Empties a namespace that is being deleted and lets it go. Pods go first, then everything else;
+ * conditions say what is left. The namespace is gone when nothing is left in it.
+ */
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import type { Namespace, NamespaceCondition } from "#api/generated/core.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  defineController,
+  idle,
+  type Key,
+  type Outcome,
+  ownKey,
+  type Reader,
+  type Resource,
+} from "#runtime/controller.ts";
+import { discoverResources } from "#runtime/discovery.ts";
+import { deleteAll, updateSubresource } from "#runtime/writes.ts";
+import { findCondition } from "./conditions.ts";
+
+const FINALIZER = "kubernetes";
+const RECHECK_MIN_MS = 100;
+const RECHECK_MAX_MS = 15_000;
+
+export interface Content {
+  readonly resource: Resource;
+  readonly objects: readonly KubeObject[];
+}
+
+export interface NamespaceState {
+  readonly namespace: Namespace;
+  readonly content: readonly Content[];
+  /** Groups whose resources could not be found out, with the reason. */
+  readonly undiscovered: readonly string[];
+  /** Resources that could not be listed, with the reason. */
+  readonly unlisted: readonly string[];
+}
+
+export const namespaceController = defineController<NamespaceState | undefined>({
+  name: "namespace-controller",
+  feeds: [{ kind: namespaceKind, keys: ownKey }],
+  workers: 10,
+  observe: async (caches, key, reader) => {
+    const namespace = caches(namespaceKind).get(undefined, key.name);
+    if (namespace?.metadata.deletionTimestamp === undefined) return undefined;
+    return { namespace, ...(await contentOf(key, reader)) };
+  },
+  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+});
+
+async function contentOf(
+  { name }: Key,
+  reader: Reader,
+): Promise<Omit<NamespaceState, "namespace">> {
+  const { resources, failures } = await discoverResources(reader);
+  const wanted = resources.filter(
+    ({ scope, verbs }) =>
+      scope === "Namespaced" && verbs.includes("list") && verbs.includes("delete"),
+  );
+  const unlisted: string[] = [];
+  const content = await Promise.all(
+    wanted.map(async (resource): Promise<Content[]> => {
+      const list = await reader.list(resource, { namespace: name });
+      if (list.ok)
+        return list.value.items.length > 0 ? [{ resource, objects: list.value.items }] : [];
+      if (list.status.code !== 404 && list.status.code !== 405)
+        unlisted.push(list.status.message ?? "");
+      return [];
+    }),
+  );
+  return { content: content.flat(), undiscovered: failures, unlisted };
+}
+
+export function decide(state: NamespaceState, nowMs: number): Outcome {
+  const { namespace, content, undiscovered, unlisted } = state;
+  const finalizers = namespace.spec.finalizers ?? [];
+  if (!finalizers.includes(FINALIZER)) return idle;
+
+  const next: Namespace = {
+    ...namespace,
+    status: { ...namespace.status, phase: "Terminating", conditions: conditionsOf(state, nowMs) },
+  };
+  const statusWrites = semanticEqual(next.status, namespace.status)
+    ? []
+    : [updateSubresource(namespaceKind, next, "status")];
+  if (content.length === 0 && undiscovered.length === 0 && unlisted.length === 0) {
+    const released = {
+      ...namespace,
+      spec: { ...namespace.spec, finalizers: finalizers.filter((f) => f !== FINALIZER) },
+    };
+    return {
+      writes: [updateSubresource(namespaceKind, released, "finalize")],
+      because: "nothing is left in it",
+    };
+  }
+  const pods = content.filter(
+    ({ resource }) => resource.group === "" && resource.names.plural === "pods",
+  );
+  const now = pods.length > 0 ? pods : content;
+  const name = namespace.metadata.name ?? "";
+  const deletable = now.filter(({ objects }) =>
+    objects.some(({ metadata }) => metadata.deletionTimestamp === undefined),
+  );
+  return {
+    writes: [...statusWrites, deletable.map(({ resource }) => deleteAll(resource, name))],
+    // What was deleted just now is gone unless something holds it back: then there is time.
+    recheckInMs: deletable.length > 0 ? RECHECK_MIN_MS : waitFor(now, nowMs),
+  };
+}
+
+/** Until the first of them can be expected to be gone: pods have a grace period. */
+function waitFor(content: readonly Content[], nowMs: number): number {
+  const due = content
+    .flatMap(({ objects }) => objects)
+    .map(({ metadata }) => Date.parse(metadata.deletionTimestamp ?? "") - nowMs)
+    .filter((leftMs) => leftMs > 0);
+  return Math.min(RECHECK_MAX_MS, Math.max(1_000, Math.min(...due, RECHECK_MAX_MS)));
+}
+
+const CONDITIONS = [
+  {
+    type: "NamespaceDeletionDiscoveryFailure",
+    bad: "DiscoveryFailed",
+    good: "ResourcesDiscovered",
+    message: "All resources successfully discovered",
+  },
+  {
+    type: "NamespaceDeletionGroupVersionParsingFailure",
+    bad: "GroupVersionParsingFailed",
+    good: "ParsedGroupVersions",
+    message: "All legacy kube types successfully parsed",
+  },
+  {
+    type: "NamespaceDeletionContentFailure",
+    bad: "ContentDeletionFailed",
+    good: "ContentDeleted",
+    message: "All content successfully deleted, may be waiting on finalization",
+  },
+  {
+    type: "NamespaceContentRemaining",
+    bad: "SomeResourcesRemain",
+    good: "ContentRemoved",
+    message: "All content successfully removed",
+  },
+  {
+    type: "NamespaceFinalizersRemaining",
+    bad: "SomeFinalizersRemain",
+    good: "ContentHasNoFinalizers",
+    message: "All content-preserving finalizers finished",
+  },
+] as const;
+
+function conditionsOf(state: NamespaceState, nowMs: number): readonly NamespaceCondition[] {
+  const problems: Record<string, string | undefined> = {
+    NamespaceDeletionDiscoveryFailure: joined(
+      "Discovery failed for some groups",
+      state.undiscovered,
+    ),
+    NamespaceDeletionContentFailure: joined("Failed to delete all resource types", state.unlisted),
+    NamespaceContentRemaining: remaining(state.content),
+    NamespaceFinalizersRemaining: finalizersRemaining(state.content),
+  };
+  const known = state.namespace.status.conditions ?? [];
+  return CONDITIONS.map(({ type, bad, good, message }) => {
+    const problem = problems[type];
+    const status = problem === undefined ? "False" : "True";
+    const old = findCondition(known, type);
+    const lastTransitionTime =
+      old?.status === status ? (old.lastTransitionTime ?? null) : timeFromMs(nowMs);
+    return {
+      type,
+      status,
+      lastTransitionTime,
+      reason: problem === undefined ? good : bad,
+      message: problem ?? message,
+    };
+  });
+}
+
+function joined(prefix: string, texts: readonly string[]): string | undefined {
+  return texts.length === 0
+    ? undefined
+    : `${prefix}, ${texts.length} remaining: ${[...texts].sort().join(", ")}`;
+}
+
+function remaining(content: readonly Content[]): string | undefined {
+  if (content.length === 0) return undefined;
+  const parts = content.map(
+    ({ resource, objects }) => `${resourceText(resource)} has ${objects.length} resource instances`,
+  );
+  return `Some resources are remaining: ${parts.sort().join(", ")}`;
+}
+
+function finalizersRemaining(content: readonly Content[]): string | undefined {
+  const counts = new Map<string, number>();
+  for (const { objects } of content) {
+    for (const { metadata } of objects) {
+      for (const finalizer of metadata.finalizers ?? [])
+        counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1);
+    }
+  }
+  if (counts.size === 0) return undefined;
+  const parts = [...counts].map(
+    ([finalizer, count]) => `${finalizer} in ${count} resource instances`,
+  );
+  return `Some content in the namespace has finalizers remaining: ${parts.sort().join(", ")}`;
+}
+
+function resourceText({ group, names }: Resource): string {
+  return `${names.plural}.${group}`;
+}

@@ -1,0 +1,67 @@
+/** What controllers ask of pods, and how one is made from a template. */
+import type { Pod, PodTemplateSpec } from "#api/generated/core.v1.ts";
+import type { OwnerReference } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import { timeToMs } from "#api/meta/time.ts";
+
+/** Neither finished nor on its way out. */
+export function isActive({ metadata, status }: Pod): boolean {
+  return !isFinished({ status }) && metadata.deletionTimestamp === undefined;
+}
+
+export function isFinished({ status }: Pick<Pod, "status">): boolean {
+  return status.phase === "Succeeded" || status.phase === "Failed";
+}
+
+/** On its way out, but its containers may still run. */
+export function isTerminating({ metadata, status }: Pod): boolean {
+  return !isFinished({ status }) && metadata.deletionTimestamp !== undefined;
+}
+
+export function isReady(pod: Pod): boolean {
+  return readyCondition(pod)?.status === "True";
+}
+
+/** When a ready pod counts as available; undefined while it is not ready. */
+export function availableAtMs(pod: Pod, minReadySeconds: number): number | undefined {
+  const ready = readyCondition(pod);
+  if (ready?.status !== "True") return undefined;
+  if (minReadySeconds === 0) return Number.NEGATIVE_INFINITY;
+  if (ready.lastTransitionTime === undefined || ready.lastTransitionTime === null) return undefined;
+  return timeToMs(ready.lastTransitionTime) + minReadySeconds * 1000;
+}
+
+export function isAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
+  const atMs = availableAtMs(pod, minReadySeconds);
+  return atMs !== undefined && atMs <= nowMs;
+}
+
+export function readyCondition({
+  status,
+}: Pod): NonNullable<Pod["status"]["conditions"]>[number] | undefined {
+  return status.conditions?.find(({ type }) => type === "Ready");
+}
+
+/** A pod as its template says, with a name that the server makes up. */
+export function podFromTemplate(
+  template: PodTemplateSpec,
+  owner: KubeObject,
+  reference: OwnerReference,
+): Pod {
+  const { labels, annotations, finalizers } = template.metadata;
+  const { namespace, name } = owner.metadata;
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      generateName: `${name}-`,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(finalizers === undefined ? {} : { finalizers }),
+      ownerReferences: [reference],
+    },
+    spec: template.spec,
+    status: {},
+  };
+}

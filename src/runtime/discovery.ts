@@ -1,0 +1,61 @@
+/** Finds out which resources a server has, built in or added. */
+import type { ResourceRef } from "#client/transport.ts";
+import type { Reader, Resource } from "./controller.ts";
+
+interface ApiResourceList {
+  readonly groupVersion: string;
+  readonly resources?: readonly {
+    readonly name: string;
+    readonly kind: string;
+    readonly namespaced: boolean;
+    readonly verbs: readonly string[];
+  }[];
+}
+
+interface ApiGroupList {
+  readonly groups: readonly { readonly preferredVersion: { readonly groupVersion: string } }[];
+}
+
+export interface Discovered {
+  /** Each resource once, in its group's preferred version. */
+  readonly resources: readonly Resource[];
+  /** One text for each group that did not answer. */
+  readonly failures: readonly string[];
+}
+
+export async function discoverResources(reader: Reader): Promise<Discovered> {
+  const groups = await reader.raw("/apis");
+  if (!groups.ok) return { resources: [], failures: [groups.status.message ?? "/apis"] };
+  const versions = (groups.value as ApiGroupList).groups.map(
+    ({ preferredVersion }) => preferredVersion.groupVersion,
+  );
+  const failures: string[] = [];
+  const lists = await Promise.all(
+    ["v1", ...versions].map(async (groupVersion) => {
+      const path = groupVersion === "v1" ? "/api/v1" : `/apis/${groupVersion}`;
+      const list = await reader.raw(path);
+      if (list.ok) return resourcesIn(list.value as ApiResourceList);
+      failures.push(`${groupVersion}: ${list.status.message ?? ""}`);
+      return [];
+    }),
+  );
+  return { resources: lists.flat(), failures };
+}
+
+function resourcesIn({ groupVersion, resources = [] }: ApiResourceList): readonly Resource[] {
+  const slash = groupVersion.indexOf("/");
+  const group = slash < 0 ? "" : groupVersion.slice(0, slash);
+  const version = groupVersion.slice(slash + 1);
+  return resources
+    .filter(({ name }) => !name.includes("/"))
+    .map(({ name, kind, namespaced, verbs }) => {
+      const ref: ResourceRef = {
+        group,
+        version,
+        apiVersion: groupVersion,
+        scope: namespaced ? "Namespaced" : "Cluster",
+        names: { kind, plural: name },
+      };
+      return { ...ref, verbs };
+    });
+}
