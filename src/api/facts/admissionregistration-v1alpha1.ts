@@ -9,7 +9,6 @@ proto k8s.io.api.admissionregistration.v1alpha1
 = ParameterNotFoundActionType string
 = FailurePolicyType string
 = MatchPolicyType string
-= MatchCondition admissionregistration.v1.MatchCondition
 = ValidationAction string
 = RuleWithOperations admissionregistration.v1.RuleWithOperations
 = OperationType admissionregistration.v1.OperationType
@@ -118,4 +117,7 @@ MutatingAdmissionPolicyBindingSpec
   policyName 1 string ~
   paramRef 2 *ParamRef ~
   matchResources 3 *MatchResources ~
+MatchCondition
+  name 1 string !
+  expression 2 string !
 `;

@@ -843,7 +843,7 @@ PodIP
 HostIP
   ip 1 string !
 EphemeralContainerCommon
-  name 1 string
+  name 1 string !
   image 2 string ~
   command 3 []string ~
   args 4 []string ~

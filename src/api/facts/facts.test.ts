@@ -1,0 +1,130 @@
+/**
+ * The fact tables against the client library that was generated from the same API: every type it
+ * exports, every field, its type, and whether it is required.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import * as models from "@kubernetes/client-node/dist/gen/models/all.js";
+import { test } from "vitest";
+import { allTypeNames, schemaOf } from "#api/schema/from-facts.ts";
+import type { Schema, StructSchema } from "#api/schema/schema.ts";
+
+interface Attribute {
+  readonly baseName: string;
+  readonly type: string;
+  readonly format: string;
+}
+interface Model {
+  readonly attributeTypeMap: readonly Attribute[];
+}
+
+const MODELS_FOLDER = dirname(
+  createRequire(import.meta.url).resolve("@kubernetes/client-node/dist/gen/models/all.js"),
+);
+
+/** What the library has and our tables do not: values that are no structs, and what is no API type. */
+const VALUES = new Set(["V1MicroTime", "IntOrString", "VersionInfo"]);
+/** Shares its name with a type of another group but is no part of the published API. */
+const UNPUBLISHED = new Set(["core.v1.Preconditions"]);
+
+const classes = new Map(Object.entries(models) as [string, unknown][]);
+const classOfType = new Map<string, string>();
+for (const type of allTypeNames()) {
+  if (UNPUBLISHED.has(type)) continue;
+  const name = classNames(type).find((candidate) => classes.has(candidate));
+  if (name !== undefined) classOfType.set(type, name);
+}
+
+test("every exported model has its struct", () => {
+  const found = new Set(classOfType.values());
+  const missing = [...classes.keys()].filter((name) => !found.has(name) && !VALUES.has(name));
+  assert.deepEqual(missing, []);
+  assert.ok(found.size >= 750, `${found.size} models`);
+});
+
+test("every struct has the fields of its model, of the same types, with the same ones required", () => {
+  const differences: string[] = [];
+  for (const [type, name] of classOfType) {
+    const model = classes.get(name) as Model;
+    const want = new Map(model.attributeTypeMap.map((a) => [a.baseName, a]));
+    const required = requiredFields(name);
+    const schema = schemaOf(type);
+    for (const field of schema.fields) {
+      const attribute = want.get(field.name);
+      want.delete(field.name);
+      if (attribute === undefined) {
+        differences.push(`${type}.${field.name} is not in ${name}`);
+        continue;
+      }
+      const ours = describeType(field.schema);
+      const theirs =
+        attribute.format === "" ? attribute.type : `${attribute.type}:${attribute.format}`;
+      if (ours !== theirs) differences.push(`${type}.${field.name}: ${ours}, not ${theirs}`);
+      if (field.required !== required.has(field.name)) {
+        differences.push(`${type}.${field.name}: required ${field.required}`);
+      }
+    }
+    for (const left of want.keys()) differences.push(`${type} lacks ${left}`);
+  }
+  assert.deepEqual(differences, []);
+});
+
+/** `CoreV1Event` where several groups have the name, else `V1Event`. */
+function classNames(type: string): string[] {
+  const [group = "", version = "", name = ""] = type.split(".");
+  const capital = (word: string) => word[0]!.toUpperCase() + word.slice(1);
+  return [`${capital(group)}${capital(version)}${name}`, `${capital(version)}${name}`];
+}
+
+/** The declaration shows what is required: `'name': string` against `'name'?: string`. */
+function requiredFields(name: string): Set<string> {
+  const text = readFileSync(join(MODELS_FOLDER, `${name}.d.ts`), "utf8");
+  const attributes = (classes.get(name) as Model).attributeTypeMap as readonly (Attribute & {
+    name: string;
+  })[];
+  const baseNames = new Map(attributes.map((a) => [a.name, a.baseName]));
+  return new Set(
+    [...text.matchAll(/^ {4}'([^']+)': /gm)].map(([, field]) => baseNames.get(field!)!),
+  );
+}
+
+/** A type as the library writes it; the format of the innermost value stands at the end. */
+function describeType(schema: Schema): string {
+  switch (schema.shape) {
+    case "struct":
+      return classNameOf(schema);
+    case "any":
+      return "any";
+    case "list": {
+      const [item, format] = describeType(schema.item).split(":");
+      return `Array<${item}>${format === undefined ? "" : `:${format}`}`;
+    }
+    case "map": {
+      const [value, format] = describeType(schema.value).split(":");
+      return `{ [key: string]: ${value}; }${format === undefined ? "" : `:${format}`}`;
+    }
+    case "scalar":
+      return SCALARS[schema.scalar]!;
+  }
+}
+
+const SCALARS: Readonly<Record<string, string>> = {
+  string: "string",
+  UID: "string",
+  bool: "boolean",
+  int32: "number:int32",
+  int64: "number:int64",
+  float64: "number:double",
+  bytes: "string:byte",
+  Time: "Date:date-time",
+  MicroTime: "V1MicroTime:date-time-micro",
+  Quantity: "string",
+  IntOrString: "IntOrString:int-or-string",
+};
+
+function classNameOf(schema: StructSchema): string {
+  for (const [type, name] of classOfType) if (schemaOf(type).fields === schema.fields) return name;
+  return schema.fields.length === 0 ? "any" : schema.name;
+}
