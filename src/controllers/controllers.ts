@@ -1,0 +1,45 @@
+/**
+ * Every controller, in one table. What a controller needs beside the cluster itself comes from flags
+ * and stands in ControllerOptions; one whose needs are not met is left out.
+ */
+import type { Controller } from "#runtime/controller.ts";
+import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
+import { namespaceController } from "./namespace.ts";
+import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
+import { serviceAccountController } from "./service-account.ts";
+
+export interface ControllerOptions {
+  /** PEM of the authority that signs the API server's certificate. */
+  readonly rootCa?: string;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each controller has a state of its own
+export type AnyController = Controller<any>;
+
+export function builtInControllers({ rootCa }: ControllerOptions): readonly AnyController[] {
+  return [
+    clusterRoleAggregation,
+    namespaceController,
+    serviceAccountController,
+    ...(rootCa === undefined ? [] : [rootCaCertPublisher(rootCa)]),
+  ];
+}
+
+/**
+ * Those that `--controllers` asks for: `*` is all that are on by default, `name` adds one, `-name`
+ * takes one away. An unknown name is an error, so that a slip does not go unnoticed.
+ */
+export function selectControllers(
+  controllers: readonly AnyController[],
+  asked: readonly string[],
+): { readonly selected: readonly AnyController[]; readonly unknown: readonly string[] } {
+  const names = new Set(controllers.map(({ name }) => name));
+  const wanted = new Set(asked);
+  const unknown = asked
+    .map((text) => text.replace(/^-/, ""))
+    .filter((name) => name !== "*" && !names.has(name));
+  const selected = controllers.filter(
+    ({ name }) => !wanted.has(`-${name}`) && (wanted.has("*") || wanted.has(name)),
+  );
+  return { selected, unknown };
+}
