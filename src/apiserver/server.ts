@@ -6,10 +6,11 @@ import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { createAdmission } from "./admission-gate.ts";
-import { createHandler, type Handler, type PathHandler, type Security } from "./handler.ts";
+import { createHandler, type Handler, type PathHandler } from "./handler.ts";
 import { ObjectStore } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
 import { Resources } from "./resources.ts";
+import type { RequestSecurity } from "./security.ts";
 import { createServerObjects } from "./server-objects.ts";
 import { StorageCodec } from "./storage-codec.ts";
 
@@ -24,8 +25,8 @@ export interface ApiServerOptions {
   readonly allowPrivileged: boolean;
   readonly eventTtlSeconds: number;
   /** Made with the server's own view of its objects. */
-  security(objects: Objects, signal: AbortSignal): Security;
-  admission(objects: Objects): readonly AdmissionPlugin[];
+  security(objects: Objects, signal: AbortSignal): RequestSecurity;
+  admission(objects: Objects, security: RequestSecurity): readonly AdmissionPlugin[];
 }
 
 export interface ApiServer {
@@ -57,16 +58,17 @@ export async function startApiServer(
   await store.cache.load();
   const done = store.cache.run(signal);
   const objects = createServerObjects(store, resources, clock, random);
+  const security = options.security(objects, signal);
   const parts = {
     resources,
     objects: store,
-    admission: createAdmission(options.admission(objects), objects, clock),
+    admission: createAdmission(options.admission(objects, security), objects, clock),
     clock,
     random,
     logger,
     allowPrivileged: options.allowPrivileged,
   };
   const paths: PathHandler[] = [];
-  const handle = createHandler({ parts, security: options.security(objects, signal), paths });
+  const handle = createHandler({ parts, security, paths });
   return { handle, objects, store, resources, done };
 }

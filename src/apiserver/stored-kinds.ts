@@ -14,7 +14,7 @@ import type {
   ServiceAccount,
 } from "#api/generated/core.v1.ts";
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
-import type { IngressClass } from "#api/generated/networking.v1.ts";
+import type { Ingress, IngressClass } from "#api/generated/networking.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
 import type { ResourceClaim, ResourceSlice } from "#api/generated/resource.v1.ts";
 import type { PriorityClass } from "#api/generated/scheduling.v1.ts";
@@ -66,6 +66,7 @@ export const priorityLevelKind = kind<PriorityLevelConfiguration>(
   "PriorityLevelConfiguration",
   "prioritylevelconfigurations",
 );
+export const ingressKind = kind<Ingress>("networking.k8s.io", "v1", "Ingress", "ingresses");
 export const ingressClassKind = kind<IngressClass>(
   "networking.k8s.io",
   "v1",

@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
 import { builtInKinds } from "#api/kinds.ts";
+import { admissionPlugins } from "#apiserver/admission/registry.ts";
 import { peerOf } from "#apiserver/authn/peer-certificate.ts";
+import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
 import { reconcileAccess, reconcileFlowControl } from "#apiserver/bootstrap/reconcile.ts";
 import { startHttpServer } from "#apiserver/http-server.ts";
 import { createSecurity } from "#apiserver/security.ts";
@@ -74,7 +76,20 @@ export const apiserverCommand: Command = {
             objects,
             ending,
           ),
-        admission: () => [],
+        admission: (_objects, security) => [
+          ...admissionPlugins(
+            {
+              authorizer: security.authorizer,
+              clock,
+              random: systemRandom,
+              tolerationSeconds: { notReady: 300, unreachable: 300 },
+              mutating: [],
+              validating: [],
+            },
+            { enable: [], disable: [] },
+          ),
+          createEscalationCheck(security.rules, security.authorizer),
+        ],
       },
       signal,
     );

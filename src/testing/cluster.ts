@@ -16,6 +16,7 @@ import { builtInKinds } from "#api/kinds.ts";
 import type { Result } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { User } from "#apiserver/request.ts";
+import { createSecurity, type ServiceAccountOptions } from "#apiserver/security.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { Client } from "#client/client.ts";
 import { type EventRecorder, type Note, referenceTo } from "#client/event-recorder.ts";
@@ -24,6 +25,7 @@ import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
+import { newKey, privateKeyPem } from "#pki/key-pair.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { Runtime } from "#runtime/run.ts";
 import { createMemoryStore } from "#store/memory.ts";
@@ -66,10 +68,19 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       logger: silentLogger,
       allowPrivileged: true,
       eventTtlSeconds: 3600,
-      security: () => ({
-        authenticate: async () => ({ user: ADMIN }),
-        authorize: async () => undefined,
-      }),
+      security: (objects, signal) =>
+        createSecurity(
+          {
+            modes: ["AlwaysAllow"],
+            anonymous: false,
+            bootstrapTokens: false,
+            serviceAccounts: serviceAccountKeys(),
+            clock,
+            random,
+          },
+          objects,
+          signal,
+        ),
       admission: () => [],
     },
     life.signal,
@@ -93,6 +104,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const cluster = new Cluster({ clock, server, client, runtime, events, life, running });
   await cluster.settle();
   return cluster;
+}
+
+function serviceAccountKeys(): ServiceAccountOptions {
+  const signingKeyPem = privateKeyPem(newKey().privateKey);
+  const names = { issuers: ["https://k8ts.test"], audiences: ["https://k8ts.test"] };
+  const limits = { expirationSecondsMax: 0, extendExpiration: true };
+  return { keys: [signingKeyPem], signingKeyPem, ...names, ...limits };
 }
 
 interface Parts {

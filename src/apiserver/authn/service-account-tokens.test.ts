@@ -58,7 +58,7 @@ function world(signingKeyPem = KEY): World {
 function tokenRequest(spec: Partial<TokenRequest["spec"]> = {}): TokenRequest {
   return {
     metadata: {},
-    spec: { audiences: null, expirationSeconds: null, boundObjectRef: null, ...spec },
+    spec: { audiences: null, expirationSeconds: 3600, boundObjectRef: null, ...spec },
     status: { token: "", expirationTimestamp: null },
   };
 }

@@ -1,5 +1,9 @@
-/** Issues tokens for service accounts: what a POST to `serviceaccounts/NAME/token` does. */
+/**
+ * Issues tokens for service accounts: what a POST to `serviceaccounts/NAME/token` does. Requests come
+ * with their defaults.
+ */
 import { createPrivateKey } from "node:crypto";
+import { validateTokenRequest } from "#api/authentication/v1/reviews.ts";
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { ServiceAccount } from "#api/generated/core.v1.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
@@ -49,8 +53,6 @@ const KIND = { group: GROUP, kind: "TokenRequest" };
 /** Kubelets ask for this odd time, so that the server can tell that the pod did not choose it. */
 const KUBELET_EXPIRATION_SECONDS = 3607;
 const EXTENDED_EXPIRATION_SECONDS = 365 * 24 * 3600;
-const DEFAULT_EXPIRATION_SECONDS = 3600;
-const EXPIRATION_SECONDS_MIN = 600;
 
 export function createTokenIssuer(options: TokenIssuerOptions): IssueToken {
   const key = createPrivateKey(options.signingKeyPem);
@@ -71,9 +73,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): IssueToken {
     const audiences = request.spec.audiences?.length
       ? [...request.spec.audiences]
       : [...options.audiences];
-    let seconds = request.spec.expirationSeconds ?? DEFAULT_EXPIRATION_SECONDS;
-    const expiryFaults = expirationFaults(seconds);
+    const expiryFaults = validateTokenRequest(request);
     if (expiryFaults.length > 0) return failure(invalidStatus(KIND, "", expiryFaults));
+    let seconds = request.spec.expirationSeconds!;
 
     const bound = resolveBound(request, namespace, name, objects);
     if (!bound.ok) return bound;
@@ -202,17 +204,6 @@ function placeFaults(meta: ObjectMeta, namespace: string, name: string): FieldEr
   if (meta.namespace && meta.namespace !== namespace) {
     const detail = "must match the service account namespace if specified";
     return [invalid(path.child("namespace"), meta.namespace, detail)];
-  }
-  return [];
-}
-
-function expirationFaults(seconds: number): FieldError[] {
-  const path = Path.of("spec", "expirationSeconds");
-  if (seconds < EXPIRATION_SECONDS_MIN) {
-    return [invalid(path, seconds, "may not specify a duration less than 10 minutes")];
-  }
-  if (seconds > 2 ** 32) {
-    return [invalid(path, seconds, "may not specify a duration larger than 2^32 seconds")];
   }
   return [];
 }

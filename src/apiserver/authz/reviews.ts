@@ -1,4 +1,9 @@
 /** Access reviews: questions about permissions, answered by the authorizers that requests meet. */
+import {
+  localSubjectAccessReviewKind,
+  selfSubjectAccessReviewKind,
+  subjectAccessReviewKind,
+} from "#api/authorization/v1/access-reviews.ts";
 import type {
   LocalSubjectAccessReview,
   SelfSubjectAccessReview,
@@ -7,6 +12,7 @@ import type {
   SubjectAccessReviewSpec,
   SubjectAccessReviewStatus,
 } from "#api/generated/authorization.v1.ts";
+import type { KindOf, KubeObject } from "#api/kind.ts";
 import {
   badRequestStatus,
   failure,
@@ -19,21 +25,12 @@ import { aggregateText } from "../aggregate-text.ts";
 import type { User } from "../request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { reviewQuestion } from "./review-attributes.ts";
-import {
-  validateLocal,
-  validateQuestion,
-  validateReviewMeta,
-  validateSubjectQuestion,
-} from "./review-validation.ts";
 
 export async function reviewSubjectAccess(
   review: SubjectAccessReview,
   authorizer: Authorizer,
 ): Promise<Result<SubjectAccessReview>> {
-  const faults = [
-    ...validateSubjectQuestion(review.spec),
-    ...validateReviewMeta(review.metadata, [], "must be empty"),
-  ];
+  const faults = faultsOf(subjectAccessReviewKind, review);
   if (faults.length > 0) return malformed(faults);
   const status = await answer(review.spec, subjectOf(review.spec), authorizer);
   return success({ ...review, status });
@@ -44,14 +41,9 @@ export async function reviewLocalSubjectAccess(
   namespace: string,
   authorizer: Authorizer,
 ): Promise<Result<LocalSubjectAccessReview>> {
-  const stated = review.metadata.namespace ?? "";
-  const faults = [
-    ...validateSubjectQuestion(review.spec),
-    ...validateReviewMeta(review.metadata, ["namespace"], "must be empty except for namespace"),
-    ...validateLocal(review.spec, stated),
-  ];
+  const faults = faultsOf(localSubjectAccessReviewKind, review);
   if (faults.length > 0) return malformed(faults);
-  if (namespace !== stated) {
+  if (namespace !== review.metadata.namespace) {
     const message = `spec.resourceAttributes.namespace must match namespace: ${namespace}`;
     return failure(badRequestStatus(message));
   }
@@ -64,10 +56,7 @@ export async function reviewSelfAccess(
   user: User,
   authorizer: Authorizer,
 ): Promise<Result<SelfSubjectAccessReview>> {
-  const faults = [
-    ...validateQuestion(review.spec),
-    ...validateReviewMeta(review.metadata, [], "must be empty"),
-  ];
+  const faults = faultsOf(selfSubjectAccessReviewKind, review);
   if (faults.length > 0) return malformed(faults);
   return success({ ...review, status: await answer(review.spec, user, authorizer) });
 }
@@ -116,6 +105,10 @@ async function answer(
 
 function subjectOf({ user = "", groups = [], uid, extra }: SubjectAccessReviewSpec): User {
   return { name: user, groups, ...(uid ? { uid } : {}), ...(extra ? { extra } : {}) };
+}
+
+function faultsOf<T extends KubeObject>(kind: KindOf<T>, review: T): readonly FieldError[] {
+  return kind.validate?.(review, { nowMs: 0 }) ?? [];
 }
 
 /** The message leaves the kind out: reviews arrive without it where it is written. */

@@ -1,0 +1,93 @@
+/** Who may approve and sign certificate requests, and for whom nobody may ask. */
+import { isDeepStrictEqual } from "node:util";
+import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { childrenOf, readDer } from "#pki/der.ts";
+import { fromPem } from "#pki/pem.ts";
+import { readSubject } from "#pki/subject.ts";
+import type { Authorizer } from "../authz/authorizer.ts";
+import { SYSTEM_MASTERS } from "../authz/chain.ts";
+import type { User } from "../request.ts";
+import { certificateSigningRequestKind } from "../stored-kinds.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
+import { refuse } from "./refuse.ts";
+import { draftOf } from "./requests.ts";
+
+const CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
+
+export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
+  return {
+    name: "CertificateApproval",
+    async validate(request) {
+      const { old, user } = request;
+      if (!draftOf(request, certificateSigningRequestKind, ["UPDATE"], "approval")) return;
+      const { signerName } = (old as CertificateSigningRequest).spec;
+      if (await mayUseSigner(authorizer, user, "approve", signerName)) return;
+      const why = `user not permitted to approve requests with signerName ${goQuote(signerName)}`;
+      return refuse(request, why);
+    },
+  };
+}
+
+export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
+  return {
+    name: "CertificateSigning",
+    async validate(request) {
+      const signed = draftOf(request, certificateSigningRequestKind, ["UPDATE"], "status");
+      if (signed === undefined) return;
+      const { spec, status } = request.old as CertificateSigningRequest;
+      const unchanged =
+        signed.status.certificate === status.certificate &&
+        isDeepStrictEqual(signed.status.conditions ?? [], status.conditions ?? []);
+      if (unchanged || (await mayUseSigner(authorizer, request.user, "sign", spec.signerName)))
+        return;
+      const why = `user not permitted to sign requests with signerName ${goQuote(spec.signerName)}`;
+      return refuse(request, why);
+    },
+  };
+}
+
+export const certificateSubjectRestriction: AdmissionPlugin = {
+  name: "CertificateSubjectRestriction",
+  validate(request) {
+    const asked = draftOf(request, certificateSigningRequestKind, ["CREATE"]);
+    if (asked?.spec.signerName !== CLIENT_SIGNER) return;
+    if (!organizationsOf(asked.spec.request ?? "").includes(SYSTEM_MASTERS)) return;
+    return refuse(
+      request,
+      `use of ${CLIENT_SIGNER} signer with system:masters group is not allowed`,
+    );
+  },
+};
+
+/** Allowed for the signer itself, or for all signers of its domain. */
+async function mayUseSigner(
+  authorizer: Authorizer,
+  user: User,
+  verb: string,
+  signerName: string,
+): Promise<boolean> {
+  for (const name of [signerName, `${signerName.split("/")[0]}/*`]) {
+    const { decision } = await authorizer.authorize({
+      user,
+      isResource: true,
+      verb,
+      path: "",
+      group: "certificates.k8s.io",
+      version: "*",
+      resource: "signers",
+      subresource: "",
+      namespace: "",
+      name,
+    });
+    if (decision === "allow") return true;
+  }
+  return false;
+}
+
+/** Validation has seen the request before, so it can be read. */
+function organizationsOf(base64: string): readonly string[] {
+  const [info] = childrenOf(readDer(fromPem(Buffer.from(base64, "base64").toString("latin1"))));
+  const [, subject] = childrenOf(info!);
+  return readSubject(subject!).organizations;
+}

@@ -1,0 +1,40 @@
+/** Only bound claims of a class that allows it may grow. */
+
+import { compareAmounts } from "#api/core/v1/resource-lists.ts";
+import type { PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import { persistentVolumeClaimKind, storageClassKind } from "../stored-kinds.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
+import { refuse } from "./refuse.ts";
+import { draftOf } from "./requests.ts";
+
+export const persistentVolumeClaimResize: AdmissionPlugin = {
+  name: "PersistentVolumeClaimResize",
+  validate(request, { objects }) {
+    const claim = draftOf(request, persistentVolumeClaimKind, ["UPDATE"]) as
+      | PersistentVolumeClaim
+      | undefined;
+    const old = request.old as PersistentVolumeClaim | undefined;
+    if (claim === undefined || old === undefined) return;
+    if (compareAmounts(sizeOf(claim), sizeOf(old)) <= 0) return;
+    if (old.status.phase !== "Bound") {
+      return refuse(request, "Only bound persistent volume claims can be expanded");
+    }
+    const name = classOf(claim);
+    const same = name !== "" && name === classOf(old);
+    if (same && objects.get(storageClassKind, "", name)?.allowVolumeExpansion === true) return;
+    return refuse(
+      request,
+      "only dynamically provisioned pvc can be resized and the storageclass that provisions the " +
+        "pvc must support resize",
+    );
+  },
+};
+
+function sizeOf({ spec }: PersistentVolumeClaim): string {
+  return spec.resources.requests?.storage ?? "0";
+}
+
+function classOf({ metadata, spec }: PersistentVolumeClaim): string {
+  const annotated = metadata.annotations?.["volume.beta.kubernetes.io/storage-class"];
+  return annotated ?? spec.storageClassName ?? "";
+}

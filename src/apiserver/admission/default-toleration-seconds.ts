@@ -1,0 +1,40 @@
+/** Pods stay on a node that is lost for a while, unless they say for how long themselves. */
+import type { Toleration } from "#api/generated/core.v1.ts";
+import { podKind } from "../stored-kinds.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
+import { draftOf } from "./requests.ts";
+
+export interface TolerationSeconds {
+  readonly notReady: number;
+  readonly unreachable: number;
+}
+
+const NOT_READY = "node.kubernetes.io/not-ready";
+const UNREACHABLE = "node.kubernetes.io/unreachable";
+
+export function defaultTolerationSeconds(seconds: TolerationSeconds): AdmissionPlugin {
+  return {
+    name: "DefaultTolerationSeconds",
+    admit(request) {
+      const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+      if (pod === undefined) return;
+      const given = pod.spec.tolerations ?? [];
+      const added = [
+        { key: NOT_READY, tolerationSeconds: seconds.notReady },
+        { key: UNREACHABLE, tolerationSeconds: seconds.unreachable },
+      ]
+        .filter(({ key }) => !given.some((one) => tolerates(one, key)))
+        .map(({ key, tolerationSeconds }) => ({
+          key,
+          operator: "Exists",
+          effect: "NoExecute",
+          tolerationSeconds,
+        }));
+      if (added.length > 0) pod.spec.tolerations = [...given, ...added];
+    },
+  };
+}
+
+function tolerates({ key = "", effect = "" }: Toleration, taint: string): boolean {
+  return (key === taint || key === "") && (effect === "NoExecute" || effect === "");
+}

@@ -1,0 +1,28 @@
+/** Pods carry the zone and region of the node that they are bound to. */
+import type { Binding } from "#api/generated/core.v1.ts";
+import type { Draft } from "#api/kind.ts";
+import { nodeKind, podKind } from "../stored-kinds.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
+import { draftOf } from "./requests.ts";
+
+const TOPOLOGY_LABELS = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+
+export const podTopologyLabels: AdmissionPlugin = {
+  name: "PodTopologyLabels",
+  admit(request, { objects }) {
+    const pod = draftOf(request, podKind, ["CREATE"]);
+    const binding = draftOf(request, podKind, ["CREATE"], "binding") as unknown as
+      | Draft<Binding>
+      | undefined;
+    const nodeName =
+      pod?.spec.nodeName ?? (binding?.target.kind === "Node" ? binding.target.name : undefined);
+    if (!nodeName) return;
+    const labels = objects.get(nodeKind, "", nodeName)?.metadata.labels ?? {};
+    const copied = TOPOLOGY_LABELS.flatMap((key) =>
+      labels[key] === undefined ? [] : [[key, labels[key]] as const],
+    );
+    if (copied.length === 0) return;
+    const { metadata } = (pod ?? binding)!;
+    metadata.labels = { ...metadata.labels, ...Object.fromEntries(copied) };
+  },
+};

@@ -1,0 +1,121 @@
+/** Adds to pods what their runtime class needs: overhead, node selector, tolerations. */
+import { isDeepStrictEqual } from "node:util";
+import { compareAmounts } from "#api/core/v1/resource-lists.ts";
+import type { Pod, ResourceList, Toleration } from "#api/generated/core.v1.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { RuntimeClass } from "#api/generated/node.v1.ts";
+import type { Draft } from "#api/kind.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import type { Objects } from "../objects.ts";
+import { podKind, runtimeClassKind } from "../stored-kinds.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
+import { refuse } from "./refuse.ts";
+import { draftOf } from "./requests.ts";
+
+const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+
+export const runtimeClass: AdmissionPlugin = {
+  name: "RuntimeClass",
+  admit(request, { objects }) {
+    const pod = draftOf(request, podKind, ["CREATE"]);
+    if (pod === undefined) return;
+    const found = classOf(request, pod, objects);
+    if (found === undefined) return;
+    if ("status" in found) return found.status;
+    const { overhead, scheduling } = found.runtimeClass;
+    const fixed = overhead?.podFixed;
+    if (overhead !== undefined) {
+      const given = pod.spec.overhead ?? {};
+      if (Object.keys(given).length > 0 && !sameAmounts(given, fixed ?? {})) {
+        return refuse(request, MISMATCH);
+      }
+      if (fixed !== undefined) pod.spec.overhead = { ...fixed };
+    }
+    return scheduling === undefined ? undefined : addScheduling(request, pod, scheduling);
+  },
+  validate(request, { objects }) {
+    const pod = draftOf(request, podKind, ["CREATE"]);
+    if (pod === undefined) return;
+    const found = classOf(request, pod, objects);
+    if (found !== undefined && "status" in found) return found.status;
+    const overhead = found?.runtimeClass.overhead;
+    if (overhead !== undefined) {
+      const same = sameAmounts(pod.spec.overhead ?? {}, overhead.podFixed ?? {});
+      return same ? undefined : refuse(request, MISMATCH);
+    }
+    if (pod.spec.overhead === undefined) return;
+    return refuse(
+      request,
+      "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+    );
+  },
+};
+
+function classOf(
+  request: AdmissionRequest,
+  { spec }: Draft<Pod>,
+  objects: Objects,
+): { readonly runtimeClass: RuntimeClass } | { readonly status: Status } | undefined {
+  const name = spec.runtimeClassName;
+  if (name === undefined) return undefined;
+  const found = objects.get(runtimeClassKind, "", name);
+  if (found !== undefined) return { runtimeClass: found };
+  return { status: refuse(request, `pod rejected: RuntimeClass ${goQuote(name)} not found`) };
+}
+
+function addScheduling(
+  request: AdmissionRequest,
+  { spec }: Draft<Pod>,
+  { nodeSelector = {}, tolerations = [] }: NonNullable<RuntimeClass["scheduling"]>,
+): Status | undefined {
+  const merged: Record<string, string> = { ...spec.nodeSelector };
+  for (const [key, value] of Object.entries(nodeSelector)) {
+    const given = merged[key];
+    if (given !== undefined && given !== value) {
+      return refuse(
+        request,
+        `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; ` +
+          `pod.spec.nodeSelector[${key}] = ${given}`,
+      );
+    }
+    merged[key] = value;
+  }
+  if (Object.keys(merged).length > 0) spec.nodeSelector = merged;
+  const all = mergeTolerations([...(spec.tolerations ?? []), ...tolerations]);
+  if (all.length > 0) spec.tolerations = all.map((one) => ({ ...one }));
+  return undefined;
+}
+
+/** Without those that another one includes. */
+function mergeTolerations(all: readonly Toleration[]): readonly Toleration[] {
+  return all.filter((one, index) => {
+    const later = all.slice(index + 1);
+    const covered = later.some((other) => includes(other, one));
+    const before = all
+      .slice(0, index)
+      .some((other) => includes(other, one) && !includes(one, other));
+    return !covered && !before;
+  });
+}
+
+/** Whether everything that `b` tolerates is tolerated by `a`. */
+function includes(a: Toleration, b: Toleration): boolean {
+  const plain = (one: Toleration) => ({ ...one, operator: one.operator || "Equal" });
+  if (isDeepStrictEqual(plain(a), plain(b))) return true;
+  if (a.key && a.key !== b.key) return false;
+  if (a.effect && a.effect !== b.effect) return false;
+  if (a.effect === "NoExecute" && a.tolerationSeconds !== undefined) {
+    if (b.tolerationSeconds === undefined || a.tolerationSeconds < b.tolerationSeconds)
+      return false;
+  }
+  if (a.operator === "Exists") return true;
+  return (a.operator ?? "Equal") === (b.operator ?? "Equal") && (a.value ?? "") === (b.value ?? "");
+}
+
+function sameAmounts(a: ResourceList, b: ResourceList): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => {
+    const [left, right] = [a[name], b[name]];
+    return left !== undefined && right !== undefined && compareAmounts(left, right) === 0;
+  });
+}
