@@ -24,6 +24,10 @@ export function validateClaimTemplate(
   }
 }
 
+export function validateClaimSpec(_spec: PersistentVolumeClaimSpec, _path: Path): FieldError[] {
+  return [];
+}
+
 export function claimSpecWarnings({ resources }: PersistentVolumeClaimSpec, path: Path): string[] {
   return (["requests", "limits"] as const).flatMap((field) => {
     const amount = resources?.[field]?.storage;
