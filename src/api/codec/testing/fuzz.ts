@@ -1,9 +1,6 @@
 /** Seeded damage for decoders: random bytes, and valid input that went wrong somewhere. */
 import type { Random } from "#lib/random.ts";
 
-/** How often a fuzz test repeats what it does once on a developer's machine. */
-export const FUZZ_ROUNDS = process.env.CI === "true" ? 20 : 1;
-
 const JSON_PIECES = [
   "{",
   "}",
