@@ -3,19 +3,15 @@
  * rules of the kinds themselves know nothing of the language. Without a compiler expressions are
  * taken on trust.
  */
-import type { JSONSchemaProps, ValidationRule } from "#api/generated/apiextensions.v1.ts";
+import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { type FieldError, internalError, invalid, required } from "./validation/field-error.ts";
 import type { Path } from "./validation/path.ts";
 
 export interface ExpressionCompiler {
   /** An expression of an admission policy or webhook. */
   admission(expression: string, use: AdmissionUse): ExpressionFault | undefined;
-  /** A rule of a custom resource's schema, or the message expression of one. */
-  schema(
-    rule: ValidationRule,
-    part: SchemaRulePart,
-    schema: JSONSchemaProps,
-  ): readonly FieldError[];
+  /** All rules of a custom resource's schema, which is structural and without other faults. */
+  schema(schema: JSONSchemaProps, stored: StoredSchemaRules, path: Path): readonly FieldError[];
   /** A selector of devices. */
   device(expression: string, stored: boolean): readonly ExpressionFault[];
 }
@@ -37,9 +33,12 @@ export interface AdmissionUse {
   readonly stored: boolean;
 }
 
-export interface SchemaRulePart {
-  readonly part: "rule" | "messageExpression";
-  readonly path: Path;
+/** What the stored definition has already: let pass even if new definitions could not have it. */
+export interface StoredSchemaRules {
+  readonly rules: ReadonlySet<string>;
+  readonly messageExpressions: ReadonlySet<string>;
+  /** The schema is unchanged, so that its rules may cost what they like. */
+  readonly unchanged: boolean;
 }
 
 export interface ExpressionFault {

@@ -15,6 +15,7 @@ import {
   mutatingWebhookConfigurationKind,
   validatingWebhookConfigurationKind,
 } from "./admissionregistration/v1/webhook-configurations.ts";
+import { customResourceDefinitionKind } from "./apiextensions/v1/custom-resource-definition.ts";
 import { apiServiceKind } from "./apiregistration/v1/api-service.ts";
 import { selfSubjectReviewKind, tokenReviewKind } from "./authentication/v1/reviews.ts";
 import {
@@ -81,6 +82,7 @@ export const groupKinds: readonly Kind[] = [
   mutatingAdmissionPolicyBindingV1beta1Kind,
   mutatingAdmissionPolicyV1alpha1Kind,
   mutatingAdmissionPolicyBindingV1alpha1Kind,
+  customResourceDefinitionKind,
   flowSchemaKind,
   priorityLevelConfigurationKind,
   storageVersionKind,

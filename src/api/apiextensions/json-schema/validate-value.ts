@@ -1,0 +1,351 @@
+/**
+ * Holds a value to a JSON schema: custom resources, and defaults inside schemas. Faults are told in
+ * the words of the OpenAPI validator that clients know, each text once, in its order of checks.
+ */
+import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
+import { goFormat } from "#api/meta/go-format.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { jsonEqual } from "#api/patch/json-value.ts";
+import {
+  type FieldError,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+  tooMany,
+  typeInvalid,
+} from "#api/validation/field-error.ts";
+import { Path } from "#api/validation/path.ts";
+import { formatCheck, isUnrecognizedFormat } from "./formats.ts";
+import { compilePattern } from "./pattern.ts";
+import { additionalSchema, itemsSchema } from "./walk.ts";
+
+/** `path`: where the value stands; without one, field names start at the value's own fields. */
+export function validateValue(
+  value: unknown,
+  schema: JSONSchemaProps,
+  path: Path | undefined,
+): FieldError[] {
+  return check(value, schema, "").faults.map(({ at, make }) => make(pathOf(path, at)));
+}
+
+/** The text tells one fault from another; `at` is the place below the value. */
+interface Fault {
+  readonly text: string;
+  readonly at: string;
+  make(path: Path): FieldError;
+}
+
+/** `matches` counts what fitted: of several alternatives the nearest one's faults are shown. */
+class Outcome {
+  readonly faults: Fault[] = [];
+  matches = 0;
+
+  add(...faults: readonly Fault[]): this {
+    for (const fault of faults) {
+      if (!this.faults.some(({ text }) => text === fault.text)) this.faults.push(fault);
+    }
+    return this;
+  }
+
+  merge(other: Outcome): this {
+    this.add(...other.faults);
+    this.matches += other.matches;
+    return this;
+  }
+
+  get fits(): boolean {
+    return this.faults.length === 0;
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function check(value: unknown, schema: JSONSchemaProps, at: string): Outcome {
+  const outcome = new Outcome();
+  if (value === null || value === undefined) {
+    return outcome.merge(checkType(null, schema, at)).merge(checkEnum(null, schema, at));
+  }
+  const checks = [
+    ...(typesOf(schema).length > 0 || formatOf(schema) !== "" ? [checkType] : []),
+    checkCombinations,
+    ...(typeof value === "string" ? [checkText, checkFormat] : []),
+    ...(isNumber(value) ? [checkNumber] : []),
+    ...(Array.isArray(value) ? [checkItems] : []),
+    checkEnum,
+    ...(isObject(value) ? [checkProperties] : []),
+  ];
+  for (const one of checks) {
+    outcome.merge((one as Check)(value, schema, at));
+    outcome.matches++;
+  }
+  outcome.matches++;
+  return outcome;
+}
+
+type Check = (value: unknown, schema: JSONSchemaProps, at: string) => Outcome;
+
+function typesOf(schema: JSONSchemaProps): string[] {
+  if (schema["x-kubernetes-int-or-string"]) return ["integer", "string"];
+  return schema.type === undefined ? [] : [schema.type];
+}
+
+function formatOf(schema: JSONSchemaProps): string {
+  return isUnrecognizedFormat(schema) ? "" : (schema.format ?? "");
+}
+
+function checkType(value: unknown, schema: JSONSchemaProps, at: string): Outcome {
+  const outcome = new Outcome();
+  const types = typesOf(schema);
+  const joined = types.join(",");
+  if (value === null) {
+    if (types.length > 0 && !schema.nullable) return outcome.add(wrongType(at, joined, "null"));
+    outcome.matches++;
+    return outcome;
+  }
+  const actual = typeOf(value);
+  const numberFits = (actual === "integer" && types.includes("number")) || types.includes(actual);
+  const format = formatOf(schema);
+  if (!types.includes("number") && !types.includes("integer") && format !== "") {
+    if (typeof value === "string" || Array.isArray(value)) {
+      outcome.matches++;
+      return outcome;
+    }
+  }
+  if (!numberFits) return outcome.add(wrongType(at, joined, actual));
+  outcome.matches++;
+  return outcome;
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "bigint") return "integer";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value;
+}
+
+function checkCombinations(value: unknown, schema: JSONSchemaProps, at: string): Outcome {
+  const outcome = new Outcome();
+  const { anyOf = [], oneOf = [], allOf = [], not } = schema;
+  if (anyOf.length > 0) {
+    const { first, nearest } = tryAll(value, anyOf, at, true);
+    if (first === undefined) {
+      outcome.add(general(`${goQuote(at)} must validate at least one schema (anyOf)`));
+    }
+    outcome.merge(first ?? nearest!);
+  }
+  if (oneOf.length > 0) {
+    const { first, nearest, count } = tryAll(value, oneOf, at, false);
+    if (count === 1) outcome.merge(first!);
+    else {
+      const found = count === 0 ? "Found none valid" : `Found ${count} valid alternatives`;
+      outcome.add(
+        general(`${goQuote(at)} must validate one and only one schema (oneOf). ${found}`),
+      );
+      if (nearest !== undefined) outcome.merge(nearest);
+    }
+  }
+  if (allOf.length > 0) {
+    const all = allOf.map((one) => check(value, one, at));
+    for (const one of all) outcome.merge(one);
+    const fitting = all.filter(({ fits }) => fits).length;
+    if (fitting < all.length) {
+      const none = fitting === 0 ? ". None validated" : "";
+      outcome.add(general(`${goQuote(at)} must validate all the schemas (allOf)${none}`));
+    }
+  }
+  if (not !== undefined && check(value, not, at).fits) {
+    outcome.add(general(`${goQuote(at)} must not validate the schema (not)`));
+  }
+  outcome.matches++;
+  return outcome;
+}
+
+function tryAll(
+  value: unknown,
+  schemas: readonly JSONSchemaProps[],
+  at: string,
+  stopAtFirst: boolean,
+): { first: Outcome | undefined; nearest: Outcome | undefined; count: number } {
+  let first: Outcome | undefined;
+  let nearest: Outcome | undefined;
+  let count = 0;
+  for (const schema of schemas) {
+    const outcome = check(value, schema, at);
+    if (outcome.fits) {
+      first ??= outcome;
+      nearest = undefined;
+      count++;
+      if (stopAtFirst) break;
+    } else if (count === 0 && (nearest === undefined || outcome.matches > nearest.matches)) {
+      nearest = outcome;
+    }
+  }
+  return { first, nearest, count };
+}
+
+function checkText(value: string, schema: JSONSchemaProps, at: string): Outcome {
+  const outcome = new Outcome();
+  const { minLength, maxLength, pattern = "" } = schema;
+  const length = [...value].length;
+  if (maxLength !== undefined && length > maxLength) {
+    const text = `${at} in body should be at most ${maxLength} chars long`;
+    return outcome.add({ text, at, make: (path) => tooLong(path, maxLength) });
+  }
+  if (minLength !== undefined && length < minLength) {
+    return outcome.add(valueFault(at, value, `should be at least ${minLength} chars long`));
+  }
+  if (pattern === "") return outcome;
+  const compiled = compilePattern(pattern);
+  if (!compiled.ok) {
+    const detail = `should match '${pattern}, but pattern is invalid: ${compiled.fault}'`;
+    return outcome.add(valueFault(at, value, detail));
+  }
+  if (!compiled.test(value)) outcome.add(valueFault(at, value, `should match '${pattern}'`));
+  return outcome;
+}
+
+function checkFormat(value: string, schema: JSONSchemaProps, at: string): Outcome {
+  const format = formatOf(schema);
+  const fits = formatCheck(format);
+  const outcome = new Outcome();
+  return fits === undefined || fits(value) ? outcome : outcome.add(wrongType(at, format, value));
+}
+
+function checkNumber(value: number | bigint, schema: JSONSchemaProps, at: string): Outcome {
+  const outcome = new Outcome();
+  const { multipleOf, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  const fault = (detail: string) => outcome.add(valueFault(at, value, detail));
+  const range = rangeFault(value, schema, at);
+  if (range !== undefined) outcome.add(general(range));
+  const bound = (limit: number) =>
+    goFormat(typeOf(value) === "integer" ? Math.trunc(limit) : limit);
+  if (multipleOf !== undefined && multipleOf > 0) {
+    const quotient = Number(value) / multipleOf;
+    if (Math.abs(quotient - Math.round(quotient)) > 1e-9 * Math.max(1, Math.abs(quotient))) {
+      fault(`should be a multiple of ${bound(multipleOf)}`);
+    }
+  }
+  if (minimum !== undefined && (exclusiveMinimum ? value <= minimum : value < minimum)) {
+    fault(`should be greater than ${exclusiveMinimum ? "" : "or equal to "}${bound(minimum)}`);
+  }
+  if (maximum !== undefined && (exclusiveMaximum ? value >= maximum : value > maximum)) {
+    fault(`should be less than ${exclusiveMaximum ? "" : "or equal to "}${bound(maximum)}`);
+  }
+  outcome.matches++;
+  return outcome;
+}
+
+function rangeFault(
+  value: number | bigint,
+  { type, format }: JSONSchemaProps,
+  at: string,
+): string | undefined {
+  if (type === "integer" && format === "int32" && (value > 2 ** 31 - 1 || value < -(2 ** 31))) {
+    return `Checked value must be of type integer with format int32 in ${at}`;
+  }
+  if (type === "number" && format === "float" && Math.abs(Number(value)) > 3.4028234663852886e38) {
+    return `Checked value must be of type number with format float in ${at}`;
+  }
+  return undefined;
+}
+
+function checkItems(value: readonly unknown[], schema: JSONSchemaProps, at: string): Outcome {
+  const outcome = new Outcome();
+  const { minItems, maxItems, uniqueItems } = schema;
+  const items = itemsSchema(schema);
+  if (items !== undefined) {
+    for (const [i, item] of value.entries()) outcome.merge(check(item, items, `${at}[${i}]`));
+  }
+  const size = value.length;
+  if (minItems !== undefined && size < minItems) {
+    outcome.add(valueFault(at, size, `should have at least ${minItems} items`));
+  }
+  if (maxItems !== undefined && size > maxItems) {
+    const text = `${at} in body should have at most ${maxItems} items`;
+    outcome.add({ text, at, make: (path) => tooMany(path, size, maxItems) });
+  }
+  if (uniqueItems && value.some((item, i) => value.slice(0, i).some((o) => jsonEqual(o, item)))) {
+    outcome.add(valueFault(at, "", "shouldn't contain duplicates"));
+  }
+  outcome.matches++;
+  return outcome;
+}
+
+function checkEnum(value: unknown, schema: JSONSchemaProps, at: string): Outcome {
+  const outcome = new Outcome();
+  const { enum: allowed = [] } = schema;
+  if (allowed.length === 0) return outcome;
+  if (value !== null && allowed.some((one) => jsonEqual(one, value))) return outcome;
+  const supported = allowed.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+  return outcome.add({
+    text: `${at} in body should be one of ${goFormat(allowed)}`,
+    at,
+    make: (path) => notSupported(path, value, supported),
+  });
+}
+
+function checkProperties(value: Json, schema: JSONSchemaProps, at: string): Outcome {
+  const outcome = new Outcome();
+  const { minProperties, maxProperties, properties = {}, additionalProperties } = schema;
+  const keys = Object.keys(value);
+  if (minProperties !== undefined && keys.length < minProperties) {
+    outcome.add(valueFault(at, keys.length, `should have at least ${minProperties} properties`));
+  }
+  if (maxProperties !== undefined && keys.length > maxProperties) {
+    const text = `${at} in body should have at most ${maxProperties} properties`;
+    outcome.add({ text, at, make: (path) => tooMany(path, keys.length, maxProperties) });
+  }
+  const additional = additionalSchema(schema);
+  for (const key of keys) {
+    if (Object.hasOwn(properties, key)) continue;
+    if (additionalProperties === false) {
+      const text = `${at}.${key} in body is a forbidden property`;
+      outcome.add({ text, at, make: (path) => invalid(path, key, text) });
+    } else if (additional !== undefined) {
+      outcome.merge(check(value[key], additional, `${at}.${key}`));
+    }
+  }
+  for (const [name, property] of Object.entries(properties)) {
+    if (!Object.hasOwn(value, name)) continue;
+    outcome.merge(check(value[name], property, at === "" ? name : `${at}.${name}`));
+  }
+  for (const name of schema.required ?? []) {
+    if (Object.hasOwn(value, name)) continue;
+    const missing = `${at}.${name}`;
+    const text = `${missing} in body is required`;
+    outcome.add({ text, at: missing, make: (path) => required(path, "") });
+  }
+  return outcome;
+}
+
+function wrongType(at: string, wanted: string, actual: string): Fault {
+  const text = `${at} in body must be of type ${wanted}: ${goQuote(actual)}`;
+  return { text, at, make: (path) => typeInvalid(path, actual, text) };
+}
+
+function valueFault(at: string, value: unknown, detail: string): Fault {
+  const text = `${at} in body ${detail}`;
+  return { text, at, make: (path) => invalid(path, value, text) };
+}
+
+/** A fault of the whole value rather than of a field. */
+function general(text: string): Fault {
+  return { text, at: "", make: (path) => invalid(path, "", text) };
+}
+
+const NOWHERE = Path.of("");
+
+function pathOf(path: Path | undefined, at: string): Path {
+  const below = at.replace(/^\./, "");
+  if (below === "") return path ?? NOWHERE;
+  return path === undefined ? Path.of(below) : path.child(below);
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === "number" || typeof value === "bigint";
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && !Array.isArray(value);
+}

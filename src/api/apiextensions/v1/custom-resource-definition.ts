@@ -1,0 +1,185 @@
+/** apiextensions.k8s.io/v1 CustomResourceDefinition: a kind that users bring along. */
+import { createdAtColumn, nameColumn } from "#api/columns.ts";
+import { keepFields } from "#api/drafts.ts";
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionSpec,
+} from "#api/generated/apiextensions.v1.ts";
+import { type Draft, defineKind } from "#api/kind.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
+import { parseGoUrl } from "#api/validation/go-url.ts";
+import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { Path } from "#api/validation/path.ts";
+import { isUnrecognizedFormat } from "../json-schema/formats.ts";
+import { someSchema } from "../json-schema/walk.ts";
+import { validateSpec, validateSpecUpdate } from "./definition-rules.ts";
+import { internalSpec, schemasOf } from "./internal-spec.ts";
+import { NEW_DEFINITION, updateOptions } from "./tolerance.ts";
+import { validateNames } from "./version-rules.ts";
+
+const APPROVAL_ANNOTATION = "api-approved.kubernetes.io";
+
+export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>({
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  names: {
+    kind: "CustomResourceDefinition",
+    plural: "customresourcedefinitions",
+    short: ["crd", "crds"],
+    categories: ["api-extensions"],
+  },
+  scope: "Cluster",
+  type: "apiextensions.v1.CustomResourceDefinition",
+  nameRule: nameIsDnsSubdomain,
+  generation: true,
+  defaults: setDefaults,
+  prepareCreate: (draft) => {
+    draft.status = {
+      conditions: null,
+      acceptedNames: { plural: "", kind: "" },
+      storedVersions: null,
+    };
+    addStoredVersion(draft);
+  },
+  prepareUpdate: (draft, old) => {
+    keepFields(draft, old, "status");
+    addStoredVersion(draft);
+  },
+  validate: (definition, context) => [
+    ...validateName(definition),
+    ...validateSpec(definition.spec, NEW_DEFINITION, context),
+    ...validateStatus(definition),
+    ...validateStoredVersions(definition),
+    ...validateApproval(definition, undefined),
+    ...validatePreserve(definition, undefined),
+  ],
+  validateUpdate: (definition, old, context) => {
+    const options = updateOptions(definition, old);
+    return [
+      ...validateSpec(definition.spec, options, context),
+      ...validateSpecUpdate(definition.spec, old.spec, options),
+      ...validateStatus(definition),
+      ...validateStoredVersions(definition),
+      ...validateApproval(definition, old),
+      ...validatePreserve(definition, old),
+    ];
+  },
+  warnings: ({ spec }, old) => {
+    const known = old === undefined ? [] : unrecognizedFormats(old.spec);
+    return unrecognizedFormats(spec)
+      .filter((format) => !known.includes(format))
+      .map((format) => `unrecognized format ${goQuote(format)}`);
+  },
+  subresources: {
+    status: {
+      prepareUpdate: (draft, old) => keepFields(draft, old, "spec"),
+      validateUpdate: validateStatus,
+    },
+  },
+  columns: [nameColumn, createdAtColumn],
+});
+
+function setDefaults({ spec, status }: Draft<CustomResourceDefinition>): void {
+  const { names } = spec;
+  if ((names.singular ?? "") === "") names.singular = names.kind.toLowerCase();
+  if ((names.listKind ?? "") === "" && names.kind !== "") names.listKind = `${names.kind}List`;
+  spec.conversion ??= { strategy: "None" };
+  const service = spec.conversion.webhook?.clientConfig?.service;
+  if (service !== undefined) service.port ??= 443;
+  if ((status.storedVersions ?? []).length === 0) {
+    const stored = (spec.versions ?? []).find(({ storage }) => storage);
+    if (stored !== undefined) status.storedVersions = [stored.name];
+  }
+}
+
+function addStoredVersion(draft: Draft<CustomResourceDefinition>): void {
+  const stored = (draft.spec.versions ?? []).find(({ storage }) => storage);
+  const known = draft.status.storedVersions ?? [];
+  if (stored === undefined || known.includes(stored.name)) return;
+  draft.status = { ...draft.status, storedVersions: [...known, stored.name] };
+}
+
+function validateName({ metadata, spec }: CustomResourceDefinition): FieldError[] {
+  const { name = "" } = metadata;
+  if (name === "" || name === `${spec.names.plural}.${spec.group}`) return [];
+  return [invalid(Path.of("metadata", "name"), name, 'must be spec.names.plural+"."+spec.group')];
+}
+
+function validateStatus({ status }: CustomResourceDefinition): FieldError[] {
+  return validateNames(status.acceptedNames, Path.of("status", "acceptedNames"));
+}
+
+/** No version in which objects may still be stored can go away. */
+function validateStoredVersions({ spec, status }: CustomResourceDefinition): FieldError[] {
+  const path = Path.of("status", "storedVersions");
+  const stored = status.storedVersions ?? [];
+  if (stored.length === 0) {
+    return [invalid(path, status.storedVersions, "must have at least one stored version")];
+  }
+  const versions = spec.versions ?? [];
+  const missing = versions
+    .filter(({ name, storage }) => storage && !stored.includes(name))
+    .map(({ name }) => invalid(path, stored, `must have the storage version ${name}`));
+  const gone = stored.flatMap((name, i) =>
+    versions.some((version) => version.name === name)
+      ? []
+      : [
+          invalid(
+            path.index(i),
+            name,
+            `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`,
+          ),
+        ],
+  );
+  return [...missing, ...gone];
+}
+
+type Approval = "missing" | "bypassed" | "approved" | "invalid";
+
+function approvalOf({ metadata }: CustomResourceDefinition): Approval {
+  const annotation = metadata.annotations?.[APPROVAL_ANNOTATION] ?? "";
+  if (annotation === "") return "missing";
+  if (annotation.startsWith("unapproved")) return "bypassed";
+  const parsed = parseGoUrl(annotation);
+  return parsed.ok && parsed.url.host !== "" && parsed.url.scheme !== "" ? "approved" : "invalid";
+}
+
+/** Groups of the community's own domains need an approval. */
+function validateApproval(
+  definition: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+): FieldError[] {
+  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(definition.spec.group)) return [];
+  const approval = approvalOf(definition);
+  if (old !== undefined && approvalOf(old) === approval) return [];
+  const path = Path.of("metadata", "annotations").key(APPROVAL_ANNOTATION);
+  const start = `protected groups must have approval annotation "${APPROVAL_ANNOTATION}"`;
+  const more = "see https://github.com/kubernetes/enhancements/pull/1111";
+  if (approval === "missing") return [required(path, `${start}, ${more}`)];
+  if (approval !== "invalid") return [];
+  const value = definition.metadata.annotations?.[APPROVAL_ANNOTATION];
+  const detail = `${start} with either a URL or a reason starting with "unapproved", ${more}`;
+  return [invalid(path, value, detail)];
+}
+
+function validatePreserve(
+  { spec }: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+): FieldError[] {
+  if (old?.spec.preserveUnknownFields || !spec.preserveUnknownFields) return [];
+  const detail =
+    "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+  return [invalid(Path.of("spec", "preserveUnknownFields"), true, detail)];
+}
+
+function unrecognizedFormats(spec: CustomResourceDefinitionSpec): string[] {
+  const formats: string[] = [];
+  for (const schema of schemasOf(internalSpec(spec))) {
+    someSchema(schema, (part) => {
+      if (isUnrecognizedFormat(part)) formats.push(part.format!);
+      return false;
+    });
+  }
+  return formats;
+}
