@@ -1,4 +1,5 @@
 /** The text of a broken rule as clients read it in a Status: `Invalid value: "x": must be …`. */
+import { htmlSafeJson } from "#api/meta/go-json.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { type FieldError, type FieldErrorType, OMITTED } from "./field-error.ts";
 
@@ -43,7 +44,7 @@ function formatValue(value: unknown): string {
   if (value === undefined || value === null) return "null";
   if (typeof value === "string") return goQuote(value);
   if (typeof value === "bigint") return value.toString();
-  return JSON.stringify(isTextMap(value) ? sorted(value) : value).replace(GO_ESCAPED, escapeForGo);
+  return htmlSafeJson(JSON.stringify(isTextMap(value) ? sorted(value) : value));
 }
 
 /**
@@ -62,11 +63,4 @@ function isTextMap(value: unknown): value is Record<string, string> {
 function sorted(map: Record<string, string>): Record<string, string> {
   const entries = Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries);
-}
-
-/** Go's JSON is safe inside HTML. */
-const GO_ESCAPED = /[<>&\u2028\u2029]/g;
-
-function escapeForGo(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

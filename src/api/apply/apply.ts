@@ -1,0 +1,186 @@
+/**
+ * Server-side apply: lays a configuration over the live object, takes away what its applier no
+ * longer mentions and nobody else owns, and refuses to change what others own unless forced.
+ *
+ * Promises:
+ * 1. Objects stay as they are. The result is not defaulted: that is the caller's next step.
+ * 2. An apply that changes nothing keeps the applier's time; a new applier who only agrees gets none.
+ */
+import {
+  badRequestStatus,
+  failure,
+  type Result,
+  success,
+  unknownStatus,
+} from "#api/meta/status.ts";
+import { type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
+import type { StructSchema } from "#api/schema/schema.ts";
+import { conflictsStatus } from "./conflicts.ts";
+import { emptyObject } from "./empty-object.ts";
+import { isEmptySet } from "./field-set.ts";
+import { fieldsOf } from "./fields-of.ts";
+import { allowedByLastApplied, withLastApplied } from "./last-applied.ts";
+import { managedFieldsOf, metadataOf, withManagedFields } from "./managed-object.ts";
+import { decodeManagers, encodeManagers, isSameManager, type Manager } from "./managers.ts";
+import { mergeApplied } from "./merge.ts";
+import {
+  type Conflict,
+  findConflicts,
+  reconcileManagers,
+  withoutLost,
+  withoutSystemFields,
+} from "./ownership.ts";
+import { pruned } from "./prune.ts";
+import { appliedFault } from "./validate.ts";
+import { Changes, type FieldFilter, filtered, type VersionSeam, Versions } from "./versions.ts";
+
+export interface ApplyInput {
+  readonly schema: StructSchema;
+  /** What is there, in normal form; undefined if the apply creates it. */
+  readonly live: JsonObject | undefined;
+  /** The configuration as it was sent. */
+  readonly applied: JsonObject;
+  readonly manager: string;
+  /** Of the request: the configuration must say the same. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly subresource: string;
+  readonly force: boolean;
+  /** RFC 3339, whole seconds. */
+  readonly nowIso: string;
+  readonly filter?: FieldFilter | undefined;
+  readonly versions?: VersionSeam | undefined;
+}
+
+/** Client-side apply hands over to this name without conflicts. */
+const KUBECTL = "kubectl";
+const BEFORE_FIRST_APPLY = "before-first-apply";
+
+export function applyPatch(input: ApplyInput): Result<JsonObject> {
+  const { schema, live, applied, apiVersion, manager, nowIso } = input;
+  const fault = inputFault(input);
+  if (fault !== undefined) return failure(badRequestStatus(fault));
+  const decoded = decodeManagers(managedFieldsOf(live));
+  if (!decoded.ok) {
+    return failure(unknownStatus(`failed to decode managed fields: ${decoded.error}`));
+  }
+  const invalid = appliedFault(applied, schema);
+  if (invalid !== undefined) {
+    const subject = describe(input);
+    return failure(unknownStatus(`failed to create typed patch object (${subject}): ${invalid}`));
+  }
+
+  const versions = new Versions(apiVersion, schema, input.versions);
+  const current = withManagedFields(live ?? emptyObject(schema), undefined);
+  const managers =
+    decoded.value.length > 0 ? decoded.value : firstManagers(input, current, versions);
+  const outcome = decide(input, current, managers, versions, input.force);
+  const conflicts = unforgiven(input, current, outcome.conflicts);
+  if (conflicts.length > 0) return failure(conflictsStatus(conflicts));
+
+  const { object, others, applier, last } = outcome;
+  const changed = !jsonEqual(object, current);
+  const self = { ...applier, time: changed ? nowIso : last?.time };
+  const unchanged = last !== undefined && jsonEqual({ ...last, entry: undefined }, self);
+  const owners = isEmptySet(self.fields) ? others : [...others, unchanged ? last : self];
+  const entries = encodeManagers(owners, managedFieldsOf(live));
+  const result = withManagedFields(changed ? object : current, entries);
+  return success(manager === KUBECTL ? withLastApplied(result, applied) : result);
+}
+
+interface Decision {
+  /** The object as applied, without managedFields. */
+  readonly object: JsonObject;
+  readonly others: readonly Manager[];
+  readonly applier: Manager;
+  /** The applier as it was before. */
+  readonly last: Manager | undefined;
+  readonly conflicts: readonly Conflict[];
+}
+
+function decide(
+  input: ApplyInput,
+  current: JsonObject,
+  managers: readonly Manager[],
+  versions: Versions,
+  force: boolean,
+): Decision {
+  const { schema, applied, apiVersion, manager, subresource, filter } = input;
+  const known = reconcileManagers(managers, versions);
+  const fields = filtered(fieldsOf(applied, schema), filter);
+  const applier: Manager = {
+    name: manager,
+    operation: "Apply",
+    apiVersion,
+    subresource,
+    time: undefined,
+    fields,
+    entry: undefined,
+  };
+  const last = known.find((one) => isSameManager(one, applier));
+  const others = known.filter((one) => one !== last);
+  const merged = mergeApplied(current, applied, schema);
+  const object = pruned(merged, [...others, applier], last, versions);
+  const changes = new Changes(versions, current, object, filter);
+  return {
+    object,
+    others: withoutLost(others, changes),
+    applier: { ...applier, fields: withoutSystemFields(fields) },
+    last,
+    conflicts: force ? [] : findConflicts(others, changes),
+  };
+}
+
+/** Everything in an object that nobody managed so far belongs to a manager of that name. */
+function firstManagers(
+  { live, schema, apiVersion, nowIso, subresource, filter }: ApplyInput,
+  current: JsonObject,
+  versions: Versions,
+): readonly Manager[] {
+  if (live === undefined) return [];
+  const changes = new Changes(versions, emptyObject(schema), current, filter);
+  const fields = withoutSystemFields(changes.at(apiVersion)!.changed);
+  if (isEmptySet(fields)) return [];
+  return [
+    {
+      name: BEFORE_FIRST_APPLY,
+      operation: "Update",
+      apiVersion,
+      subresource,
+      time: nowIso,
+      fields,
+    },
+  ];
+}
+
+/** Conflicts that stay: what kubectl applied from the client side it may take over. */
+function unforgiven(
+  { manager, schema, apiVersion }: ApplyInput,
+  current: JsonObject,
+  conflicts: readonly Conflict[],
+): readonly Conflict[] {
+  if (conflicts.length === 0 || manager !== KUBECTL) return conflicts;
+  const allowed = allowedByLastApplied(current, schema, apiVersion);
+  return allowed === undefined ? conflicts : allowed(conflicts);
+}
+
+function inputFault({ applied, apiVersion, kind }: ApplyInput): string | undefined {
+  if (applied.apiVersion !== apiVersion || applied.kind !== kind) {
+    return `invalid object type: ${describeKind(applied)}`;
+  }
+  const { managedFields } = metadataOf(applied);
+  return Array.isArray(managedFields) ? "metadata.managedFields must be nil" : undefined;
+}
+
+/** `default/a; apps/v1, Kind=Deployment`: where the configuration says it belongs. */
+function describe({ applied }: ApplyInput): string {
+  const { namespace, name } = metadataOf(applied);
+  const text = (value: unknown) => (typeof value === "string" ? value : "");
+  return `${text(namespace)}/${text(name)}; ${describeKind(applied)}`;
+}
+
+function describeKind({ apiVersion, kind }: JsonObject): string {
+  const text = typeof apiVersion === "string" ? apiVersion : "";
+  const version = text.includes("/") ? text : `/${text}`;
+  return `${version}, Kind=${typeof kind === "string" ? kind : ""}`;
+}

@@ -1,0 +1,183 @@
+/**
+ * What a write changed, as sets of fields.
+ *
+ * Promises:
+ * 1. `changed` has what was added or has another value, `removed` what is gone. A field that is
+ *    owned as one value counts once; of one that is not, the parts count, and the field itself only
+ *    when it appears or disappears with them.
+ * 2. Null and empty are values: a field that turns from absent to `{}` was added.
+ * 3. Equal parts cost a walk and no memory; parts that are the same object cost nothing.
+ */
+import { isObject, type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
+import type { ListSchema, Schema } from "#api/schema/schema.ts";
+import { EMPTY_SET, type FieldSet, inOrder, LEAF } from "./field-set.ts";
+import { isHollow, itemsByElement, memberSchema, ownershipOf, ownMember } from "./typed-values.ts";
+
+export interface Comparison {
+  readonly changed: FieldSet;
+  readonly removed: FieldSet;
+}
+
+/** Throws ItemError where a list's items cannot be told apart. */
+export function compareObjects(before: JsonObject, after: JsonObject, schema: Schema): Comparison {
+  const delta = new Delta();
+  compareMembers(before, after, schema, delta);
+  return { changed: delta.changed ?? EMPTY_SET, removed: delta.removed ?? EMPTY_SET };
+}
+
+/** Collects the two nodes of one place. */
+class Delta {
+  #changed: Record<string, FieldSet> | undefined;
+  #removed: Record<string, FieldSet> | undefined;
+
+  change(element: string, node: FieldSet): void {
+    this.#changed ??= {};
+    this.#changed[element] = node;
+  }
+
+  remove(element: string, node: FieldSet): void {
+    this.#removed ??= {};
+    this.#removed[element] = node;
+  }
+
+  /** Takes over what was found below an element. */
+  take(element: string, { changed, removed }: Delta): void {
+    if (changed !== undefined) this.change(element, changed);
+    if (removed !== undefined) this.remove(element, removed);
+  }
+
+  get changed(): FieldSet | undefined {
+    return this.#changed && inOrder(this.#changed);
+  }
+
+  get removed(): FieldSet | undefined {
+    return this.#removed && inOrder(this.#removed);
+  }
+}
+
+function compareMembers(before: JsonObject, after: JsonObject, schema: Schema, delta: Delta): void {
+  for (const name in after) {
+    const old = ownMember(before, name);
+    const now = after[name];
+    if (old !== now) compareValues(`f:${name}`, old, now, memberSchema(schema, name), delta);
+  }
+  for (const name in before) {
+    if (ownMember(after, name) === undefined) {
+      compareValues(`f:${name}`, before[name], undefined, memberSchema(schema, name), delta);
+    }
+  }
+}
+
+/** Undefined means absent. */
+function compareValues(
+  element: string,
+  before: unknown,
+  after: unknown,
+  schema: Schema,
+  delta: Delta,
+): void {
+  if (before === undefined) {
+    if (after !== undefined) delta.change(element, wholeNode(after, schema));
+    return;
+  }
+  if (after === undefined) {
+    delta.remove(element, wholeNode(before, schema));
+    return;
+  }
+  // A null in free JSON may stand for an object.
+  const ownership = ownershipOf(before === null ? after : before, schema);
+  if (ownership !== ownershipOf(after === null ? before : after, schema)) {
+    compareKinds(element, before, after, schema, delta);
+  } else if (ownership === "leaf" || (isHollow(before) && isHollow(after))) {
+    if (!jsonEqual(before, after)) delta.change(element, LEAF);
+  } else if (ownership === "list") {
+    const below = new Delta();
+    compareItems(listOf(before), listOf(after), schema as ListSchema, below);
+    delta.take(element, below);
+  } else {
+    const below = new Delta();
+    compareMembers(objectOf(before), objectOf(after), schema, below);
+    delta.take(element, below);
+  }
+}
+
+/** Free JSON that turns from an object into something else or back. */
+function compareKinds(
+  element: string,
+  before: unknown,
+  after: unknown,
+  schema: Schema,
+  delta: Delta,
+): void {
+  const below = new Delta();
+  compareMembers(objectOf(before), objectOf(after), schema, below);
+  const { changed, removed } = below;
+  if (removed !== undefined) delta.remove(element, removed);
+  delta.change(element, changed === undefined ? LEAF : { ".": LEAF, ...changed });
+}
+
+function compareItems(
+  before: readonly unknown[],
+  after: readonly unknown[],
+  list: ListSchema,
+  delta: Delta,
+): void {
+  if (jsonEqual(before, after)) return;
+  const [old, now] = [itemsByElement(before, list), itemsByElement(after, list)];
+  for (const [element, items] of old) {
+    compareItemGroups(element, items, now.get(element) ?? [], list.item, delta);
+  }
+  for (const [element, items] of now) {
+    if (!old.has(element)) compareItemGroups(element, [], items, list.item, delta);
+  }
+}
+
+/** Items that cannot be told apart are owned together, as one value. */
+function compareItemGroups(
+  element: string,
+  before: readonly unknown[],
+  after: readonly unknown[],
+  schema: Schema,
+  delta: Delta,
+): void {
+  const [one, other] = [before.length < 2, after.length < 2];
+  if (one && other) {
+    compareValues(element, before[0], after[0], schema, delta);
+  } else if (!one && !other) {
+    if (!jsonEqual(before, after)) delta.change(element, LEAF);
+  } else if (other) {
+    if (after.length > 0) delta.change(element, wholeNode(after[0], schema));
+    delta.remove(element, LEAF);
+  } else {
+    if (before.length > 0) delta.remove(element, wholeNode(before[0], schema));
+    delta.change(element, LEAF);
+  }
+}
+
+/** All that belongs to a value that appears or disappears as a whole. */
+function wholeNode(value: unknown, schema: Schema): FieldSet {
+  const ownership = ownershipOf(value, schema);
+  if (ownership === "leaf" || isHollow(value)) return LEAF;
+  const node: Record<string, FieldSet> = { ".": LEAF };
+  if (ownership === "list") {
+    for (const [element, items] of itemsByElement(listOf(value), schema as ListSchema)) {
+      const item = items[0];
+      node[element] = items.length > 1 ? LEAF : wholeNode(item, (schema as ListSchema).item);
+    }
+  } else {
+    const object = objectOf(value);
+    for (const name in object) {
+      if (object[name] === undefined) continue;
+      node[`f:${name}`] = wholeNode(object[name], memberSchema(schema, name));
+    }
+  }
+  return inOrder(node);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,201 @@
+/**
+ * Sets of fields in the form in which managedFields shows them (FieldsV1):
+ *
+ *     { "f:spec": { "f:ports": { ".": {}, "k:{\"port\":80}": {} } } }
+ *
+ * The keys are path elements. A node without keys is a member of the set; one with keys is a member
+ * only if it says so with `.`. The root is no field, so an empty root is the empty set.
+ *
+ * Promises:
+ * 1. Sets are never changed; a result shares the nodes that stay as they were, and is the left
+ *    argument itself if nothing changed. So the owner of unchanged fields costs nothing to store.
+ * 2. Keys stand in the order of `compareElements`.
+ */
+import { canonicalElement, compareElements } from "./path-element.ts";
+
+export interface FieldSet {
+  readonly [element: string]: FieldSet;
+}
+
+export const LEAF: FieldSet = Object.freeze({});
+export const EMPTY_SET: FieldSet = LEAF;
+
+export function isEmptySet(set: FieldSet): boolean {
+  for (const _ in set) return false;
+  return true;
+}
+
+export function isMember(node: FieldSet): boolean {
+  return node["."] !== undefined || isEmptySet(node);
+}
+
+/** The same node as a member of its set. */
+export function asMember(node: FieldSet): FieldSet {
+  return isMember(node) ? node : { ".": LEAF, ...node };
+}
+
+/** A set of plain members: `fieldSet(["metadata", "name"], ["kind"])`. */
+export function fieldSet(...paths: readonly (readonly string[])[]): FieldSet {
+  return paths.reduce<FieldSet>((set, path) => {
+    const single = path.reduceRight<FieldSet>((node, name) => ({ [`f:${name}`]: node }), LEAF);
+    return union(set, single);
+  }, EMPTY_SET);
+}
+
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(a)) return b;
+  return isEmptySet(b) ? a : unionNodes(a, b);
+}
+
+/** Members of `a` that are not members of `b`, each on its own: what lies below a member stays. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  return isEmptySet(b) ? a : (differenceChildren(a, b, false) ?? EMPTY_SET);
+}
+
+/** As `difference`, but what lies below a member of `b` goes too. */
+export function differenceBelow(a: FieldSet, b: FieldSet): FieldSet {
+  return isEmptySet(b) ? a : (differenceChildren(a, b, true) ?? EMPTY_SET);
+}
+
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(a) || isEmptySet(b)) return EMPTY_SET;
+  return intersectChildren(a, b) ?? EMPTY_SET;
+}
+
+export function hasPath(set: FieldSet, path: readonly string[]): boolean {
+  let node: FieldSet | undefined = set;
+  for (const element of path) {
+    node = node[element];
+    if (node === undefined) return false;
+  }
+  return path.length > 0 && isMember(node);
+}
+
+/** Paths of all members: those of a node before those below it. */
+export function* pathsOf(
+  set: FieldSet,
+  prefix: readonly string[] = [],
+): Generator<readonly string[]> {
+  const children = Object.entries(set).filter(([element]) => element !== ".");
+  for (const [element, node] of children) if (isMember(node)) yield [...prefix, element];
+  for (const [element, node] of children) {
+    if (!isEmptySet(node)) yield* pathsOf(node, [...prefix, element]);
+  }
+}
+
+/** A node with its keys in order. */
+export function inOrder(node: Record<string, FieldSet>): FieldSet {
+  const keys = Object.keys(node);
+  let sorted = true;
+  for (let i = 1; i < keys.length; i++) {
+    if (compareElements(keys[i - 1]!, keys[i]!) > 0) sorted = false;
+  }
+  if (sorted) return node;
+  const ordered: Record<string, FieldSet> = {};
+  for (const key of keys.sort(compareElements)) ordered[key] = node[key]!;
+  return ordered;
+}
+
+/** Reads what came from outside, dropping steps that nobody knows; throws if it is no set at all. */
+export function decodeFieldSet(json: unknown): FieldSet {
+  if (json === undefined || json === null) return EMPTY_SET;
+  const decoded = decodeNode(json, 0);
+  if (decoded["."] === undefined) return decoded;
+  const { ".": _, ...children } = decoded;
+  return children;
+}
+
+const DEPTH_MAX = 10_000;
+
+// Memory of pure results: sets that are known to be in order need no second look.
+const decodedSets = new WeakSet<object>();
+
+function decodeNode(json: unknown, depth: number): FieldSet {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw new Error("a set of fields must be an object");
+  }
+  if (decodedSets.has(json)) return json as FieldSet;
+  if (depth > DEPTH_MAX) throw new Error("a set of fields must not be that deep");
+  const node: Record<string, FieldSet> = {};
+  let same = true;
+  for (const [key, value] of Object.entries(json)) {
+    const element = key === "." ? key : canonicalElement(key);
+    const child = decodeNode(key === "." ? LEAF : value, depth + 1);
+    if (element !== undefined) node[element] = child;
+    const plain = key === "." ? isEmptySet(value) : child === value;
+    if (element !== key || !plain) same = false;
+  }
+  const ordered = inOrder(node);
+  const onlyMember = node["."] !== undefined && Object.keys(node).length === 1;
+  const result = onlyMember ? LEAF : same && ordered === node ? (json as FieldSet) : ordered;
+  decodedSets.add(result);
+  return result;
+}
+
+function unionNodes(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a;
+  if (isEmptySet(b)) return asMember(a);
+  if (isEmptySet(a)) return asMember(b);
+  let result: Record<string, FieldSet> | undefined;
+  let grown = false;
+  for (const key in b) {
+    const mine = a[key];
+    const merged = mine === undefined ? b[key]! : key === "." ? mine : unionNodes(mine, b[key]!);
+    if (merged === mine) continue;
+    result ??= { ...a };
+    result[key] = merged;
+    grown ||= mine === undefined;
+  }
+  if (result === undefined) return a;
+  return grown ? inOrder(result) : result;
+}
+
+/** Undefined if nothing is left. */
+function differenceNodes(a: FieldSet, b: FieldSet, below: boolean): FieldSet | undefined {
+  if (below && isMember(b)) return undefined;
+  const member = isMember(a) && !isMember(b);
+  const children = differenceChildren(a, b, below);
+  if (children === undefined) return member ? LEAF : undefined;
+  if (member) return children["."] === undefined ? { ".": LEAF, ...children } : children;
+  if (children["."] === undefined) return children;
+  const { ".": _, ...rest } = children;
+  return isEmptySet(rest) ? undefined : rest;
+}
+
+/** `a` itself if it loses nothing, undefined if it has no child left. `.` is kept as it is. */
+function differenceChildren(a: FieldSet, b: FieldSet, below: boolean): FieldSet | undefined {
+  let result: Record<string, FieldSet> | undefined;
+  let left = 0;
+  for (const key in a) {
+    if (key === ".") continue;
+    left++;
+    const other = b[key];
+    if (other === undefined) continue;
+    const mine = a[key]!;
+    const rest = differenceNodes(mine, other, below);
+    if (rest === mine) continue;
+    result ??= { ...a };
+    if (rest !== undefined) result[key] = rest;
+    else {
+      delete result[key];
+      left--;
+    }
+  }
+  return left === 0 ? undefined : (result ?? a);
+}
+
+function intersectChildren(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  const result: Record<string, FieldSet> = {};
+  let found = false;
+  for (const key in a) {
+    const other = b[key];
+    if (key === "." || other === undefined) continue;
+    const mine = a[key]!;
+    const children = intersectChildren(mine, other);
+    const member = isMember(mine) && isMember(other);
+    if (!member && children === undefined) continue;
+    result[key] = children === undefined ? LEAF : member ? { ".": LEAF, ...children } : children;
+    found = true;
+  }
+  return found ? result : undefined;
+}

@@ -1,0 +1,166 @@
+/**
+ * The managers of an object: what metadata.managedFields says, decoded. A manager is told apart by
+ * its name, operation and subresource, and as an updater also by its version.
+ */
+import { goQuote } from "#api/meta/go-quote.ts";
+import { isObject, type JsonObject } from "#api/patch/json-value.ts";
+import { decodeFieldSet, type FieldSet, union } from "./field-set.ts";
+
+export interface Manager {
+  readonly name: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly subresource: string;
+  /** RFC 3339; absent for one that has only ever agreed with what was there. */
+  readonly time: string | undefined;
+  readonly fields: FieldSet;
+  /** The entry that says the same, if there is one already. */
+  readonly entry?: JsonObject | undefined;
+}
+
+export type DecodedManagers =
+  | { readonly ok: true; readonly value: readonly Manager[] }
+  | { readonly ok: false; readonly error: string };
+
+const UPDATERS_MAX = 10;
+const OLD_UPDATES = "ancient-changes";
+
+export function decodeManagers(managedFields: unknown): DecodedManagers {
+  const managers: Manager[] = [];
+  const entries = Array.isArray(managedFields) ? managedFields : [];
+  for (const [i, entry] of entries.entries()) {
+    const decoded = decodeEntry(entry, i);
+    if (typeof decoded === "string") return { ok: false, error: decoded };
+    const same = managers.findIndex((manager) => isSameManager(manager, decoded));
+    if (same >= 0) managers[same] = decoded;
+    else managers.push(decoded);
+  }
+  return { ok: true, value: managers };
+}
+
+/** Entries in their order: the list before, if it says the same; undefined if nobody manages. */
+export function encodeManagers(
+  managers: readonly Manager[],
+  before: unknown,
+): readonly JsonObject[] | undefined {
+  if (managers.length === 0) return undefined;
+  const entries = managers.toSorted(compareManagers).map(encodeManager);
+  const same =
+    Array.isArray(before) &&
+    before.length === entries.length &&
+    entries.every((entry, i) => entry === before[i]);
+  return same ? before : entries;
+}
+
+export function isSameManager(a: Manager, b: Manager): boolean {
+  return (
+    a.name === b.name &&
+    a.operation === b.operation &&
+    a.subresource === b.subresource &&
+    (a.operation === "Apply" || a.apiVersion === b.apiVersion)
+  );
+}
+
+/** The same manager with other fields. */
+export function withFields(manager: Manager, fields: FieldSet): Manager {
+  return fields === manager.fields ? manager : { ...manager, fields, entry: undefined };
+}
+
+/** Names the manager uniquely; sorts as the real server sorts them. */
+export function managerId({ name, operation, apiVersion, subresource }: Manager): string {
+  return JSON.stringify({
+    ...(name === "" ? {} : { manager: name }),
+    operation,
+    ...(operation === "Apply" ? {} : { apiVersion }),
+    ...(subresource === "" ? {} : { subresource }),
+  });
+}
+
+/** Puts the oldest updaters together, one per version, until no more than ten are left. */
+export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
+  const updaters = managers.filter(({ operation }) => operation === "Update");
+  let surplus = updaters.length - UPDATERS_MAX;
+  if (surplus <= 0) return managers;
+  updaters.sort((a, b) => secondsOf(a) - secondsOf(b) || (managerId(a) < managerId(b) ? -1 : 1));
+
+  const kept = new Set(managers);
+  const firsts = new Map<string, Manager>();
+  for (const updater of updaters) {
+    if (surplus <= 0) break;
+    const first = firsts.get(updater.apiVersion);
+    if (first === undefined) {
+      firsts.set(updater.apiVersion, updater);
+      continue;
+    }
+    const bucket = { ...first, name: OLD_UPDATES, subresource: "" };
+    const old = [...kept].find((manager) => isSameManager(manager, bucket)) ?? first;
+    if (old === updater) continue;
+    kept.delete(old);
+    kept.delete(updater);
+    const fields = union(updater.fields, old.fields);
+    kept.add({ ...bucket, time: updater.time, fields, entry: undefined });
+    surplus--;
+  }
+  return [...kept];
+}
+
+function decodeEntry(entry: unknown, index: number): Manager | string {
+  if (!isObject(entry)) return `managed fields entry ${index} must be an object`;
+  const { manager, operation, apiVersion, time, fieldsType, fieldsV1, subresource } = entry;
+  if (operation !== "Apply" && operation !== "Update") {
+    return "operation must be `Apply` or `Update`";
+  }
+  if (typeof apiVersion !== "string" || apiVersion === "") return "apiVersion must not be empty";
+  if (fieldsType === undefined || fieldsType === "") {
+    return `missing fieldsType in managed fields entry ${index}`;
+  }
+  if (fieldsType !== "FieldsV1") {
+    return `invalid fieldsType ${goQuote(String(fieldsType))} in managed fields entry ${index}`;
+  }
+  try {
+    const fields = decodeFieldSet(fieldsV1);
+    return {
+      name: typeof manager === "string" ? manager : "",
+      operation,
+      apiVersion,
+      subresource: typeof subresource === "string" ? subresource : "",
+      time: typeof time === "string" ? time : undefined,
+      fields,
+      entry: fields === fieldsV1 ? entry : undefined,
+    };
+  } catch (error) {
+    return `error decoding set: ${(error as Error).message}`;
+  }
+}
+
+function encodeManager(manager: Manager): JsonObject {
+  const { name, operation, apiVersion, subresource, time, fields, entry } = manager;
+  if (entry !== undefined) return entry;
+  return {
+    ...(name === "" ? {} : { manager: name }),
+    operation,
+    apiVersion,
+    ...(time === undefined ? {} : { time }),
+    fieldsType: "FieldsV1",
+    fieldsV1: fields,
+    ...(subresource === "" ? {} : { subresource }),
+  };
+}
+
+function compareManagers(a: Manager, b: Manager): number {
+  if (a.operation !== b.operation) return a.operation < b.operation ? -1 : 1;
+  return (
+    secondsOf(a) - secondsOf(b) ||
+    compareTexts(a.name, b.name) ||
+    compareTexts(a.apiVersion, b.apiVersion) ||
+    compareTexts(a.subresource, b.subresource)
+  );
+}
+
+function secondsOf({ time }: Manager): number {
+  return time === undefined ? 0 : Math.floor(Date.parse(time) / 1000);
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,83 @@
+/** Who owns what after a write: the step that updates and applies have in common. */
+import {
+  difference,
+  type FieldSet,
+  fieldSet,
+  intersection,
+  isEmptySet,
+  union,
+} from "./field-set.ts";
+import { type Manager, withFields } from "./managers.ts";
+import { reconciled } from "./schema-sets.ts";
+import type { Changes, Versions } from "./versions.ts";
+
+/** Fields of another manager that a write changed. */
+export interface Conflict {
+  readonly manager: Manager;
+  readonly fields: FieldSet;
+}
+
+/** Brings old sets in line with today's schema; managers of versions no longer served are dropped. */
+export function reconcileManagers(
+  managers: readonly Manager[],
+  versions: Versions,
+): readonly Manager[] {
+  return managers.flatMap((manager) => {
+    const schema = versions.schema(manager.apiVersion);
+    return schema === undefined ? [] : [withFields(manager, reconciled(manager.fields, schema))];
+  });
+}
+
+/** What others own of that which was changed. */
+export function findConflicts(managers: readonly Manager[], changes: Changes): readonly Conflict[] {
+  return managers.flatMap((manager) => {
+    const comparison = changes.at(manager.apiVersion);
+    if (comparison === undefined) return [];
+    const fields = intersection(manager.fields, comparison.changed);
+    return isEmptySet(fields) ? [] : [{ manager, fields }];
+  });
+}
+
+/** The managers without what a write took from them. Who owns nothing any more is gone. */
+export function withoutLost(managers: readonly Manager[], changes: Changes): readonly Manager[] {
+  return managers.flatMap((manager) => {
+    const comparison = changes.at(manager.apiVersion);
+    if (comparison === undefined) return [];
+    const { changed, removed } = comparison;
+    const left = difference(difference(manager.fields, changed), removed);
+    return isEmptySet(left) ? [] : [withFields(manager, left)];
+  });
+}
+
+/** Fields that the server sets and nobody owns. */
+export function withoutSystemFields(fields: FieldSet): FieldSet {
+  return difference(fields, SYSTEM_FIELDS);
+}
+
+/** A manager's fields with more; as a manager that changed something now. */
+export function takeOver(
+  managers: readonly Manager[],
+  taker: Manager,
+  previous: Manager | undefined,
+): readonly Manager[] {
+  const others = managers.filter((manager) => manager !== previous);
+  const fields = previous === undefined ? taker.fields : union(previous.fields, taker.fields);
+  return [...others, { ...taker, fields }];
+}
+
+const SYSTEM_FIELDS = fieldSet(
+  ["apiVersion"],
+  ["kind"],
+  ["metadata"],
+  ...[
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "selfLink",
+    "uid",
+    "clusterName",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+  ].map((name) => ["metadata", name]),
+);

@@ -1,0 +1,135 @@
+/** What the schema says about a value for the purposes of ownership. */
+import { isObject, type JsonObject } from "#api/patch/json-value.ts";
+import type { AnySchema, Field, ListSchema, Schema } from "#api/schema/schema.ts";
+import { keyElement, valueElement } from "./path-element.ts";
+
+/** Free JSON: objects are owned member by member, lists as one value. */
+const ANY: AnySchema = Object.freeze({ shape: "any", goType: "interface {}" });
+
+/** How a value is owned: as one, member by member, or item by item. */
+export type Ownership = "leaf" | "object" | "list";
+
+export function ownershipOf(value: unknown, schema: Schema): Ownership {
+  switch (schema.shape) {
+    case "scalar":
+      return "leaf";
+    case "list":
+      return schema.listType === "atomic" ? "leaf" : "list";
+    case "struct":
+    case "map":
+      return schema.atomic ? "leaf" : "object";
+    case "any":
+      return isObject(value) ? "object" : "leaf";
+  }
+}
+
+/** The member's field, if the type declares it. */
+export function declaredField(schema: Schema, name: string): Field | undefined {
+  return schema.shape === "struct" ? schema.byName.get(name) : undefined;
+}
+
+export function memberSchema(schema: Schema, name: string): Schema {
+  if (schema.shape === "map") return schema.value;
+  return declaredField(schema, name)?.schema ?? ANY;
+}
+
+export function itemSchema(schema: Schema): Schema {
+  return schema.shape === "list" ? schema.item : ANY;
+}
+
+/** Whether there is nothing inside: null, {}, []. */
+export function isHollow(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === null || value === undefined;
+  for (const _ in value) return false;
+  return true;
+}
+
+/** A list's item cannot be told from the others. */
+export class ItemError extends Error {}
+
+/** The path element of a list's item. */
+export function elementOf(item: unknown, list: ListSchema): string {
+  return list.keys.length === 0 ? setElement(item) : keyedElement(item, list);
+}
+
+function setElement(item: unknown): string {
+  if (item === null || item === undefined) {
+    throw new ItemError("associative list without keys has an element that's an explicit null");
+  }
+  if (Array.isArray(item)) {
+    throw new ItemError("not supported: associative list with lists as elements");
+  }
+  if (typeof item === "object") {
+    throw new ItemError("associative list without keys has an element that's a map type");
+  }
+  return valueElement(item);
+}
+
+function keyedElement(item: unknown, list: ListSchema): string {
+  if (item === null || item === undefined) {
+    throw new ItemError("associative list with keys may not have a null element");
+  }
+  if (!isObject(item)) {
+    throw new ItemError("associative list with keys may not have non-map elements");
+  }
+  const entries: [string, unknown][] = [];
+  for (const name of list.keys.length === 1 ? list.keys : [...list.keys].sort()) {
+    const value = Object.hasOwn(item, name) ? item[name] : keyDefault(list, name);
+    if (value !== undefined) entries.push([name, value]);
+  }
+  if (entries.length > 0) return keyElement(entries);
+  const names = list.keys.map((name) => `"${name}"`).join(" ");
+  throw new ItemError(
+    `associative list with keys has an element that omits all key fields [${names}] ` +
+      "(and doesn't have default values for any key fields)",
+  );
+}
+
+/** A key field that is left out counts with its default; one that is always written with its zero. */
+function keyDefault(list: ListSchema, name: string): unknown {
+  const field = declaredField(list.item, name);
+  if (field === undefined || field.default !== undefined) return field?.default;
+  if (field.omitEmpty || field.omitZero || field.pointer) return undefined;
+  if (field.schema.shape !== "scalar") return undefined;
+  switch (field.schema.scalar) {
+    case "bool":
+      return false;
+    case "int":
+    case "int32":
+    case "int64":
+    case "float64":
+      return 0;
+    default:
+      return "";
+  }
+}
+
+/** Items by path element; those that share one are kept together. */
+export function itemsByElement(
+  items: readonly unknown[],
+  list: ListSchema,
+): Map<string, readonly unknown[]> {
+  const groups = new Map<string, readonly unknown[]>();
+  for (const [i, item] of items.entries()) {
+    const element = checkedElement(item, i, list);
+    const group = groups.get(element);
+    groups.set(element, group === undefined ? [item] : [...group, item]);
+  }
+  return groups;
+}
+
+function checkedElement(item: unknown, index: number, list: ListSchema): string {
+  try {
+    return elementOf(item, list);
+  } catch (error) {
+    if (error instanceof ItemError) throw new ItemError(`element ${index}: ${error.message}`);
+    throw error;
+  }
+}
+
+/** The object's own member: keys of maps may be any word. */
+export function ownMember(object: JsonObject, name: string): unknown {
+  const value = object[name];
+  if (typeof value !== "function" && name !== "__proto__") return value;
+  return Object.hasOwn(object, name) ? value : undefined;
+}

@@ -1,0 +1,108 @@
+/**
+ * Field ownership after a create, an update or a patch that is no apply: who writes a field owns it,
+ * everyone else loses it. Runs on every write.
+ *
+ * Promises:
+ * 1. It never fails: an object whose fields cannot be told apart ends up without managedFields.
+ * 2. Objects stay as they are; the result shares all but metadata with `next`, and every entry of a
+ *    manager who lost and won nothing with the one before.
+ * 3. The writer's time changes only if the write changed something.
+ */
+import { isObject, type JsonObject } from "#api/patch/json-value.ts";
+import type { StructSchema } from "#api/schema/schema.ts";
+import { emptyObject } from "./empty-object.ts";
+import { isEmptySet } from "./field-set.ts";
+import { managedFieldsOf, metadataOf, withManagedFields } from "./managed-object.ts";
+import {
+  capUpdaters,
+  decodeManagers,
+  encodeManagers,
+  isSameManager,
+  type Manager,
+} from "./managers.ts";
+import { reconcileManagers, takeOver, withoutLost, withoutSystemFields } from "./ownership.ts";
+import { ItemError } from "./typed-values.ts";
+import { Changes, type FieldFilter, type VersionSeam, Versions } from "./versions.ts";
+
+export interface UpdateInput {
+  readonly schema: StructSchema;
+  /** What is there, in normal form; undefined on a create. */
+  readonly live: JsonObject | undefined;
+  /** What will be there, in normal form, before the kind's prepare hooks have seen it. */
+  readonly next: JsonObject;
+  /** `unknown` if empty. */
+  readonly manager: string;
+  readonly apiVersion: string;
+  readonly subresource: string;
+  /** RFC 3339, whole seconds. */
+  readonly nowIso: string;
+  readonly filter?: FieldFilter | undefined;
+  readonly versions?: VersionSeam | undefined;
+}
+
+/** `next` with its managedFields. */
+export function applyUpdate(input: UpdateInput): JsonObject {
+  try {
+    const managers = managersAfter(input);
+    const entries = managers && encodeManagers(managers, managedFieldsOf(input.live));
+    return withManagedFields(input.next, entries);
+  } catch (error) {
+    if (error instanceof ItemError) return withManagedFields(input.next, undefined);
+    throw error;
+  }
+}
+
+/** Undefined if the object's fields are not managed. */
+function managersAfter(input: UpdateInput): readonly Manager[] | undefined {
+  const { schema, live, next, apiVersion, subresource, nowIso } = input;
+  const managers = managersBefore(input);
+  // An object whose managers were reset stays without them until it is applied.
+  if (managers.length === 0 && metadataOf(live).uid !== undefined) return undefined;
+
+  const versions = new Versions(apiVersion, schema, input.versions);
+  const before = withManagedFields(live ?? emptyObject(schema), undefined);
+  const after = withManagedFields(next, undefined);
+  const changes = new Changes(versions, before, after, input.filter);
+  const { changed, removed } = changes.at(apiVersion)!;
+  const known = reconcileManagers(managers, versions);
+  const quiet = isEmptySet(changed) && isEmptySet(removed);
+  const left = quiet && isAllOf(known, apiVersion) ? known : withoutLost(known, changes);
+
+  const fields = withoutSystemFields(changed);
+  if (isEmptySet(fields)) return capUpdaters(left);
+  const name = input.manager === "" ? "unknown" : input.manager;
+  const writer: Manager = {
+    name,
+    operation: "Update",
+    apiVersion,
+    subresource,
+    time: nowIso,
+    fields,
+  };
+  const previous = left.find((manager) => isSameManager(manager, writer));
+  return capUpdaters(takeOver(left, writer, previous));
+}
+
+/** Those that the request states, if it may state any and they can be read; else the live ones. */
+function managersBefore({ live, next, subresource }: UpdateInput): readonly Manager[] {
+  const said = managedFieldsOf(next);
+  if (subresource === "" && said !== managedFieldsOf(live)) {
+    if (isReset(said)) return [];
+    const decoded = decodeManagers(said);
+    if (decoded.ok && decoded.value.length > 0) return decoded.value;
+  }
+  const decoded = decodeManagers(managedFieldsOf(live));
+  return decoded.ok ? decoded.value : [];
+}
+
+/** `[]` and `[{}]` ask to forget all managers. */
+function isReset(managedFields: unknown): boolean {
+  if (!Array.isArray(managedFields)) return false;
+  if (managedFields.length === 0) return true;
+  const [entry] = managedFields;
+  return managedFields.length === 1 && isObject(entry) && Object.keys(entry).length === 0;
+}
+
+function isAllOf(managers: readonly Manager[], apiVersion: string): boolean {
+  return managers.every((manager) => manager.apiVersion === apiVersion);
+}
