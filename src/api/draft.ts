@@ -1,5 +1,5 @@
 /** Helpers for hooks that change drafts. */
-import type { Draft } from "#api/kind.ts";
+import type { Draft, KubeObject } from "#api/kind.ts";
 
 /** Takes over a part of the old object as it is. It stays frozen: replace it, never change it. */
 export function keep<T>(value: T): Draft<T> {
@@ -14,4 +14,19 @@ export function assign<T extends object, Key extends keyof T>(
 ): void {
   if (value === undefined) delete draft[key];
   else draft[key] = value;
+}
+
+/** For status writes that must not touch metadata: takes over all that a client could change. */
+export function keepMetadata({ metadata }: Draft<KubeObject>, old: KubeObject): void {
+  for (const field of [
+    "annotations",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "labels",
+    "ownerReferences",
+    "selfLink",
+  ] as const) {
+    assign(metadata, field, keep(old.metadata[field]) as never);
+  }
 }

@@ -137,6 +137,16 @@ export function isDns1123SubdomainWithUnderscore(value: string): string[] {
   ];
 }
 
+/** As `isDns1123Label`, in the words of rules that are declared on a type. */
+export function isShortName(value: string): string[] {
+  return isDns1123Label(value).map(inBytes);
+}
+
+/** As `isDns1123Subdomain`, in the words of rules that are declared on a type. */
+export function isLongName(value: string): string[] {
+  return isDns1123Subdomain(value).map(inBytes);
+}
+
 export function isDns1035Label(value: string): string[] {
   return [...longerThan(value, DNS_LABEL_MAX, "characters"), ...mismatch(value, DNS_1035_LABEL)];
 }
@@ -270,6 +280,10 @@ function longerThan(value: string, max: number, unit: "characters" | "bytes"): s
   return value.length > max || utf8Length(value) > max
     ? [`must be no more than ${max} ${unit}`]
     : [];
+}
+
+function inBytes(fault: string): string {
+  return fault.replace(/^(must be no more than \d+) characters$/, "$1 bytes");
 }
 
 function mismatch(value: string, { regex, fault }: Format): string[] {

@@ -1,4 +1,5 @@
 /** The claim that is made together with a pod: of its metadata only labels and annotations count. */
+import { validateClaimSpec } from "#api/core/v1/persistent-volume-claim/spec.ts";
 import { isWhole } from "#api/core/v1/resource-lists.ts";
 import type {
   PersistentVolumeClaimSpec,
@@ -11,7 +12,7 @@ import { validateAnnotations, validateLabels } from "#api/validation/labels.ts";
 import type { Path } from "#api/validation/path.ts";
 
 export function validateClaimTemplate(
-  { metadata = {} }: PersistentVolumeClaimTemplate,
+  { metadata = {}, spec }: PersistentVolumeClaimTemplate,
   path: Path,
   errors: FieldError[],
 ): void {
@@ -22,6 +23,7 @@ export function validateClaimTemplate(
     if (field === "annotations" || field === "labels" || value === null) continue;
     errors.push(forbidden(at.child(field), "cannot be set"));
   }
+  errors.push(...validateClaimSpec(spec, {}, path.child("spec")));
 }
 
 export function validateClaimSpec(_spec: PersistentVolumeClaimSpec, _path: Path): FieldError[] {

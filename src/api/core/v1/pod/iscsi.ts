@@ -27,6 +27,11 @@ export function validateIscsi(iscsi: ISCSIVolumeSource, path: Path, errors: Fiel
   }
 }
 
+/** A target's or an initiator's name in one of the schemes. */
+export function isIscsiName(name: string): boolean {
+  return NAME_FORMATS[name.slice(0, 3)]?.test(name) === true;
+}
+
 function validateName(name: string, path: Path, errors: FieldError[]): void {
   const format = NAME_FORMATS[name.slice(0, 3)];
   if (format === undefined) errors.push(invalid(path, name, SCHEME_FAULT));

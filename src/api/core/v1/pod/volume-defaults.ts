@@ -56,7 +56,15 @@ function defaultClaimTemplate({ ephemeral }: Draft<Volume>): void {
   roundToMillis(spec.resources?.requests);
 }
 
-function defaultDisk({ iscsi, rbd, azureDisk, scaleIO }: Draft<Volume>): void {
+/** Also of persistent volumes, which have these sources too. */
+export function defaultDisk({
+  iscsi,
+  rbd,
+  azureDisk,
+  scaleIO,
+}: Draft<Pick<Volume, "iscsi" | "rbd" | "azureDisk">> & {
+  scaleIO?: { storageMode?: string; fsType?: string };
+}): void {
   if (iscsi !== undefined) iscsi.iscsiInterface ||= "default";
   if (rbd !== undefined) {
     rbd.pool ||= "rbd";
