@@ -1,5 +1,5 @@
 /** What a StatefulSet may say, and what of it may change. */
-import { validateClaimSpec } from "#api/core/v1/pod/claim-template.ts";
+import { validateClaimSpec } from "#api/core/v1/persistent-volume-claim/spec.ts";
 import { podSpecsEqual } from "#api/core/v1/pod/spec-equality.ts";
 import {
   type TemplateRules,
@@ -59,7 +59,7 @@ export function validateStatefulSetSpec(
   if (!tolerate.claimTemplates) {
     for (const [i, claim] of (spec.volumeClaimTemplates ?? []).entries()) {
       const at = path.child("volumeClaimTemplates").index(i).child("spec");
-      errors.push(...validateClaimSpec(claim.spec, at));
+      errors.push(...validateClaimSpec(claim.spec, {}, at));
     }
   }
   errors.push(...validateCounts(spec, ["replicas", "minReadySeconds"], path));

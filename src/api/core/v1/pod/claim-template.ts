@@ -26,10 +26,6 @@ export function validateClaimTemplate(
   errors.push(...validateClaimSpec(spec, {}, path.child("spec")));
 }
 
-export function validateClaimSpec(_spec: PersistentVolumeClaimSpec, _path: Path): FieldError[] {
-  return [];
-}
-
 export function claimSpecWarnings({ resources }: PersistentVolumeClaimSpec, path: Path): string[] {
   return (["requests", "limits"] as const).flatMap((field) => {
     const amount = resources?.[field]?.storage;
