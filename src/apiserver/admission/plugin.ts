@@ -29,6 +29,8 @@ export interface AdmissionRequest {
   readonly user: User;
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
+  /** Adds a note to the audit log's entry, if there is one. */
+  annotate?(key: string, value: string): void;
 }
 
 export interface AdmissionContext {

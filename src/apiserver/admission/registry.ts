@@ -18,6 +18,7 @@ import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { podResizeValidator } from "./pod-resize.ts";
+import { podSecurity } from "./pod-security/pod-security.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
 import { priority } from "./priority.ts";
 import { runtimeClass } from "./runtime-class.ts";
@@ -52,6 +53,7 @@ export function admissionPlugins(
     limitRanger,
     serviceAccount(dependencies),
     taintNodesByCondition,
+    podSecurity,
     priority,
     defaultTolerationSeconds(tolerationSeconds),
     defaultStorageClass,

@@ -1,0 +1,54 @@
+/** Runs one admission plug-in on an object, as the server would. */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "#apiserver/admission/plugin.ts";
+import type { User } from "#apiserver/request.ts";
+import { MemoryObjects } from "./memory-objects.ts";
+
+export interface Admitted {
+  readonly status: Status | undefined;
+  /** After `admit`. */
+  readonly object: KubeObject | undefined;
+  readonly warnings: readonly string[];
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface AdmitOptions extends Partial<Omit<AdmissionRequest, "kind" | "object" | "warn">> {
+  readonly objects?: MemoryObjects;
+  readonly user?: User;
+  readonly nowMs?: number;
+}
+
+/** `admit` and then, if nothing was refused, `validate`. The object given is not changed. */
+export async function admitWith(
+  plugin: AdmissionPlugin,
+  kind: Kind,
+  object: KubeObject | undefined,
+  options: AdmitOptions = {},
+): Promise<Admitted> {
+  const { objects = new MemoryObjects(), nowMs = 0, ...changes } = options;
+  const warnings: string[] = [];
+  const annotations: Record<string, string> = {};
+  const draft = structuredClone(object) as unknown as Draft<KubeObject> | undefined;
+  const request: AdmissionRequest = {
+    operation: options.old === undefined ? "CREATE" : "UPDATE",
+    kind,
+    subresource: "",
+    namespace: object?.metadata.namespace ?? "",
+    name: object?.metadata.name ?? "",
+    object: draft,
+    old: undefined,
+    options: {},
+    dryRun: false,
+    user: { name: "tester", groups: ["system:authenticated"] },
+    warn: (text) => void warnings.push(text),
+    annotate: (key, value) => {
+      annotations[key] = value;
+    },
+    ...changes,
+  };
+  const context = { objects, nowMs };
+  const status =
+    (await plugin.admit?.(request, context)) ?? (await plugin.validate?.(request, context));
+  return { status, object: draft as KubeObject | undefined, warnings, annotations };
+}
