@@ -3,6 +3,8 @@
  * in the words of upstream's decoder, because users and tests match on them.
  */
 import { decodeJson, normalize, parseJson } from "#api/codec/json.ts";
+import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
+import { yamlToJson } from "#api/codec/yaml.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import {
@@ -67,7 +69,9 @@ function decodeAny(
   if (encoding === undefined) {
     return failure(unsupportedMediaTypeStatus(Object.values(MEDIA_TYPES)));
   }
-  return decodeJsonBody(bytesOf(body), expected);
+  const bytes = bytesOf(body);
+  if (encoding === "protobuf") return decodeProtobufBody(bytes, expected);
+  return encoding === "yaml" ? decodeYamlBody(bytes, expected) : decodeJsonBody(bytes, expected);
 }
 
 function bytesOf(body: RequestBody): Uint8Array {
@@ -80,7 +84,34 @@ function decodeValue(object: unknown, expected: BodyExpectation): Result<Decoded
   return finished(normal.value, normal.strictErrors, expected);
 }
 
-function decodeJsonBody(bytes: Uint8Array, expected: BodyExpectation): Result<DecodedBody> {
+function decodeYamlBody(bytes: Uint8Array, expected: BodyExpectation): Result<DecodedBody> {
+  const json = yamlToJson(Buffer.from(bytes).toString());
+  if (!json.ok) return failure(badRequestStatus(unrecognized(json.error, bytes, expected)));
+  const decoded = decodeJsonBody(Buffer.from(json.json), expected, bytes);
+  if (!decoded.ok || json.strictErrors.length === 0) return decoded;
+  const strictErrors = [...json.strictErrors, ...decoded.value.strictErrors];
+  return success({ ...decoded.value, strictErrors });
+}
+
+function decodeProtobufBody(bytes: Uint8Array, expected: BodyExpectation): Result<DecodedBody> {
+  const envelope = readEnvelope(bytes);
+  if (!envelope.ok) {
+    return failure(badRequestStatus(unrecognized(envelope.error, bytes, expected)));
+  }
+  const fault = kindFault(envelope.kind, envelope.apiVersion, expected);
+  if (fault !== undefined) return failure(badRequestStatus(fault));
+  const decoded = decodeProtobuf(expected.schema, envelope.message);
+  if (decoded.ok) return finished(decoded.value, decoded.strictErrors, expected);
+  const { kind, version } = expected;
+  return failure(badRequestStatus(cannotBeHandled(expected, kind, version, decoded.error)));
+}
+
+/** `sent`: what the client sent, if that was not JSON itself. */
+function decodeJsonBody(
+  bytes: Uint8Array,
+  expected: BodyExpectation,
+  sent = bytes,
+): Result<DecodedBody> {
   const decoded = decodeJson(expected.schema, bytes);
   if (decoded.ok) {
     const { kind, apiVersion } = decoded.value as { kind?: string; apiVersion?: string };
@@ -89,7 +120,7 @@ function decodeJsonBody(bytes: Uint8Array, expected: BodyExpectation): Result<De
       (apiVersion === undefined || apiVersion === apiVersionOf(expected));
     if (plain) return finished(decoded.value, decoded.strictErrors, expected);
   }
-  const fault = typeFault(bytes, expected);
+  const fault = typeFault(bytes, sent, expected);
   if (fault !== undefined) return failure(badRequestStatus(fault));
   if (decoded.ok) return finished(decoded.value, decoded.strictErrors, expected);
   const { kind, version } = saidType(bytes, expected);
@@ -123,23 +154,26 @@ function saidType(
 }
 
 /** What is wrong with the type that the body says it is of; undefined if nothing is. */
-function typeFault(bytes: Uint8Array, expected: BodyExpectation): string | undefined {
+function typeFault(
+  bytes: Uint8Array,
+  sent: Uint8Array,
+  expected: BodyExpectation,
+): string | undefined {
   const parsed = parseJson(bytes);
-  const unrecognized = (error: string): string =>
-    `the object provided is unrecognized (must be of type ${expected.kind}): ` +
-    `couldn't get version/kind; json parse error: ${error} (${summary(bytes)})`;
-  if (!parsed.ok) return unrecognized(parsed.error);
+  const untyped = (error: string): string =>
+    unrecognized(`couldn't get version/kind; json parse error: ${error}`, sent, expected);
+  if (!parsed.ok) return untyped(parsed.error);
   const { value } = parsed;
   if (value === null) return undefined;
   if (typeof value !== "object" || Array.isArray(value)) {
-    return unrecognized(
+    return untyped(
       `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${TYPE_META}`,
     );
   }
   const { kind, apiVersion } = value as { kind?: unknown; apiVersion?: unknown };
   for (const [name, said] of Object.entries({ apiVersion, kind })) {
     if (said === undefined || said === null || typeof said === "string") continue;
-    return unrecognized(
+    return untyped(
       `json: cannot unmarshal ${jsonTypeOf(said)} into Go struct field .${name} of type string`,
     );
   }
@@ -170,6 +204,10 @@ function kindFault(
     return cannotBeHandled(expected, kind, version, error);
   }
   return `the API version in the data (${apiVersion}) does not match the expected API version (${apiVersionOf(expected)})`;
+}
+
+function unrecognized(error: string, sent: Uint8Array, expected: BodyExpectation): string {
+  return `the object provided is unrecognized (must be of type ${expected.kind}): ${error} (${summary(sent)})`;
 }
 
 function cannotBeHandled(

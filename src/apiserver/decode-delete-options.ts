@@ -1,5 +1,7 @@
 /** The options of a DELETE: from the body if there is one, else from the query. */
-import { decodeJson } from "#api/codec/json.ts";
+import { type Decoded, decodeJson } from "#api/codec/json.ts";
+import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
+import { decodeYaml } from "#api/codec/yaml.ts";
 import type { DeleteOptions } from "#api/generated/meta.v1.ts";
 import {
   badRequestStatus,
@@ -8,7 +10,7 @@ import {
   unsupportedMediaTypeStatus,
 } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
-import { bodyEncoding, MEDIA_TYPES } from "./negotiate.ts";
+import { bodyEncoding, type Encoding, MEDIA_TYPES } from "./negotiate.ts";
 import { checkDeleteOptions, deleteOptionsFromQuery } from "./query-options.ts";
 import type { ApiRequest } from "./request.ts";
 
@@ -22,7 +24,15 @@ export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Resul
   if (encoding === undefined) {
     return failure(unsupportedMediaTypeStatus(Object.values(MEDIA_TYPES)));
   }
-  const decoded = decodeJson(schemaOf("meta.v1.DeleteOptions"), body.bytes);
+  const decoded = decode(encoding, body.bytes);
   if (!decoded.ok) return failure(badRequestStatus(decoded.error));
   return checkDeleteOptions(decoded.value as DeleteOptions);
+}
+
+function decode(encoding: Encoding, bytes: Uint8Array): Decoded {
+  const schema = schemaOf("meta.v1.DeleteOptions");
+  if (encoding === "json") return decodeJson(schema, bytes);
+  if (encoding === "yaml") return decodeYaml(schema, Buffer.from(bytes).toString());
+  const envelope = readEnvelope(bytes);
+  return envelope.ok ? decodeProtobuf(schema, envelope.message) : envelope;
 }

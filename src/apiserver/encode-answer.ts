@@ -2,16 +2,19 @@
  * Answers as bytes. JSON of stored objects is sent as it is; other forms are made from the values.
  */
 import { encodeJson } from "#api/codec/json.ts";
+import { encodeProtobuf } from "#api/codec/protobuf.ts";
+import { encodeYaml } from "#api/codec/yaml.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import type { AnswerBody, ApiValue, ObjectList } from "./answer.ts";
 import { MEDIA_TYPES, type Media } from "./negotiate.ts";
 import { partialMetadata } from "./partial-metadata.ts";
+import { protobufSchemaOf } from "./protobuf-schema.ts";
 import type { Revision } from "./revision.ts";
 import { tableOf } from "./table.ts";
 
 export interface EncodedAnswer {
   readonly contentType: string;
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
 }
 
 export type EncodableBody = Exclude<AnswerBody, { form: "watch" | "stream" }>;
@@ -23,7 +26,7 @@ export function encodeAnswer(
   nowMs: number,
 ): EncodedAnswer {
   if (body.form === "bytes") {
-    return { contentType: body.contentType, bytes: Buffer.from(body.bytes) };
+    return { contentType: body.contentType, bytes: body.bytes };
   }
   const contentType = MEDIA_TYPES[media.encoding];
   const plain = media.encoding === "json" && !media.pretty && media.as === undefined;
@@ -33,7 +36,9 @@ export function encodeAnswer(
   return { contentType, bytes: encodeValue(value, media) };
 }
 
-export function encodeValue(value: unknown, media: Media): Buffer {
+export function encodeValue(value: ApiValue, media: Media): Uint8Array {
+  if (media.encoding === "protobuf") return encodeProtobuf(protobufSchemaOf(value), value);
+  if (media.encoding === "yaml") return Buffer.from(encodeYaml(value));
   if (media.pretty) return Buffer.from(JSON.stringify(value, undefined, 2));
   return Buffer.from(`${encodeJson(value)}\n`);
 }

@@ -20,6 +20,7 @@ import {
 } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import { withTimeout } from "#lib/sleep.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import type { ResourceCache } from "./resource-cache.ts";
 import type { Resources, StoredResource } from "./resources.ts";
@@ -29,6 +30,7 @@ import { WatchCache } from "./watch-cache.ts";
 
 /** How long a read waits for a revision that the cache has not seen yet. */
 const FRESH_WITHIN_MS = 3_000;
+const PING_WITHIN_MS = 2_000;
 
 export interface ObjectStoreOptions {
   readonly store: Store;
@@ -67,6 +69,18 @@ export class ObjectStore {
 
   cacheOf(resource: StoredResource): ResourceCache {
     return this.cache.of(resource);
+  }
+
+  /** Why the store cannot be reached right now; undefined when it can. */
+  async unavailable(): Promise<string | undefined> {
+    try {
+      await withTimeout(this.#options.clock, PING_WITHIN_MS, () =>
+        this.#options.store.currentRevision(),
+      );
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
   }
 
   /** The object as the store has it now. */
@@ -133,7 +147,7 @@ export class ObjectStore {
 
   /** Whether writing the object would change nothing. */
   isStored(current: Revision, object: KubeObject): boolean {
-    return current.holds(this.#options.codec.encode(object));
+    return current.holds(this.#options.codec.encodeAsJson(object));
   }
 
   /** Answers the last state as of the revision of the delete. */

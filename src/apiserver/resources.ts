@@ -36,11 +36,16 @@ const SPECIAL_PREFIXES: Readonly<Record<string, string>> = {
 export class Resources {
   readonly #served = new Map<string, ServedResource>();
   readonly #stored = new Map<string, StoredResource>();
+  readonly #kinds = new Map<string, Kind>();
 
-  constructor(kinds: Iterable<Kind>) {
+  /** All kinds can be read from the store, also in versions that are not served. */
+  constructor(kinds: Iterable<Kind>, isServed: (kind: Kind) => boolean = () => true) {
     const all = [...kinds];
     for (const kind of all) if (kind.storedAs === undefined) this.#addStored(kind);
-    for (const kind of all) this.#addServed(kind);
+    for (const kind of all) {
+      this.#kinds.set(`${kind.apiVersion} ${kind.names.kind}`, kind);
+      this.#addVersion(kind, isServed(kind));
+    }
   }
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
@@ -49,16 +54,15 @@ export class Resources {
 
   /** The kind that an object of this apiVersion and kind is of. */
   findKind(apiVersion: string, kindName: string): Kind | undefined {
-    for (const { kind } of this.#served.values()) {
-      if (kind.apiVersion === apiVersion && kind.names.kind === kindName) return kind;
-    }
-    return undefined;
+    return this.#kinds.get(`${apiVersion} ${kindName}`);
   }
 
   storedOf(kind: Kind): StoredResource {
-    const found = this.#served.get(servedKey(kind));
-    if (found === undefined) throw new Error(`${kind.apiVersion} ${kind.names.kind} is not served`);
-    return found.stored;
+    const group = kind.storedAs?.group ?? kind.group;
+    const stored = this.#stored.get(`${group}/${kind.names.kind}`);
+    if (stored === undefined)
+      throw new Error(`nobody stores ${kind.apiVersion} ${kind.names.kind}`);
+    return stored;
   }
 
   served(): Iterable<ServedResource> {
@@ -81,12 +85,9 @@ export class Resources {
     });
   }
 
-  #addServed(kind: Kind): void {
-    const group = kind.storedAs?.group ?? kind.group;
-    const stored = this.#stored.get(`${group}/${kind.names.kind}`);
-    if (stored === undefined)
-      throw new Error(`nobody stores ${kind.apiVersion} ${kind.names.kind}`);
-    this.#served.set(servedKey(kind), { kind, stored });
+  #addVersion(kind: Kind, isServed: boolean): void {
+    const stored = this.storedOf(kind);
+    if (isServed) this.#served.set(servedKey(kind), { kind, stored });
   }
 }
 

@@ -3,28 +3,33 @@
  * deeply frozen value, made when it is first asked for. GET, LIST and every watcher send the same
  * bytes; callers in the same process share the same value.
  *
- * The text always begins with kind, apiVersion and metadata, in that order, and metadata begins with
- * the resourceVersion. So an item of a list (which has no kind and apiVersion of its own) is the
- * tail of the text, and another resourceVersion is put in without parsing.
+ * The text always begins with kind, apiVersion and metadata, in that order, and the resourceVersion
+ * follows the uid. So an item of a list (which has no kind and apiVersion of its own) is the tail of
+ * the text, and another resourceVersion is put in without parsing.
  */
+import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import { parseStored, writeObject } from "./object-text.ts";
 
 const META = Buffer.from('"metadata":{');
 const HEAD = /^\{"kind":"[^"\\]*","apiVersion":"[^"\\]*",$/;
-const RV = '"resourceVersion":"';
+/** Quotes inside values are escaped, so this cannot stand in a name before it. */
+const UID = Buffer.from('"uid":"');
+const VERSION = ',"resourceVersion":"';
 const QUOTE = 0x22;
-const CLOSE_BRACE = 0x7d;
 const LINE_END = 0x0a;
 
 export class Revision {
   /** The version that the text is written in. */
   readonly kind: Kind;
   readonly key: string;
+  /** 0: the outcome of a dry run, which has no resourceVersion. */
   readonly number: number;
   #json: Buffer | undefined;
   #itemStart = 0;
+  /** Where the digits of the resourceVersion begin. */
+  #versionStart = 0;
   #value: KubeObject | undefined;
   #views: Map<Kind, Revision> | undefined;
 
@@ -34,8 +39,7 @@ export class Revision {
     this.number = number;
   }
 
-  /**
-   */
+  /** From stored JSON, which has no resourceVersion. */
   static fromJson(kind: Kind, key: string, number: number, stored: Uint8Array): Revision {
     const revision = new Revision(kind, key, number);
     if (!revision.#inject(asBuffer(stored))) {
@@ -44,10 +48,7 @@ export class Revision {
     return revision;
   }
 
-  /**
-   * From a value; its resourceVersion is replaced (0: it has none, a dry run). The value is frozen
-   * from now on.
-   */
+  /** From a value; its resourceVersion is replaced. The value is frozen from now on. */
   static fromValue(kind: Kind, key: string, number: number, object: KubeObject): Revision {
     const revision = new Revision(kind, key, number);
     revision.#value = deepFreeze(numbered(object, number));
@@ -68,7 +69,7 @@ export class Revision {
   }
 
   get json(): Buffer {
-    if (this.#json === undefined) this.#inject(writeObject(this.#value!));
+    if (this.#json === undefined) this.#write();
     return this.#json!;
   }
 
@@ -80,7 +81,7 @@ export class Revision {
 
   /** Where, in `json`, the part begins that stands in a list after its opening brace. */
   get itemStart(): number {
-    if (this.#json === undefined) this.#inject(writeObject(this.#value!));
+    if (this.#json === undefined) this.#write();
     return this.#itemStart;
   }
 
@@ -89,24 +90,13 @@ export class Revision {
     return this.#value;
   }
 
-  /** Whether the value is there already: asking for it costs nothing. */
-  get parsed(): boolean {
-    return this.#value !== undefined;
-  }
-
   /** The same object in another served version of its kind. */
   as(kind: Kind): Revision {
-    if (kind === this.kind || kind.apiVersion === this.kind.apiVersion) return this;
+    if (kind.apiVersion === this.kind.apiVersion || kind.storedAs === undefined) return this;
     const known = this.#views?.get(kind);
     if (known !== undefined) return known;
-    const view = Revision.fromValue(
-      kind,
-      this.key,
-      this.number,
-      kind.storedAs === undefined
-        ? this.value
-        : (kind.storedAs.fromStored(this.value) as KubeObject),
-    );
+    const object = kind.storedAs.fromStored(this.value) as KubeObject;
+    const view = Revision.fromValue(kind, this.key, this.number, object);
     this.#views ??= new Map();
     this.#views.set(kind, view);
     return view;
@@ -115,40 +105,53 @@ export class Revision {
   /** The same object as of another revision: what a watcher gets when it is deleted. */
   renumbered(number: number): Revision {
     const revision = new Revision(this.kind, this.key, number);
-    if (this.#json !== undefined) {
-      const start = this.#itemStart + META.length + RV.length;
-      const end = this.#json.indexOf(QUOTE, start);
-      revision.#join(this.#json.subarray(0, start), String(number), this.#json.subarray(end));
-      revision.#itemStart = this.#itemStart;
-    } else {
-      revision.#value = deepFreeze(numbered(this.#value!, number));
+    if (this.#json === undefined || this.#versionStart === 0) {
+      revision.#value = deepFreeze(numbered(this.value, number));
+      return revision;
     }
+    const head = this.#json.subarray(0, this.#versionStart);
+    const tail = this.#json.subarray(this.#versionStart + String(this.number).length);
+    revision.#join(head, String(number), tail);
+    revision.#itemStart = this.#itemStart;
+    revision.#versionStart = this.#versionStart;
     return revision;
   }
 
   /** Whether this is the text of the same object, written without a resourceVersion. */
   holds(stored: Uint8Array): boolean {
     const json = this.json;
-    const start = this.#itemStart + META.length;
-    const tail = json.indexOf(QUOTE, start + RV.length) + 2; // the quote and the comma
     const other = asBuffer(stored);
+    const start = this.#versionStart - VERSION.length;
+    const end = this.#versionStart + String(this.number).length + 1;
     return (
-      other.length === json.length - (tail - start) &&
+      this.#versionStart > 0 &&
+      other.length === json.length - (end - start) &&
       json.compare(other, 0, start, 0, start) === 0 &&
-      json.compare(other, start, other.length, tail) === 0
+      json.compare(other, start, other.length, end) === 0
     );
   }
 
+  #write(): void {
+    if (this.#inject(writeObject(this.#value!))) return;
+    // No uid: an object that is shown but was never stored.
+    const json = writeObject(this.#value!);
+    this.#itemStart = json.indexOf(META);
+    this.#join(json, "", json.subarray(json.length));
+  }
+
+  /** Puts the resourceVersion in; false if the text has not the form that we write. */
   #inject(stored: Buffer): boolean {
     const at = stored.indexOf(META);
     if (at < 0 || !HEAD.test(stored.toString("latin1", 0, at))) return false;
-    const start = at + META.length;
-    const old = stored.toString("latin1", start, start + RV.length) === RV;
-    const tail = old ? stored.indexOf(QUOTE, start + RV.length) + 1 : start;
-    const comma = old || stored[tail] === CLOSE_BRACE ? "" : ",";
-    const version = this.number === 0 ? "" : `${RV}${this.number}"${comma}`;
-    this.#join(stored.subarray(0, start), version, stored.subarray(tail));
+    const uid = stored.indexOf(UID, at);
+    if (uid < 0) return false;
+    const start = stored.indexOf(QUOTE, uid + UID.length) + 1;
+    const there = stored.toString("latin1", start, start + VERSION.length) === VERSION;
+    const end = there ? stored.indexOf(QUOTE, start + VERSION.length) + 1 : start;
+    const version = this.number === 0 ? "" : `${VERSION}${this.number}"`;
+    this.#join(stored.subarray(0, start), version, stored.subarray(end));
     this.#itemStart = at;
+    this.#versionStart = this.number === 0 ? 0 : start + VERSION.length;
     return true;
   }
 
@@ -164,13 +167,24 @@ export class Revision {
   }
 }
 
+/** The resourceVersion stands behind the uid, as upstream writes it. */
 function numbered(object: KubeObject, number: number): KubeObject {
   const { kind, apiVersion, metadata, ...rest } = object;
-  const { resourceVersion: _, ...meta } = metadata;
+  const meta: Record<string, unknown> = {};
+  const version = number === 0 ? {} : { resourceVersion: String(number) };
+  let done = false;
+  for (const [name, value] of Object.entries(metadata)) {
+    if (name === "resourceVersion") continue;
+    meta[name] = value;
+    if (name !== "uid") continue;
+    Object.assign(meta, version);
+    done = true;
+  }
+  if (!done) Object.assign(meta, version);
   return {
     ...(kind === undefined ? {} : { kind }),
     ...(apiVersion === undefined ? {} : { apiVersion }),
-    metadata: number === 0 ? meta : { resourceVersion: String(number), ...meta },
+    metadata: meta as ObjectMeta,
     ...rest,
   };
 }

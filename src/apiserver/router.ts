@@ -1,7 +1,7 @@
 /** Which verb of which resource a request is for; paths and methods that nothing serves. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Verb } from "#api/kind.ts";
-import { noSuchPathStatus } from "#api/meta/status.ts";
+import { noSuchPathStatus, type Reason } from "#api/meta/status.ts";
 import type { RequestInfo } from "./request.ts";
 import type { Resources, ServedResource } from "./resources.ts";
 
@@ -33,14 +33,24 @@ const COLLECTION_VERBS: ReadonlySet<string> = new Set(["list", "watch", "deletec
 const NAMED_VERBS: ReadonlySet<string> = new Set(["get", "update", "patch", "delete"]);
 
 export function methodNotAllowedStatus(): Status {
+  const message = "the server does not allow this method on the requested resource";
+  return routeStatus(405, "MethodNotAllowed", message);
+}
+
+/** A patch in a form that no route takes. */
+export function unsupportedByRouteStatus(): Status {
+  return routeStatus(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+}
+
+function routeStatus(code: number, reason: Reason, message: string): Status {
   return {
     kind: "Status",
     apiVersion: "v1",
     metadata: {},
     status: "Failure",
-    message: "the server does not allow this method on the requested resource",
-    reason: "MethodNotAllowed",
+    message,
+    reason,
     details: {},
-    code: 405,
+    code,
   };
 }

@@ -6,16 +6,27 @@ import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { createAdmission } from "./admission-gate.ts";
+import { Discovery } from "./discovery.ts";
+import type { SpecialVerbs } from "./dispatch.ts";
 import { createHandler, type Handler, type PathHandler } from "./handler.ts";
 import { ObjectStore } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
+import { discoveryPaths } from "./paths/discovery-paths.ts";
+import { type HealthChecks, healthPaths } from "./paths/health-paths.ts";
+import { versionPath } from "./paths/version-path.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
 import { createServerObjects } from "./server-objects.ts";
-import { StorageCodec } from "./storage-codec.ts";
+import { bindingVerbs } from "./special/binding.ts";
+import { componentStatusVerbs } from "./special/component-statuses.ts";
+import { evictionVerbs } from "./special/eviction.ts";
+import { reviewVerbs } from "./special/reviews.ts";
+import { StorageCodec, type StoredForm } from "./storage-codec.ts";
 
 export interface ApiServerOptions {
   readonly kinds: readonly Kind[];
+  /** Which versions clients may use; all unless given. */
+  isServed?(kind: Kind): boolean;
   readonly store: Store;
   /** The store is in this process. */
   readonly storeIsLocal: boolean;
@@ -24,9 +35,13 @@ export interface ApiServerOptions {
   readonly logger: Logger;
   readonly allowPrivileged: boolean;
   readonly eventTtlSeconds: number;
+  /** What objects are written as; both forms are read. */
+  readonly storedForm: StoredForm;
   /** Made with the server's own view of its objects. */
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
   admission(objects: Objects, security: RequestSecurity): readonly AdmissionPlugin[];
+  /** `HOST:PORT` that clients outside are told to use. */
+  readonly externalAddress: string;
 }
 
 export interface ApiServer {
@@ -45,12 +60,12 @@ export async function startApiServer(
   signal: AbortSignal,
 ): Promise<ApiServer> {
   const { kinds, clock, random, logger } = options;
-  const resources = new Resources(kinds);
+  const resources = new Resources(kinds, options.isServed);
   const store = new ObjectStore({
     store: options.store,
     local: options.storeIsLocal,
     resources,
-    codec: new StorageCodec(resources),
+    codec: new StorageCodec(resources, options.storedForm),
     clock,
     logger,
     eventTtlSeconds: options.eventTtlSeconds,
@@ -68,7 +83,31 @@ export async function startApiServer(
     logger,
     allowPrivileged: options.allowPrivileged,
   };
-  const paths: PathHandler[] = [];
-  const handle = createHandler({ parts, security, paths });
+  const special: SpecialVerbs = {
+    ...reviewVerbs(security),
+    ...bindingVerbs(objects),
+    ...evictionVerbs(objects),
+    ...componentStatusVerbs(() => store.cache.current),
+  };
+  const paths: PathHandler[] = [
+    healthPaths(healthChecks(store)),
+    versionPath,
+    discoveryPaths(new Discovery(resources.served()), options.externalAddress),
+  ];
+  const handle = createHandler({ parts, security, paths, special });
   return { handle, objects, store, resources, done };
+}
+
+function healthChecks(store: ObjectStore): HealthChecks {
+  const ping = { name: "ping", check: () => undefined };
+  const etcd = { name: "etcd", check: () => store.unavailable() };
+  const caches = {
+    name: "informer-sync",
+    check: () => (store.cache.current ? undefined : "the caches are not loaded"),
+  };
+  return {
+    healthz: [ping, etcd],
+    livez: [ping, etcd],
+    readyz: [ping, etcd, { ...etcd, name: "etcd-readiness" }, caches],
+  };
 }

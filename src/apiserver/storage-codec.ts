@@ -4,23 +4,36 @@
  */
 
 import { encodeJson } from "#api/codec/json.ts";
+import { decodeProtobuf, encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
+import { findSchemaOfKind } from "#api/schema/from-facts.ts";
+import type { StructSchema } from "#api/schema/schema.ts";
+import { StoreError } from "#store/contract.ts";
 import { parseStored } from "./object-text.ts";
 import type { Resources, StoredResource } from "./resources.ts";
 
 const OPEN_BRACE = 0x7b;
 
+export type StoredForm = "json" | "protobuf";
+
 export class StorageCodec {
   readonly #resources: Resources;
+  readonly #form: StoredForm;
 
-  constructor(resources: Resources) {
+  constructor(resources: Resources, form: StoredForm) {
     this.#resources = resources;
+    this.#form = form;
   }
 
   encode(object: KubeObject): Uint8Array {
-    const { kind, apiVersion, metadata, ...rest } = object;
-    const { resourceVersion: _, selfLink: __, ...meta } = metadata;
-    return Buffer.from(encodeJson({ kind, apiVersion, metadata: meta, ...rest }));
+    const schema = this.#form === "protobuf" ? protobufSchema(object) : undefined;
+    return schema === undefined
+      ? this.encodeAsJson(object)
+      : encodeProtobuf(schema, withoutVersion(object));
+  }
+
+  encodeAsJson(object: KubeObject): Uint8Array {
+    return Buffer.from(encodeJson(withoutVersion(object)));
   }
 
   isJson(bytes: Uint8Array): boolean {
@@ -35,11 +48,48 @@ export class StorageCodec {
 
   /** The object in the stored version of its resource, whatever it was written in. */
   decode(resource: StoredResource, bytes: Uint8Array): KubeObject {
-    const object = parseStored(bytes);
+    const object = this.isJson(bytes) ? parseStored(bytes) : decodeEnvelope(bytes);
     const { kind } = resource;
     if (object.apiVersion === kind.apiVersion) return object;
     const written = this.#resources.findKind(object.apiVersion ?? "", object.kind ?? "");
     if (written?.storedAs === undefined) return { ...object, apiVersion: kind.apiVersion };
     return written.storedAs.toStored(object as never);
   }
+}
+
+function withoutVersion(object: KubeObject): { kind: string; apiVersion: string } {
+  const { kind = "", apiVersion = "", metadata, ...rest } = object;
+  const { resourceVersion: _, selfLink: __, ...meta } = metadata;
+  const stored = { kind, apiVersion, metadata: meta, ...rest };
+  return stored;
+}
+
+/** Upstream stores these two groups as JSON whatever it is told, and so do we. */
+const ALWAYS_JSON = /^(apiextensions|apiregistration)\.k8s\.io\//;
+
+function protobufSchema({ apiVersion = "", kind = "" }: KubeObject): StructSchema | undefined {
+  if (ALWAYS_JSON.test(apiVersion)) return undefined;
+  const slash = apiVersion.indexOf("/");
+  return findSchemaOfKind(
+    apiVersion.slice(0, Math.max(0, slash)),
+    apiVersion.slice(slash + 1),
+    kind,
+  );
+}
+
+function decodeEnvelope(bytes: Uint8Array): KubeObject {
+  const envelope = readEnvelope(bytes);
+  if (!envelope.ok) throw new StoreError({ code: "Corrupt" }, envelope.error);
+  const { apiVersion, kind, message } = envelope;
+  const schema = protobufSchema({ apiVersion, kind, metadata: {} });
+  if (schema === undefined) {
+    throw new StoreError(
+      { code: "Corrupt" },
+      `stored object of unknown kind ${apiVersion} ${kind}`,
+    );
+  }
+  const decoded = decodeProtobuf(schema, message);
+  if (!decoded.ok) throw new StoreError({ code: "Corrupt" }, decoded.error);
+  const { kind: _, apiVersion: __, ...rest } = decoded.value;
+  return { kind, apiVersion, ...rest } as unknown as KubeObject;
 }

@@ -16,6 +16,7 @@ import type {
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
 import type { Ingress, IngressClass } from "#api/generated/networking.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
+import type { PodDisruptionBudget } from "#api/generated/policy.v1.ts";
 import type { ResourceClaim, ResourceSlice } from "#api/generated/resource.v1.ts";
 import type { PriorityClass } from "#api/generated/scheduling.v1.ts";
 import type { StorageClass, VolumeAttachment } from "#api/generated/storage.v1.ts";
@@ -72,6 +73,12 @@ export const ingressClassKind = kind<IngressClass>(
   "v1",
   "IngressClass",
   "ingressclasses",
+);
+export const podDisruptionBudgetKind = kind<PodDisruptionBudget>(
+  "policy",
+  "v1",
+  "PodDisruptionBudget",
+  "poddisruptionbudgets",
 );
 export const runtimeClassKind = kind<RuntimeClass>(
   "node.k8s.io",

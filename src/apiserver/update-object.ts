@@ -37,7 +37,7 @@ export interface UpdatePlan {
   readonly options: WriteOptions;
   /** Refuse to touch another object than the one with this uid. */
   readonly uid: string | undefined;
-  /** An object that is not there is created, whatever the kind says. */
+  /** An object that is not there is created. */
   readonly mayCreate: boolean;
   readonly subresource: SubresourceSpec<KubeObject> | undefined;
   /**
@@ -84,7 +84,9 @@ type Step = Result<
 async function createMissing(verb: VerbRequest, plan: UpdatePlan, key: string): Promise<Step> {
   const { parts, resource, info } = verb;
   const { stored } = resource;
-  if (!stored.kind.createOnUpdate && !plan.mayCreate) return notFound(verb);
+  if (!plan.mayCreate) return notFound(verb);
+  const allowed = await verb.mayCreate();
+  if (allowed !== undefined) return failure(allowed);
   if (plan.uid !== undefined) return failure(uidMismatch(verb, key, plan.uid, ""));
   const next = await plan.next(undefined);
   if (!next.ok) return next;

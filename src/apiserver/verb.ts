@@ -1,4 +1,5 @@
 /** What every verb gets: the server's parts, and the request after authentication and routing. */
+import type { Status } from "#api/generated/meta.v1.ts";
 import type { Result } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -28,6 +29,8 @@ export interface VerbRequest {
   readonly user: User;
   readonly media: Media;
   warn(text: string): void;
+  /** Updates that create need the right to create; a Status says that it is missing. */
+  mayCreate(): Promise<Status | undefined>;
 }
 
 export interface VerbAnswer {

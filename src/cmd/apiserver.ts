@@ -7,6 +7,7 @@ import { admissionPlugins } from "#apiserver/admission/registry.ts";
 import { peerOf } from "#apiserver/authn/peer-certificate.ts";
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
 import { reconcileAccess, reconcileFlowControl } from "#apiserver/bootstrap/reconcile.ts";
+import { isStable } from "#apiserver/discovery.ts";
 import { startHttpServer } from "#apiserver/http-server.ts";
 import { createSecurity } from "#apiserver/security.ts";
 import { serve } from "#apiserver/serve.ts";
@@ -48,6 +49,7 @@ export const apiserverCommand: Command = {
     const api = await startApiServer(
       {
         kinds: builtInKinds,
+        isServed: isStable,
         store: createMemoryStore({ clock }),
         storeIsLocal: true,
         clock,
@@ -55,6 +57,8 @@ export const apiserverCommand: Command = {
         logger,
         allowPrivileged: true,
         eventTtlSeconds: 3600,
+        storedForm: "json",
+        externalAddress: `127.0.0.1:${port}`,
         security: (objects, ending) =>
           createSecurity(
             {

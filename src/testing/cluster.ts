@@ -68,6 +68,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       logger: silentLogger,
       allowPrivileged: true,
       eventTtlSeconds: 3600,
+      storedForm: "json",
+      externalAddress: "127.0.0.1:6443",
       security: (objects, signal) =>
         createSecurity(
           {

@@ -27,7 +27,7 @@ export async function update(verb: VerbRequest): Promise<VerbResult> {
   const updated = await updateObject(verb, {
     options: options.value,
     uid: draft.metadata.uid || undefined,
-    mayCreate: false,
+    mayCreate: resource.stored.kind.createOnUpdate === true && info.subresource === "",
     subresource: subresourceOf(verb),
     next: (current) => {
       const next = structuredClone(draft);

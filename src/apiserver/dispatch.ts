@@ -1,0 +1,146 @@
+/** Finds the verb of a request for a resource, settles the form of its answer, and runs it. */
+import type { Verb } from "#api/kind.ts";
+import { noSuchPathStatus } from "#api/meta/status.ts";
+import { type Answer, answer, statusAnswer } from "./answer.ts";
+import { deprecationWarning } from "./deprecation.ts";
+import { JSON_MEDIA, type Media, mediaTypeOf, negotiate, refuseByRoute } from "./negotiate.ts";
+import type { ApiRequest, RequestInfo, User } from "./request.ts";
+import type { ServedResource } from "./resources.ts";
+import { methodNotAllowedStatus, routeOf, unsupportedByRouteStatus } from "./router.ts";
+import type { RequestSecurity } from "./security.ts";
+import { findSubresource, type SubresourceRoute } from "./subresource-routes.ts";
+import { getScale, patchScale, updateScale } from "./subresources/scale.ts";
+import type { ServerParts, VerbRequest, VerbResult } from "./verb.ts";
+import { create } from "./verbs/create.ts";
+import { deleteOne } from "./verbs/delete.ts";
+import { deleteCollection } from "./verbs/delete-collection.ts";
+import { get } from "./verbs/get.ts";
+import { list } from "./verbs/list.ts";
+import { PATCH_TYPES, patch } from "./verbs/patch.ts";
+import { update } from "./verbs/update.ts";
+import { watch } from "./verbs/watch.ts";
+
+export type RunVerb = (verb: VerbRequest) => Promise<VerbResult>;
+
+/**
+ * Resources that are not stored but answered (reviews), and subresources with rules of their own, by
+ * `GROUP/PLURAL` or `GROUP/PLURAL/SUBRESOURCE`, then by verb.
+ */
+export type SpecialVerbs = Readonly<Record<string, Readonly<Record<string, RunVerb>>>>;
+
+const VERBS: Readonly<Record<Verb, RunVerb>> = {
+  create,
+  get,
+  list,
+  watch,
+  update,
+  patch,
+  delete: deleteOne,
+  deletecollection: deleteCollection,
+};
+
+const SCALE_VERBS: Readonly<Record<string, RunVerb>> = {
+  get: getScale,
+  update: updateScale,
+  patch: patchScale,
+};
+
+export interface DispatchOptions {
+  readonly parts: ServerParts;
+  readonly special: SpecialVerbs;
+  readonly security: Pick<RequestSecurity, "authorize">;
+}
+
+export async function dispatch(
+  options: DispatchOptions,
+  request: ApiRequest,
+  info: RequestInfo,
+  user: User,
+): Promise<Answer> {
+  const { parts, security } = options;
+  const found = info.subresource === "" ? whole(options, request, info) : part(options, info);
+  if (!found.ok) return statusAnswer(found.status);
+  const { resource, run, forms } = found;
+  const { headers, query } = request;
+  if (info.verb === "patch" && !(mediaTypeOf(headers["content-type"] ?? "") in PATCH_TYPES)) {
+    return statusAnswer(unsupportedByRouteStatus());
+  }
+  const watching = info.verb === "watch" && info.subresource === "";
+  let media: Media = JSON_MEDIA;
+  if (forms === "negotiated") {
+    const refused = refuseByRoute(headers, watching || info.verb === "list");
+    if (refused !== undefined) return statusAnswer(refused);
+    const agreed = negotiate({ headers, query, watch: watching });
+    if (!agreed.ok) return statusAnswer(agreed.status, { media: mediaOrJson(request) });
+    media = agreed.value;
+  }
+  const warnings: string[] = [];
+  const deprecated = deprecationWarning(resource.kind);
+  if (deprecated !== undefined) warnings.push(deprecated);
+  const result = await run({
+    parts,
+    request,
+    info,
+    resource,
+    user,
+    media,
+    warn: (text) => warnings.push(text),
+    mayCreate: () => security.authorize(request, { ...info, verb: "create" }, user),
+  });
+  const extras = { media, warnings };
+  return result.ok
+    ? answer(result.value.code, result.value.body, extras)
+    : statusAnswer(result.status, extras);
+}
+
+/** What an error is sent in: what the client accepts if we can, else JSON. */
+export function mediaOrJson({ headers, query }: ApiRequest): Media {
+  const media = negotiate({ headers, query });
+  return media.ok ? media.value : JSON_MEDIA;
+}
+
+type Found =
+  | {
+      readonly ok: true;
+      readonly resource: ServedResource;
+      readonly run: RunVerb;
+      /** Proxies and streams choose the form of their answers themselves. */
+      readonly forms: "negotiated" | "own";
+    }
+  | Extract<ReturnType<typeof routeOf>, { ok: false }>;
+
+function whole({ parts, special }: DispatchOptions, request: ApiRequest, info: RequestInfo): Found {
+  const route = routeOf(parts.resources, info, request.method);
+  if (!route.ok) return route;
+  const { resource } = route;
+  const own = special[`${resource.kind.group}/${resource.kind.names.plural}`]?.[route.verb];
+  return { ok: true, resource, run: own ?? VERBS[route.verb], forms: "negotiated" };
+}
+
+function part({ parts, special }: DispatchOptions, info: RequestInfo): Found {
+  const missing: Found = { ok: false, status: noSuchPathStatus() };
+  const resource = parts.resources.find(info.group, info.version, info.resource);
+  const route = resource && findSubresource(resource, info.subresource);
+  if (resource === undefined || route === undefined) return missing;
+  if ((resource.kind.scope === "Namespaced") !== (info.namespace !== "")) {
+    if (info.resource !== "namespaces") return missing;
+  }
+  if (info.rest.length > 0 && route.name !== "proxy") return missing;
+  const verb = info.verb === "watch" || info.verb === "list" ? "get" : info.verb;
+  if (!route.verbs.includes(verb)) return { ok: false, status: methodNotAllowedStatus() };
+  const run = runOf(resource, route, verb, special);
+  if (run === undefined) return missing;
+  return { ok: true, resource, run, forms: route.how === "connect" ? "own" : "negotiated" };
+}
+
+function runOf(
+  { kind }: ServedResource,
+  { name, how }: SubresourceRoute,
+  verb: string,
+  special: SpecialVerbs,
+): RunVerb | undefined {
+  const own = special[`${kind.group}/${kind.names.plural}/${name}`]?.[verb];
+  if (own !== undefined) return own;
+  if (how === "scale") return SCALE_VERBS[verb];
+  return how === "object" ? VERBS[verb as Verb] : undefined;
+}

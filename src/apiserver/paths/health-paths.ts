@@ -1,0 +1,62 @@
+/**
+ * /healthz, /livez and /readyz, whole and check by check, as upstream words them: `ok`, or one line
+ * for each check with `?verbose` or when one fails. `?exclude=NAME` leaves a check out.
+ */
+import { type Answer, textAnswer } from "../answer.ts";
+import type { PathHandler } from "../handler.ts";
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Why it fails; undefined when it is well. */
+  check(): string | undefined | Promise<string | undefined>;
+}
+
+export interface HealthChecks {
+  readonly healthz: readonly HealthCheck[];
+  readonly livez: readonly HealthCheck[];
+  readonly readyz: readonly HealthCheck[];
+}
+
+export function healthPaths(checks: HealthChecks): PathHandler {
+  return ({ path, method, query }) => {
+    const [, root = "", name, more] = path.split("/");
+    if (!(root in checks) || more !== undefined) return undefined;
+    if (method !== "GET" && method !== "HEAD") return undefined;
+    const all = checks[root as keyof HealthChecks];
+    if (name === undefined || name === "") return answerAll(root, all, query);
+    const one = all.find((check) => check.name === name);
+    return one && answerOne(one);
+  };
+}
+
+async function answerOne({ name, check }: HealthCheck): Promise<Answer> {
+  const why = await check();
+  if (why === undefined) return textAnswer(200, "ok");
+  return textAnswer(500, `internal server error: ${name} failed: ${why}\n`);
+}
+
+async function answerAll(
+  root: string,
+  checks: readonly HealthCheck[],
+  query: URLSearchParams,
+): Promise<Answer> {
+  const excluded = new Set(query.getAll("exclude"));
+  const lines: string[] = [];
+  let failed = false;
+  for (const { name, check } of checks) {
+    if (excluded.delete(name)) {
+      lines.push(`[+]${name} excluded: ok\n`);
+      continue;
+    }
+    const why = await check();
+    failed ||= why !== undefined;
+    // Anyone may ask, so the reason is kept to the log.
+    lines.push(why === undefined ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`);
+  }
+  if (excluded.size > 0) {
+    const names = [...excluded].map((name) => JSON.stringify(name)).join(",");
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}\n`);
+  }
+  if (failed) return textAnswer(500, `${lines.join("")}${root} check failed\n`);
+  return textAnswer(200, query.has("verbose") ? `${lines.join("")}${root} check passed\n` : "ok");
+}

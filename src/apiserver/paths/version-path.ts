@@ -1,0 +1,27 @@
+/** /version: which Kubernetes this server is compatible with. */
+import { arch } from "node:os";
+import { answer } from "../answer.ts";
+import type { PathHandler } from "../handler.ts";
+
+const VERSION = {
+  major: "1",
+  minor: "36",
+  emulationMajor: "1",
+  emulationMinor: "36",
+  minCompatibilityMajor: "1",
+  minCompatibilityMinor: "35",
+  gitVersion: "v1.36.4",
+  gitCommit: "",
+  gitTreeState: "clean",
+  buildDate: "1970-01-01T00:00:00Z",
+  goVersion: `node${process.version}`,
+  compiler: "k8ts",
+  platform: `${process.platform}/${arch() === "x64" ? "amd64" : arch()}`,
+};
+
+export const versionPath: PathHandler = ({ path, method }) => {
+  if (path !== "/version" && path !== "/version/") return undefined;
+  if (method !== "GET" && method !== "HEAD") return undefined;
+  const bytes = Buffer.from(JSON.stringify(VERSION, undefined, 2));
+  return answer(200, { form: "bytes", contentType: "application/json", bytes });
+};

@@ -1,0 +1,60 @@
+/** Creates that are answered instead of stored: decode, let admission see it, answer. */
+import type { Draft, KubeObject } from "#api/kind.ts";
+import { failure, type Result, success } from "#api/meta/status.ts";
+import type { ApiValue } from "../answer.ts";
+import { type BodyExpectation, decodeBody } from "../decode-body.ts";
+import type { RunVerb } from "../dispatch.ts";
+import { trackCreate } from "../managed-fields.ts";
+import { settleNamespace, wipeSystemFields } from "../object-metadata.ts";
+import { type WriteOptions, writeOptions } from "../query-options.ts";
+import type { VerbRequest } from "../verb.ts";
+
+export interface AnsweredCreate<T> {
+  expect(verb: VerbRequest): BodyExpectation;
+  /** Metadata that the client sends has a meaning of its own here and is kept. */
+  readonly keepsMetadata?: boolean;
+  answer(object: T, verb: VerbRequest, options: WriteOptions): Promise<Result<ApiValue>>;
+}
+
+export function answeredCreate<T extends object>(create: AnsweredCreate<T>): RunVerb {
+  return async (verb) => {
+    const { request, resource, info, user, warn, parts } = verb;
+    const options = writeOptions(request.query, "CreateOptions");
+    if (!options.ok) return options;
+    const expected = create.expect(verb);
+    const decoded = decodeBody(request, expected, options.value.fieldValidation, warn);
+    if (!decoded.ok) return decoded;
+    const object = decoded.value as Draft<KubeObject>;
+    if (!create.keepsMetadata) wipeSystemFields(object.metadata);
+    const namespaced = resource.kind.scope === "Namespaced";
+    const placed = settleNamespace(object.metadata, namespaced ? info.namespace : "");
+    if (!placed.ok) return placed;
+    trackCreate(verb, object, options.value, expected.schema);
+    const refusal = await parts.admission.admit({
+      operation: "CREATE",
+      kind: resource.stored.kind,
+      subresource: info.subresource,
+      namespace: info.namespace,
+      name: info.name,
+      object,
+      old: undefined,
+      options: options.value.raw,
+      dryRun: options.value.dryRun,
+      user,
+      warn,
+    });
+    if (refusal !== undefined) return failure(refusal);
+    const answered = await create.answer(object as unknown as T, verb, options.value);
+    if (!answered.ok) return answered;
+    return success({ code: 201, body: { form: "value", value: answered.value } });
+  };
+}
+
+/** What such a create answers when there is nothing to show. */
+export const CREATED: ApiValue = {
+  kind: "Status",
+  apiVersion: "v1",
+  metadata: {},
+  status: "Success",
+  code: 201,
+} as ApiValue;

@@ -1,0 +1,104 @@
+/** pods/NAME/binding (and the old /bindings): a scheduler assigns a pod to a node. */
+import type { Binding, Pod } from "#api/generated/core.v1.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { Draft } from "#api/kind.ts";
+import { findByKind } from "#api/kinds.ts";
+import {
+  badRequestStatus,
+  conflictStatus,
+  failure,
+  notFoundStatus,
+  type Result,
+  success,
+  unknownStatus,
+} from "#api/meta/status.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import { formatFieldErrors } from "#api/validation/format-field-error.ts";
+import type { ApiValue } from "../answer.ts";
+import type { SpecialVerbs } from "../dispatch.ts";
+import type { Objects } from "../objects.ts";
+import type { WriteOptions } from "../query-options.ts";
+import { podKind } from "../stored-kinds.ts";
+import type { VerbRequest } from "../verb.ts";
+import { answeredCreate, CREATED } from "./answered.ts";
+import { setPodCondition } from "./pod-conditions.ts";
+
+const PODS = { group: "", resource: "pods" };
+
+export function bindingVerbs(objects: Objects): SpecialVerbs {
+  const bind = answeredCreate<Binding>({
+    expect: () => ({
+      kind: "Binding",
+      group: "",
+      version: "v1",
+      schema: schemaOf("core.v1.Binding"),
+    }),
+    keepsMetadata: true,
+    answer: (binding, verb, options) => assign(objects, binding, verb, options),
+  });
+  return { "/pods/binding": { create: bind }, "/bindings": { create: bind } };
+}
+
+async function assign(
+  objects: Objects,
+  binding: Binding,
+  { info, parts }: VerbRequest,
+  { dryRun }: WriteOptions,
+): Promise<Result<ApiValue>> {
+  const { name = "", uid, resourceVersion } = binding.metadata;
+  if (info.name !== "" && info.name !== name) {
+    return failure(badRequestStatus("name in URL does not match name in Binding object"));
+  }
+  const nowMs = parts.clock.nowMs();
+  const faults = findByKind("", "v1", "Binding")?.validate?.(binding, { nowMs }) ?? [];
+  if (faults.length > 0) return failure(unknownStatus(formatFieldErrors(faults)));
+  const change = (pod: Draft<Pod>): Status | undefined => {
+    const refusal = refuse(pod, name, uid ?? "", resourceVersion ?? "");
+    if (refusal !== undefined) return refusal;
+    pod.spec!.nodeName = binding.target.name ?? "";
+    delete pod.status?.nominatedNodeName;
+    const { annotations, labels } = binding.metadata;
+    if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
+    if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };
+    setPodCondition(pod, { type: "PodScheduled", status: "True" }, nowMs);
+    return undefined;
+  };
+  if (dryRun) {
+    const pod = objects.get(podKind, info.namespace, name);
+    if (pod === undefined) return failure(notFoundStatus(PODS, name));
+    const refusal = change(structuredClone(pod) as Draft<Pod>);
+    return refusal === undefined ? success(CREATED) : failure(refusal);
+  }
+  const assigned = await objects.mutate(podKind, info.namespace, name, change);
+  return assigned.ok ? success(CREATED) : assigned;
+}
+
+function refuse(
+  { metadata, spec }: Draft<Pod>,
+  name: string,
+  uid: string,
+  version: string,
+): Status | undefined {
+  const conflict = (why: string): Status =>
+    conflictStatus({ group: "", resource: "pods/binding" }, name, why);
+  const precondition = (field: string, asked: string, there: string): Status =>
+    conflictStatus(
+      PODS,
+      name,
+      `Precondition failed: ${field} in precondition: ${asked}, ${field} in object meta: ${there}`,
+    );
+  if (uid !== "" && uid !== metadata.uid) return precondition("UID", uid, metadata.uid ?? "");
+  if (version !== "" && version !== metadata.resourceVersion) {
+    return precondition("ResourceVersion", version, metadata.resourceVersion ?? "");
+  }
+  if (metadata.deletionTimestamp !== undefined) {
+    return conflict(`pod ${name} is being deleted, cannot be assigned to a host`);
+  }
+  if ((spec?.nodeName ?? "") !== "") {
+    return conflict(`pod ${name} is already assigned to node "${spec?.nodeName}"`);
+  }
+  if ((spec?.schedulingGates ?? []).length > 0) {
+    return conflict(`pod ${name} has non-empty .spec.schedulingGates`);
+  }
+  return undefined;
+}

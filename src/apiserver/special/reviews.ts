@@ -1,0 +1,82 @@
+/** Reviews: who someone is and what they may do. */
+import type {
+  SelfSubjectReview,
+  TokenRequest,
+  TokenReview,
+} from "#api/generated/authentication.v1.ts";
+import type {
+  LocalSubjectAccessReview,
+  SelfSubjectAccessReview,
+  SelfSubjectRulesReview,
+  SubjectAccessReview,
+} from "#api/generated/authorization.v1.ts";
+import { success } from "#api/meta/status.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import { reviewSelf, reviewToken } from "../authn/reviews.ts";
+import {
+  reviewLocalSubjectAccess,
+  reviewSelfAccess,
+  reviewSelfRules,
+  reviewSubjectAccess,
+} from "../authz/reviews.ts";
+import { expectKind } from "../decode-body.ts";
+import type { SpecialVerbs } from "../dispatch.ts";
+import type { RequestSecurity } from "../security.ts";
+import type { VerbRequest } from "../verb.ts";
+import { answeredCreate } from "./answered.ts";
+
+export function reviewVerbs(security: RequestSecurity): SpecialVerbs {
+  const { authorizer, tokens, audiences, issueToken } = security;
+  const expect = ({ resource }: VerbRequest) => expectKind(resource.kind);
+  return {
+    "authentication.k8s.io/tokenreviews": {
+      create: answeredCreate<TokenReview>({
+        expect,
+        answer: (review) => reviewToken(review, tokens, audiences),
+      }),
+    },
+    "authentication.k8s.io/selfsubjectreviews": {
+      create: answeredCreate<SelfSubjectReview>({
+        expect,
+        answer: async (review, { user, parts }) =>
+          success(reviewSelf(review, user, parts.clock.nowMs())),
+      }),
+    },
+    "authorization.k8s.io/subjectaccessreviews": {
+      create: answeredCreate<SubjectAccessReview>({
+        expect,
+        answer: (review) => reviewSubjectAccess(review, authorizer),
+      }),
+    },
+    "authorization.k8s.io/localsubjectaccessreviews": {
+      create: answeredCreate<LocalSubjectAccessReview>({
+        expect,
+        answer: (review, { info }) => reviewLocalSubjectAccess(review, info.namespace, authorizer),
+      }),
+    },
+    "authorization.k8s.io/selfsubjectaccessreviews": {
+      create: answeredCreate<SelfSubjectAccessReview>({
+        expect,
+        answer: (review, { user }) => reviewSelfAccess(review, user, authorizer),
+      }),
+    },
+    "authorization.k8s.io/selfsubjectrulesreviews": {
+      create: answeredCreate<SelfSubjectRulesReview>({
+        expect,
+        answer: async (review, { user }) => reviewSelfRules(review, user, authorizer),
+      }),
+    },
+    "/serviceaccounts/token": {
+      create: answeredCreate<TokenRequest>({
+        expect: () => ({
+          kind: "TokenRequest",
+          group: "authentication.k8s.io",
+          version: "v1",
+          schema: schemaOf("authentication.v1.TokenRequest"),
+        }),
+        answer: async (request, { info, warn }) =>
+          issueToken(request, info.namespace, info.name, warn),
+      }),
+    },
+  };
+}

@@ -1,0 +1,168 @@
+/** …/scale: the replica counts of a workload under one common shape. */
+import type { Scale } from "#api/generated/autoscaling.v1.ts";
+import type { LabelSelector } from "#api/generated/meta.v1.ts";
+import type { Draft, KubeObject } from "#api/kind.ts";
+import { formatSelector, selectorFromLabels, selectorOf } from "#api/meta/label-selector.ts";
+import {
+  badRequestStatus,
+  conflictStatus,
+  failure,
+  invalidStatus,
+  type Result,
+  success,
+} from "#api/meta/status.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import { invalid } from "#api/validation/field-error.ts";
+import { Path } from "#api/validation/path.ts";
+import { decodeBody } from "../decode-body.ts";
+import { trackUpdate } from "../managed-fields.ts";
+import { mediaTypeOf } from "../negotiate.ts";
+import { patchDocument } from "../patch-document.ts";
+import { type WriteOptions, writeOptions } from "../query-options.ts";
+import type { Revision } from "../revision.ts";
+import { updateObject } from "../update-object.ts";
+import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
+import { readObject } from "../verbs/get.ts";
+import { PATCH_TYPES } from "../verbs/patch.ts";
+import { checkName } from "../verbs/update.ts";
+import { scaleKind } from "./scale-kind.ts";
+
+export async function getScale(verb: VerbRequest): Promise<VerbResult> {
+  const found = await readObject(verb);
+  return found.ok ? answerWith(verb, found.value) : found;
+}
+
+export async function updateScale(verb: VerbRequest): Promise<VerbResult> {
+  const { request, info } = verb;
+  const options = writeOptions(request.query, "UpdateOptions");
+  if (!options.ok) return options;
+  const { fieldValidation } = options.value;
+  const expected = {
+    kind: "Scale",
+    group: "autoscaling",
+    version: "v1",
+    schema: schemaOf("autoscaling.v1.Scale"),
+  };
+  const decoded = decodeBody(request, expected, fieldValidation, verb.warn);
+  if (!decoded.ok) return decoded;
+  const named = checkName(decoded.value, info.name);
+  if (!named.ok) return named;
+  return await rescale(verb, options.value, () => success(decoded.value as Draft<Scale>));
+}
+
+export async function patchScale(verb: VerbRequest): Promise<VerbResult> {
+  const { request } = verb;
+  const type = PATCH_TYPES[mediaTypeOf(request.headers["content-type"] ?? "")];
+  const options = writeOptions(request.query, "PatchOptions", type === "apply");
+  if (!options.ok) return options;
+  if (type === undefined || type === "apply") {
+    return failure(badRequestStatus("a scale cannot be applied"));
+  }
+  const bytes = request.body.form === "bytes" ? request.body.bytes : new Uint8Array(0);
+  return await rescale(verb, options.value, (current) => {
+    const patched = patchDocument(type, current, bytes, scaleKind, options.value, verb.warn);
+    return patched as Result<Draft<Scale>>;
+  });
+}
+
+async function rescale(
+  verb: VerbRequest,
+  options: WriteOptions,
+  wanted: (current: Scale) => Result<Draft<Scale>>,
+): Promise<VerbResult> {
+  const { resource } = verb;
+  const updated = await updateObject(verb, {
+    options,
+    uid: undefined,
+    mayCreate: false,
+    subresource: undefined,
+    next: (current) => {
+      const scale = wanted(scaleOf(verb, current!));
+      if (!scale.ok) return scale;
+      const fault = checkScale(verb, scale.value, current!);
+      if (!fault.ok) return fault;
+      const next = structuredClone(current!) as Draft<KubeObject>;
+      setPath(next, resource.kind.scale!.specReplicas, scale.value.spec?.replicas ?? 0);
+      const said = scale.value.metadata?.resourceVersion ?? "";
+      if (said !== "") next.metadata.resourceVersion = said;
+      trackUpdate(verb, current, next, options, "scale");
+      return success(next);
+    },
+  });
+  if (!updated.ok) return updated;
+  return answerWith(verb, updated.value.revision);
+}
+
+function checkScale(verb: VerbRequest, scale: Scale, current: KubeObject): Result<undefined> {
+  const replicas = scale.spec?.replicas ?? 0;
+  if (replicas < 0) {
+    const path = Path.of("spec", "replicas");
+    const errors = [invalid(path, replicas, "must be greater than or equal to 0")];
+    const kind = { group: "autoscaling", kind: "Scale" };
+    return failure(invalidStatus(kind, scale.metadata?.name ?? "", errors));
+  }
+  const uid = scale.metadata?.uid ?? "";
+  if (uid !== "" && uid !== current.metadata.uid) {
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
+    return failure(conflictStatus(groupResourceOf(verb.resource), verb.info.name, why));
+  }
+  return success(undefined);
+}
+
+function answerWith(verb: VerbRequest, revision: Revision): VerbResult {
+  const object = revision.as(verb.resource.kind).value;
+  return success({ code: 200, body: { form: "value", value: scaleOf(verb, object) } });
+}
+
+function scaleOf({ resource }: VerbRequest, object: KubeObject): Scale {
+  const paths = resource.kind.scale!;
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const replicas = Number(readPath(object, paths.specReplicas) ?? 0);
+  const selector = selectorText(readPath(object, paths.selector));
+  return {
+    kind: "Scale",
+    apiVersion: "autoscaling/v1",
+    metadata: given({ name, namespace, uid, resourceVersion, creationTimestamp }),
+    spec: replicas === 0 ? {} : { replicas },
+    status: {
+      replicas: Number(readPath(object, paths.statusReplicas) ?? 0),
+      ...(selector === "" ? {} : { selector }),
+    },
+  } as Scale;
+}
+
+/** A LabelSelector, or the plain map of a ReplicationController, as text. */
+function selectorText(selector: unknown): string {
+  if (typeof selector !== "object" || selector === null) return "";
+  if (!("matchLabels" in selector) && !("matchExpressions" in selector)) {
+    return formatSelector(selectorFromLabels(selector as Record<string, string>));
+  }
+  const parsed = selectorOf(selector as LabelSelector);
+  return parsed.ok ? formatSelector(parsed.value) : "";
+}
+
+function given(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** `.spec.replicas` */
+function readPath(object: unknown, path: string): unknown {
+  return steps(path).reduce<unknown>(
+    (value, step) => (value as Record<string, unknown> | undefined)?.[step],
+    object,
+  );
+}
+
+function setPath(object: object, path: string, value: unknown): void {
+  const all = steps(path);
+  let inside = object as Record<string, unknown>;
+  for (const step of all.slice(0, -1)) {
+    inside[step] ??= {};
+    inside = inside[step] as Record<string, unknown>;
+  }
+  inside[all.at(-1)!] = value;
+}
+
+function steps(path: string): string[] {
+  return path.replace(/^\./, "").split(".");
+}

@@ -1,0 +1,107 @@
+/**
+ * Events of a watch as bytes: a line of JSON each, or a length and a protobuf message. What many
+ * watchers ask for is made once and kept with the change.
+ */
+import { encodeJson } from "#api/codec/json.ts";
+import { encodeWatchFrame } from "#api/codec/protobuf.ts";
+import type { Kind } from "#api/kind.ts";
+import type { ApiValue } from "./answer.ts";
+import { encodeValue } from "./encode-answer.ts";
+import type { Media } from "./negotiate.ts";
+import { partialMetadata } from "./partial-metadata.ts";
+import type { Revision } from "./revision.ts";
+import { tableOf } from "./table.ts";
+import type { FeedEvent } from "./watch-feed.ts";
+import { finishObject } from "./write-rules.ts";
+
+export type FrameEncoder = (event: FeedEvent) => Uint8Array;
+
+export function createFrameEncoder(
+  kind: Kind,
+  media: Media,
+  query: URLSearchParams,
+  nowMs: () => number,
+): FrameEncoder {
+  if (media.as?.kind === "Table") return tableFrames(kind, media, query, nowMs);
+  const shared = `${media.encoding} ${media.as === undefined ? "" : media.as.version}`;
+  return (event) => {
+    if (event.type === "ERROR") return frame("ERROR", event.status, media);
+    if (event.type === "BOOKMARK")
+      return frame("BOOKMARK", bookmarkObject(kind, media, event), media);
+    const { change, object, type } = event;
+    if (change === undefined) return objectFrame(type, object, media);
+    const key = `${type} ${object.kind.apiVersion} ${shared}`;
+    const known = change.frames.get(key);
+    if (known !== undefined) return known;
+    const made = objectFrame(type, object, media);
+    change.frames.set(key, made);
+    return made;
+  };
+}
+
+/** Headers stand in the first table only, so every watcher has frames of its own. */
+function tableFrames(
+  kind: Kind,
+  media: Media,
+  query: URLSearchParams,
+  nowMs: () => number,
+): FrameEncoder {
+  const { version } = media.as!;
+  let headers = true;
+  const table = (object: Revision): ApiValue => {
+    const meta = { resourceVersion: String(object.number) };
+    const whole = tableOf(kind, [object], meta, version, query, nowMs());
+    const shown = headers ? whole : { ...whole, columnDefinitions: null };
+    headers = false;
+    return shown;
+  };
+  return (event) => {
+    if (event.type === "ERROR") return frame("ERROR", event.status, media);
+    if (event.type !== "BOOKMARK") return frame(event.type, table(event.object), media);
+    const object = bookmarkObject(kind, media, event);
+    const value = {
+      kind: "Table",
+      apiVersion: `meta.k8s.io/${version}`,
+      metadata: { resourceVersion: String(event.revision) },
+      columnDefinitions: headers ? tableColumns(kind, query, nowMs()) : null,
+      rows: [{ cells: null, object }],
+    };
+    headers = false;
+    return frame("BOOKMARK", value, media);
+  };
+}
+
+function tableColumns(kind: Kind, query: URLSearchParams, nowMs: number): unknown {
+  const table = tableOf(kind, [], {}, "v1", query, nowMs);
+  return (table as { columnDefinitions?: unknown }).columnDefinitions;
+}
+
+const END = Buffer.from("}\n");
+
+function objectFrame(type: string, object: Revision, media: Media): Uint8Array {
+  if (media.as !== undefined) {
+    return frame(type, partialMetadata(object.value, media.as.version), media);
+  }
+  if (media.encoding !== "json") return frame(type, object.value, media);
+  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object.json, END]);
+}
+
+function frame(type: string, object: ApiValue, media: Media): Uint8Array {
+  if (media.encoding === "protobuf") return encodeWatchFrame(type, encodeValue(object, media));
+  return Buffer.from(`${encodeJson({ type, object })}\n`);
+}
+
+/** An object with nothing in it but the revision that the watch has reached. */
+function bookmarkObject(
+  kind: Kind,
+  { as }: Media,
+  { revision, initialEventsEnd }: FeedEvent & { type: "BOOKMARK" },
+): ApiValue {
+  const metadata = {
+    resourceVersion: String(revision),
+    ...(initialEventsEnd ? { annotations: { "k8s.io/initial-events-end": "true" } } : {}),
+  };
+  if (as !== undefined) return partialMetadata({ metadata }, as.version);
+  const empty = finishObject(kind, { metadata });
+  return empty.ok ? empty.value : { kind: kind.names.kind, apiVersion: kind.apiVersion };
+}
