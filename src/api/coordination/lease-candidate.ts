@@ -48,7 +48,6 @@ const spec: Omit<KindSpec<LeaseCandidate>, "version" | "type"> = {
     },
     ageColumn,
   ],
-  selectableFields: (candidate) => ({ "spec.leaseName": candidate.spec.leaseName }),
 };
 
 export const leaseCandidateV1Beta1Kind = defineKind<LeaseCandidate>({

@@ -84,10 +84,7 @@ export const namespaceKind = defineKind<Namespace>({
     },
     ageColumn,
   ],
-  selectableFields: ({ metadata, status }) => ({
-    "status.phase": status.phase ?? "",
-    name: metadata.name ?? "",
-  }),
+  selectableFields: ({ status }) => ({ "status.phase": status.phase ?? "" }),
 });
 
 const META = { namespaced: false, nameRule: nameIsDnsLabel };

@@ -105,17 +105,13 @@ function validatePodCidrs(cidrs: readonly string[]): FieldError[] {
     isCidr(cidr).map((fault) => invalid(POD_CIDRS.index(i), cidr, fault)),
   );
   if (cidrs.length < 2) return errors;
-  const families = new Set<number>();
-  for (const cidr of cidrs) {
-    const parsed = parseCidr(cidr);
-    if (parsed === undefined) {
-      const detail = `invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[0]: ${cidr}`;
-      errors.push(internalError(POD_CIDRS, detail));
-      break;
-    }
-    families.add(parsed.address.bytes.length);
+  const broken = cidrs.findIndex((cidr) => parseCidr(cidr) === undefined);
+  if (broken >= 0) {
+    const detail = `invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[${broken}]: <nil> (invalid CIDR address: ${cidrs[broken]})`;
+    errors.push(internalError(POD_CIDRS, detail));
   }
-  if (families.size < 2 || cidrs.length > 2) {
+  const families = new Set(cidrs.map((cidr) => parseCidr(cidr)?.address.bytes.length));
+  if (broken >= 0 || families.size < 2 || cidrs.length > 2) {
     const detail = "may specify no more than one CIDR for each IP family";
     errors.push(invalid(POD_CIDRS, cidrs, detail));
   }

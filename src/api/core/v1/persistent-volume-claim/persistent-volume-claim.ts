@@ -132,7 +132,6 @@ export const persistentVolumeClaimKind = defineKind<PersistentVolumeClaim>({
       cell: ({ spec }) => spec.volumeMode ?? UNSET,
     },
   ],
-  selectableFields: ({ metadata }) => ({ name: metadata.name ?? "" }),
 });
 
 function toleratedFrom({ spec }: PersistentVolumeClaim): ClaimSpecOptions {

@@ -172,7 +172,6 @@ export const persistentVolumeKind = defineKind<PersistentVolume>({
       cell: ({ spec }) => spec.volumeMode ?? UNSET,
     },
   ],
-  selectableFields: ({ metadata }) => ({ name: metadata.name ?? "" }),
 });
 
 function validateSpec({ metadata, spec }: PersistentVolume, old: PersistentVolume | undefined) {

@@ -160,7 +160,7 @@ function validateFamilies({ ipFamilies = [], ipFamilyPolicy }: ServiceSpec): Fie
 function validateDualStack(clusterIPs: readonly string[]): FieldError[] {
   const broken = clusterIPs.findIndex((ip) => parseIp(ip) === undefined);
   if (broken >= 0) {
-    const detail = `failed to check for dual stack with error:ip ${clusterIPs[broken]} is invalid`;
+    const detail = `failed to check for dual stack with error:invalid IP[${broken}]: ${clusterIPs[broken]}`;
     return [internalError(CLUSTER_IPS, detail)];
   }
   if (new Set(clusterIPs.map(familyOf)).size === 2) return [];
