@@ -2,7 +2,6 @@
 import type { Verb } from "#api/kind.ts";
 import { noSuchPathStatus } from "#api/meta/status.ts";
 import { type Answer, answer, statusAnswer } from "./answer.ts";
-import { deprecationWarning } from "./deprecation.ts";
 import { JSON_MEDIA, type Media, mediaTypeOf, negotiate, refuseByRoute } from "./negotiate.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import type { ServedResource } from "./resources.ts";
@@ -75,8 +74,8 @@ export async function dispatch(
     media = agreed.value;
   }
   const warnings: string[] = [];
-  const deprecated = deprecationWarning(resource.kind);
-  if (deprecated !== undefined) warnings.push(deprecated);
+  const { deprecation } = resource.kind;
+  if (deprecation !== undefined) warnings.push(deprecation);
   const result = await run({
     parts,
     request,

@@ -8,16 +8,21 @@ import { METADATA } from "#api/validation/kube-meta.ts";
 import { isConfigMapKey } from "#api/validation/names.ts";
 import { validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import { alsoServedAs } from "#api/versions.ts";
 import { compareSemanticVersions, parseSemanticVersion } from "./semantic-version.ts";
 import { OLDEST_EMULATION_VERSION, validateStrategy } from "./strategy.ts";
 
 const SPEC = Path.of("spec");
 const ZERO = parseSemanticVersion("0.0.0")!;
 
-const spec: Omit<KindSpec<LeaseCandidate>, "version" | "type"> = {
+const spec: KindSpec<LeaseCandidate> = {
   group: "coordination.k8s.io",
+  version: "v1beta1",
   names: { kind: "LeaseCandidate", plural: "leasecandidates" },
   scope: "Namespaced",
+  type: "coordination.v1beta1.LeaseCandidate",
+  deprecation:
+    "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
   nameRule: isConfigMapKey,
   createOnUpdate: true,
 
@@ -50,30 +55,16 @@ const spec: Omit<KindSpec<LeaseCandidate>, "version" | "type"> = {
   ],
 };
 
-export const leaseCandidateV1Beta1Kind = defineKind<LeaseCandidate>({
-  ...spec,
-  version: "v1beta1",
-  type: "coordination.v1beta1.LeaseCandidate",
-  deprecation:
-    "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
-});
-
-export const leaseCandidateV1Alpha2Kind = defineKind<LeaseCandidate>({
-  ...spec,
-  version: "v1alpha2",
-  type: "coordination.v1alpha2.LeaseCandidate",
-  deprecation:
-    "coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+",
-  storedAs: {
-    group: "coordination.k8s.io",
-    version: "v1beta1",
-    toStored: (object) => ({ ...object, apiVersion: "coordination.k8s.io/v1beta1" }),
-    fromStored: (stored) => ({
-      ...(stored as LeaseCandidate),
-      apiVersion: "coordination.k8s.io/v1alpha2",
-    }),
+export const leaseCandidateV1Beta1Kind = defineKind(spec);
+export const leaseCandidateV1Alpha2Kind = alsoServedAs(
+  spec,
+  "v1alpha2",
+  "coordination.v1alpha2.LeaseCandidate",
+  {
+    deprecation:
+      "coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+",
   },
-});
+);
 
 function validateSpec(candidate: LeaseCandidateSpec): FieldError[] {
   const { leaseName, binaryVersion, emulationVersion = "", strategy = "" } = candidate;

@@ -73,6 +73,10 @@ export const mutatingAdmissionPolicyV1alpha1Kind = alsoServedAs(
   spec,
   "v1alpha1",
   "admissionregistration.v1alpha1.MutatingAdmissionPolicy",
+  {
+    deprecation:
+      "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicy is deprecated in v1.35+, unavailable in v1.38+",
+  },
 );
 
 function validatePolicy(

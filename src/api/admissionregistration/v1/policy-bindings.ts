@@ -101,6 +101,8 @@ export const mutatingAdmissionPolicyBindingV1alpha1Kind = alsoServedAs(
   "v1alpha1",
   "admissionregistration.v1alpha1.MutatingAdmissionPolicyBinding",
   {
+    deprecation:
+      "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicyBinding is deprecated in v1.35+, unavailable in v1.38+",
     defaults: ({ spec }) => {
       if (spec.paramRef !== undefined) spec.paramRef.parameterNotFoundAction ??= "Deny";
       defaultMatchResources(spec.matchResources);

@@ -49,6 +49,10 @@ export const clusterTrustBundleV1alpha1Kind = alsoServedAs(
   spec,
   "v1alpha1",
   "certificates.v1alpha1.ClusterTrustBundle",
+  {
+    deprecation:
+      "certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+",
+  },
 );
 
 function validateBundle({ metadata, spec }: ClusterTrustBundle, readBundle: boolean): FieldError[] {

@@ -43,7 +43,9 @@ const spec: KindSpec<IPAddress> = {
 
 export const ipAddressKind = defineKind(spec);
 
-export const ipAddressV1beta1Kind = alsoServedAs(spec, "v1beta1", "networking.v1beta1.IPAddress");
+export const ipAddressV1beta1Kind = alsoServedAs(spec, "v1beta1", "networking.v1beta1.IPAddress", {
+  deprecation: "networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
+});
 
 function validateParent(parent: ParentReference | undefined): FieldError[] {
   const path = Path.of("spec", "parentRef");

@@ -52,6 +52,10 @@ export const serviceCidrV1beta1Kind = alsoServedAs(
   spec,
   "v1beta1",
   "networking.v1beta1.ServiceCIDR",
+  {
+    deprecation:
+      "networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+",
+  },
 );
 
 function validateSpec(spec: ServiceCIDRSpec): FieldError[] {

@@ -11,12 +11,15 @@ import {
 } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
+import { alsoServedAs } from "#api/versions.ts";
 import { validateParameters, validateProvider } from "./parameters.ts";
 
-const spec: Omit<KindSpec<VolumeAttributesClass>, "version" | "type"> = {
+const spec: KindSpec<VolumeAttributesClass> = {
   group: "storage.k8s.io",
+  version: "v1",
   names: { kind: "VolumeAttributesClass", plural: "volumeattributesclasses", short: ["vac"] },
   scope: "Cluster",
+  type: "storage.v1.VolumeAttributesClass",
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 
@@ -47,28 +50,16 @@ const spec: Omit<KindSpec<VolumeAttributesClass>, "version" | "type"> = {
   ],
 };
 
-export const volumeAttributesClassKind = defineKind<VolumeAttributesClass>({
-  ...spec,
-  version: "v1",
-  type: "storage.v1.VolumeAttributesClass",
-});
-
-export const volumeAttributesClassV1Beta1Kind = defineKind<VolumeAttributesClass>({
-  ...spec,
-  version: "v1beta1",
-  type: "storage.v1beta1.VolumeAttributesClass",
-  deprecation:
-    "storage.k8s.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.k8s.io/v1 VolumeAttributesClass",
-  storedAs: {
-    group: "storage.k8s.io",
-    version: "v1",
-    toStored: (object) => ({ ...object, apiVersion: "storage.k8s.io/v1" }),
-    fromStored: (stored) => ({
-      ...(stored as VolumeAttributesClass),
-      apiVersion: "storage.k8s.io/v1beta1",
-    }),
+export const volumeAttributesClassKind = defineKind(spec);
+export const volumeAttributesClassV1Beta1Kind = alsoServedAs(
+  spec,
+  "v1beta1",
+  "storage.v1beta1.VolumeAttributesClass",
+  {
+    deprecation:
+      "storage.k8s.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.k8s.io/v1 VolumeAttributesClass",
   },
-});
+);
 
 function validateClass({ driverName, parameters }: VolumeAttributesClass): FieldError[] {
   const path = Path.of("parameters");

@@ -5,9 +5,9 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import { validateLabelName } from "#api/validation/labels.ts";
 import { isLabelValue } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
+import { TAINT_EFFECTS } from "../taint.ts";
 import type { PodRules } from "./rules.ts";
 
-export const TAINT_EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const INT64_MIN = -(2n ** 63n);
 const INT64_MAX = 2n ** 63n - 1n;
 

@@ -6,7 +6,7 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 
 const NONE = "None";
 
-export function needsClusterIp({ type }: ServiceSpec): boolean {
+function needsClusterIp({ type }: ServiceSpec): boolean {
   return type !== "ExternalName";
 }
 
@@ -15,7 +15,7 @@ export function isHeadless({ clusterIPs }: ServiceSpec): boolean {
   return clusterIPs?.length === 1 && clusterIPs[0] === NONE;
 }
 
-export function usesNodePorts({ type }: ServiceSpec): boolean {
+function usesNodePorts({ type }: ServiceSpec): boolean {
   return type === "NodePort" || type === "LoadBalancer";
 }
 
