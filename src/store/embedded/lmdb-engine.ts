@@ -3,8 +3,9 @@
  * store is opened.
  *
  * A commit is one LMDB transaction, carried out by a thread of its own; it is done when it is on
- * disk. Reads use the snapshot that the last commit left, so they see neither half of a commit nor
- * wait for one.
+ * disk. Reads never wait for it. They may already see its rows in the log, which does no harm: what
+ * it adds is not in the index yet, and what it sweeps cannot be asked for, because a compaction
+ * counts from the moment its commit begins.
  */
 import type { Database, Transaction } from "lmdb";
 import { StoreError } from "#store/contract.ts";
@@ -21,7 +22,7 @@ import {
   STATE_KEY,
   shrinkLmdbFile,
 } from "./lmdb-file.ts";
-import { decodePosition, decodeRow, encodePosition, encodeRow } from "./row.ts";
+import { decodePosition, decodeRow, encodePosition, encodeRows } from "./row.ts";
 
 /** A file this much bigger than what it holds is rewritten when it is opened. */
 const SHRINK_FACTOR = 4;
@@ -37,25 +38,24 @@ export async function openLmdbEngine(directory: string): Promise<LmdbEngine> {
 export class LmdbEngine implements Engine {
   readonly commitsTakeTime = true;
   readonly #file: LmdbFile;
+  readonly #log: LmdbLog;
   readonly #keys: KeyIndex;
   #state: State;
-  #snapshot: Snapshot;
   #holds = 0;
   #whenReleased: (() => void) | undefined;
 
-  private constructor(file: LmdbFile, state: State, keys: KeyIndex, snapshot: Snapshot) {
+  private constructor(file: LmdbFile, state: State, keys: KeyIndex) {
     this.#file = file;
+    this.#log = new LmdbLog(file);
     this.#state = state;
     this.#keys = keys;
-    this.#snapshot = snapshot;
   }
 
   static open(directory: string): LmdbEngine {
     const file = openLmdbFile(directory);
     try {
-      const snapshot = new Snapshot(file);
-      const { state, keys } = rebuild(readState(file), snapshot);
-      return new LmdbEngine(file, state, keys, snapshot);
+      const { state, keys } = rebuild(readState(file), new LmdbLog(file));
+      return new LmdbEngine(file, state, keys);
     } catch (error) {
       void file[Symbol.asyncDispose]();
       throw error instanceof RangeError ? corrupt(`${file.path}: ${error.message}`, error) : error;
@@ -70,23 +70,22 @@ export class LmdbEngine implements Engine {
 
   /** Ends this engine. */
   async shrink(): Promise<void> {
-    this.#snapshot.release();
     await shrinkLmdbFile(this.#file);
   }
 
   get view(): View {
-    return { state: this.#state, keys: this.#keys, log: this.#snapshot };
+    return { state: this.#state, keys: this.#keys, log: this.#log };
   }
 
   hold(): View & Disposable {
-    const snapshot = this.#snapshot.share();
+    const transaction = this.#file.root.useReadTransaction();
     this.#holds += 1;
     return {
       state: this.#state,
       keys: this.#keys.fork(),
-      log: snapshot,
+      log: new LmdbLog(this.#file, transaction),
       [Symbol.dispose]: () => {
-        snapshot.release();
+        transaction.done();
         this.#holds -= 1;
         if (this.#holds === 0) this.#whenReleased?.();
       },
@@ -95,11 +94,15 @@ export class LmdbEngine implements Engine {
 
   async commit({ state, sweep, steps }: Commit): Promise<void> {
     const { root, log } = this.#file;
+    const changes = steps.map(({ change }) => change);
+    const rows = encodeRows(changes);
+    const key = Buffer.allocUnsafe(8); // LMDB copies keys, so one will do
+    this.#state = { ...this.#state, compactRevision: state.compactRevision };
     try {
       await root.batch(() => {
-        for (const position of sweep.positions) void log.remove(encodePosition(position));
-        for (const { change } of steps) {
-          void log.put(encodePosition(change.position), encodeRow(change));
+        for (const position of sweep.positions) void log.remove(encodePosition(position, key));
+        for (const [index, { position }] of changes.entries()) {
+          void log.put(encodePosition(position, key), rows[index]!);
         }
         void root.put(STATE_KEY, encodeState(state));
       });
@@ -109,8 +112,6 @@ export class LmdbEngine implements Engine {
     this.#state = state;
     this.#keys.sweep(sweep);
     for (const step of steps) this.#keys.apply(step);
-    this.#snapshot.release();
-    this.#snapshot = new Snapshot(this.#file);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -119,50 +120,34 @@ export class LmdbEngine implements Engine {
         this.#whenReleased = resolve;
       });
     }
-    this.#snapshot.release();
     await this.#file[Symbol.asyncDispose]();
   }
 }
 
-/** The log as one commit left it. Lives until each of its users has let go of it. */
-class Snapshot implements Log {
+/** The log as it is in `transaction`, or else as it is now. */
+class LmdbLog implements Log {
   readonly #log: Database<Uint8Array, Uint8Array>;
-  readonly #transaction: Transaction;
-  #users = 1;
+  readonly #options: { readonly transaction?: Transaction };
 
-  constructor({ root, log }: LmdbFile) {
-    root.resetReadTxn(); // otherwise it may be the one that an earlier snapshot uses
+  constructor({ log }: LmdbFile, transaction?: Transaction) {
     this.#log = log;
-    this.#transaction = root.useReadTransaction();
-  }
-
-  share(): Snapshot {
-    this.#users += 1;
-    return this;
-  }
-
-  release(): void {
-    this.#users -= 1;
-    if (this.#users === 0) this.#transaction.done();
+    this.#options = transaction === undefined ? {} : { transaction };
   }
 
   change(position: number): Change | undefined {
-    const row = this.#log.get(encodePosition(position), { transaction: this.#transaction });
+    const row = this.#log.get(encodePosition(position), this.#options);
     return row && decodeRow(position, row);
   }
 
   *changes(from: number, to: number): Iterable<Change> {
-    const rows = this.#log.getRange({
-      start: encodePosition(from),
-      end: encodePosition(to),
-      transaction: this.#transaction,
-    });
+    const [start, end] = [encodePosition(from), encodePosition(to)];
+    const rows = this.#log.getRange({ start, end, ...this.#options });
     for (const { key, value } of rows) yield decodeRow(decodePosition(key), value);
   }
 }
 
 function rebuild(stored: State, log: Log): { state: State; keys: KeyIndex } {
-  const keys = KeyIndex.create();
+  const keys = KeyIndex.create(stored.sweptPosition);
   let state = stored;
   for (const change of log.changes(0, Number.MAX_SAFE_INTEGER)) {
     const step = { change, replaced: keys.head(change.key) };

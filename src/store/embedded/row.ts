@@ -16,10 +16,24 @@ const HEADER_BYTES = 40;
 const DELETED = 1;
 const WORD = 2 ** 32;
 
-export function encodeRow(change: Change): Buffer {
+/** The rows of one commit, in one piece of memory: that is what LMDB takes them over fastest from. */
+export function encodeRows(changes: readonly Change[]): Uint8Array[] {
+  const sizes = changes.map(({ key, value }) => {
+    return HEADER_BYTES + Buffer.byteLength(key) + value.length;
+  });
+  const memory = Buffer.allocUnsafeSlow(sizes.reduce((sum, size) => sum + size, 0));
+  let start = 0;
+  return changes.map((change, index) => {
+    const row = memory.subarray(start, start + sizes[index]!);
+    start += row.length;
+    encodeRow(change, row);
+    return row;
+  });
+}
+
+function encodeRow(change: Change, row: Buffer): void {
   const { key, value } = change;
-  const keyBytes = Buffer.byteLength(key);
-  const row = Buffer.allocUnsafe(HEADER_BYTES + keyBytes + value.length);
+  const keyBytes = row.length - HEADER_BYTES - value.length;
   row.writeDoubleLE(change.previous, 0);
   row.writeDoubleLE(change.createRevision, 8);
   row.writeDoubleLE(change.version, 16);
@@ -30,7 +44,6 @@ export function encodeRow(change: Change): Buffer {
   row.writeUInt8(0, 39);
   row.write(key, HEADER_BYTES);
   row.set(value, HEADER_BYTES + keyBytes);
-  return row;
 }
 
 /** The value is a part of `bytes`, not a copy. Throws RangeError if the row is too short. */
@@ -54,8 +67,9 @@ export function decodeRow(position: number, bytes: Uint8Array): Change {
   };
 }
 
-export function encodePosition(position: number): Buffer {
-  const bytes = Buffer.allocUnsafe(8);
+/** `into` saves making a new key, where the last one is not needed any more. */
+export function encodePosition(position: number, into?: Buffer): Buffer {
+  const bytes = into ?? Buffer.allocUnsafe(8);
   bytes.writeUInt32BE(Math.floor(position / WORD), 0);
   bytes.writeUInt32BE(position % WORD, 4);
   return bytes;

@@ -72,9 +72,11 @@ export class Committer {
   async #run(): Promise<void> {
     this.#running = true;
     const { engine } = this.#options;
-    while (this.#writes.length > 0 || this.#sweeps.length > 0) {
-      // The writers that were just answered may want to join the next commit.
-      if (engine.commitsTakeTime) await nextTurn();
+    // Writes handed in by one piece of code belong together; a lone one does not wait for long.
+    if (engine.commitsTakeTime) await undefined;
+    for (let first = true; this.#writes.length > 0 || this.#sweeps.length > 0; first = false) {
+      // The writers that were just answered may want to join those that are waiting.
+      if (engine.commitsTakeTime && !first) await nextTurn();
       const group = this.#takeGroup();
       try {
         const committing = this.#commit(group);

@@ -7,8 +7,9 @@
  * - graves: key → position of the newest deletion, for keys that do not exist now but did within
  *           the history that is kept.
  * - expiry: the heads that have a time to live, by the time they end.
+ * - trail:  position → Track of the changes that compaction has yet to sweep up after.
  *
- * Only the log may be on disk. The other three (key-index.ts) are in memory and follow from it.
+ * Only the log may be on disk. The others (key-index.ts) are in memory and follow from it.
  *
  * A position is a revision and the number of the operation within its transaction, as one integer.
  * Each change names the position it replaced, so the changes of one key form a chain that runs from
@@ -98,9 +99,19 @@ export interface Step {
   readonly replaced: Head | undefined;
 }
 
+/** A change that made others obsolete: what it replaced, and itself if it is a deletion. */
+export interface Track {
+  readonly position: number;
+  readonly previous: number;
+  /** What sweeping it frees. */
+  readonly obsoleteBytes: number;
+  readonly deletedKey: string | undefined;
+}
+
 export interface Sweep {
+  /** Rows of the log that nobody can ask for any more. */
   readonly positions: readonly number[];
-  readonly graves: readonly string[];
+  readonly tracks: readonly Track[];
 }
 
 export interface Engine extends AsyncDisposable {

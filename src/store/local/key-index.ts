@@ -1,44 +1,66 @@
 /**
- * The tables that are always in memory: heads, graves and expiry. They hold no values, only where in
- * the log to find them: about 200 bytes a key. A fork shares everything until one side changes.
+ * The tables that are always in memory: heads, graves, expiry and the trail. They hold no values,
+ * only where in the log to find them: about 200 bytes a key and 100 bytes a change that has not been
+ * swept. A fork shares everything until one side changes.
  */
 import { OrderedMap } from "#lib/ordered-map.ts";
-import type { Grave, Head, Step, Sweep } from "./engine.ts";
+import type { Change, Grave, Head, Step, Sweep, Track } from "./engine.ts";
 
 export class KeyIndex {
   readonly #heads: OrderedMap<string, Head>;
   readonly #graves: OrderedMap<string, Grave>;
   readonly #expiry: OrderedMap<Head, Head>;
+  readonly #trail: OrderedMap<number, Track>;
+  /** Changes up to here were swept before the index was made. */
+  readonly #sweptPosition: number;
 
   private constructor(
     heads: OrderedMap<string, Head>,
     graves: OrderedMap<string, Grave>,
     expiry: OrderedMap<Head, Head>,
+    trail: OrderedMap<number, Track>,
+    sweptPosition: number,
   ) {
     this.#heads = heads;
     this.#graves = graves;
     this.#expiry = expiry;
+    this.#trail = trail;
+    this.#sweptPosition = sweptPosition;
   }
 
-  static create(): KeyIndex {
+  static create(sweptPosition = 0): KeyIndex {
     return new KeyIndex(
       OrderedMap.byString(),
       OrderedMap.byString(),
       OrderedMap.create((a, b) => a.expiresAtMs - b.expiresAtMs || a.position - b.position),
+      OrderedMap.byNumber(),
+      sweptPosition,
     );
   }
 
   fork(): KeyIndex {
-    return new KeyIndex(this.#heads.fork(), this.#graves.fork(), this.#expiry.fork());
+    return new KeyIndex(
+      this.#heads.fork(),
+      this.#graves.fork(),
+      this.#expiry.fork(),
+      this.#trail.fork(),
+      this.#sweptPosition,
+    );
   }
 
-  sweep({ graves }: Sweep): void {
-    for (const key of graves) this.#graves.delete(inByteOrder(key));
+  sweep({ tracks }: Sweep): void {
+    for (const { position, deletedKey } of tracks) {
+      this.#trail.delete(position);
+      if (deletedKey !== undefined && this.grave(deletedKey) === position) {
+        this.#graves.delete(inByteOrder(deletedKey));
+      }
+    }
   }
 
   apply({ change, replaced }: Step): void {
     const { key, position, createRevision, version, bytes, expiresAtMs } = change;
     const row = inByteOrder(key);
+    this.#follow(change);
     if (replaced !== undefined && replaced.expiresAtMs > 0) this.#expiry.delete(replaced);
     if (change.deleted) {
       this.#heads.delete(row);
@@ -74,8 +96,21 @@ export class KeyIndex {
     return count;
   }
 
+  /** Oldest first, the changes that have not been swept and made something obsolete. */
+  *trail(): Iterable<Track> {
+    for (const [, track] of this.#trail.entriesFrom()) yield track;
+  }
+
   *expiring(): Iterable<Head> {
     for (const [head] of this.#expiry.entriesFrom()) yield head;
+  }
+
+  #follow({ position, key, deleted, version, previous, previousBytes, bytes }: Change): void {
+    // A new key replaces nothing: the deletion that it continues from goes when it is swept itself.
+    if (position <= this.#sweptPosition || version === 1) return;
+    const obsoleteBytes = previousBytes + (deleted ? bytes : 0);
+    const deletedKey = deleted ? key : undefined;
+    this.#trail.set(position, { position, previous, obsoleteBytes, deletedKey });
   }
 }
 

@@ -4,9 +4,6 @@ import { decideWrite, PendingView } from "./decide-write.ts";
 import type { Commit, State, Step, View } from "./engine.ts";
 import { decideSweep, isSwept, NO_SWEEP } from "./sweep.ts";
 
-/** Sweeping at least this much for each commit, or twice what it writes, outruns any writer. */
-const SWEEP_CHANGES_MIN = 1_000;
-
 export interface CommitPlan {
   /** Undefined if there is nothing to change. */
   readonly commit: Commit | undefined;
@@ -37,8 +34,8 @@ export function planCommit(
     const state = account({ ...before, revision }, steps);
     return { commit: steps.length === 0 ? undefined : { state, sweep: NO_SWEEP, steps }, answers };
   }
-  const changesMax = Math.max(SWEEP_CHANGES_MIN, 2 * steps.length);
-  const { sweep, sweptPosition, freedBytes } = decideSweep(view, compactRevision, changesMax);
+  const dose = sweepDose(steps.length);
+  const { sweep, sweptPosition, freedBytes } = decideSweep(view, compactRevision, dose);
   const historyBytes = before.historyBytes - freedBytes;
   const state = account({ ...before, revision, sweptPosition, historyBytes }, steps);
   return { commit: { state, sweep, steps }, answers };
@@ -53,4 +50,13 @@ export function account(state: State, steps: readonly Step[]): State {
     historyBytes += (change.deleted ? change.bytes : 0) + replacedBytes;
   }
   return { ...state, liveBytes, historyBytes };
+}
+
+/**
+ * How many changes a commit looks at for sweeping. Twice what it writes outruns any writer, and in
+ * small doses, because LMDB gets slow with long lists of free pages. With nothing to write there is
+ * nobody to slow down.
+ */
+function sweepDose(steps: number): number {
+  return steps === 0 ? 256 : 2 + 2 * steps;
 }
