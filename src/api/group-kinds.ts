@@ -44,6 +44,28 @@ import { serviceCidrKind, serviceCidrV1beta1Kind } from "./networking/v1/service
 import { podDisruptionBudgetKind } from "./policy/v1/pod-disruption-budget.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "./rbac/v1/bindings.ts";
 import { clusterRoleKind, roleKind } from "./rbac/v1/roles.ts";
+import {
+  deviceClassKind,
+  deviceClassV1beta1Kind,
+  deviceClassV1beta2Kind,
+} from "./resource/v1/device-class.ts";
+import {
+  resourceClaimKind,
+  resourceClaimTemplateKind,
+  resourceClaimTemplateV1beta2Kind,
+  resourceClaimV1beta2Kind,
+} from "./resource/v1/resource-claim.ts";
+import { resourceSliceKind, resourceSliceV1beta2Kind } from "./resource/v1/resource-slice.ts";
+import {
+  deviceTaintRuleV1alpha3Kind,
+  deviceTaintRuleV1beta2Kind,
+} from "./resource/v1alpha3/device-taint-rule.ts";
+import { resourcePoolStatusRequestKind } from "./resource/v1alpha3/resource-pool-status-request.ts";
+import {
+  resourceClaimTemplateV1beta1Kind,
+  resourceClaimV1beta1Kind,
+  resourceSliceV1beta1Kind,
+} from "./resource/v1beta1/kinds.ts";
 import { storageVersionMigrationKind } from "./storagemigration/v1beta1/storage-version-migration.ts";
 
 export const groupKinds: readonly Kind[] = [
@@ -83,6 +105,21 @@ export const groupKinds: readonly Kind[] = [
   mutatingAdmissionPolicyV1alpha1Kind,
   mutatingAdmissionPolicyBindingV1alpha1Kind,
   customResourceDefinitionKind,
+  deviceClassKind,
+  resourceClaimKind,
+  resourceClaimTemplateKind,
+  resourceSliceKind,
+  deviceClassV1beta2Kind,
+  deviceTaintRuleV1beta2Kind,
+  resourceClaimV1beta2Kind,
+  resourceClaimTemplateV1beta2Kind,
+  resourceSliceV1beta2Kind,
+  deviceClassV1beta1Kind,
+  resourceClaimV1beta1Kind,
+  resourceClaimTemplateV1beta1Kind,
+  resourceSliceV1beta1Kind,
+  deviceTaintRuleV1alpha3Kind,
+  resourcePoolStatusRequestKind,
   flowSchemaKind,
   priorityLevelConfigurationKind,
   storageVersionKind,

@@ -61,6 +61,8 @@ export interface RuleContext {
   readonly allowPrivileged?: boolean;
   /** Who writes. */
   readonly user?: UserInfo;
+  /** Of the namespace that the object is in; rules that need them pass without. */
+  readonly namespaceLabels?: Readonly<Record<string, string>>;
   /** Checks signatures in certificate requests; without it they are taken on trust. */
   readonly signatures?: SignatureChecker;
   /** Compiles the expressions that an object holds; without it they are taken on trust. */
