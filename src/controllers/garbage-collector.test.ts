@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import type { OwnerReference } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import type { Resource } from "#runtime/controller.ts";
+import type { Write } from "#runtime/writes.ts";
+import { decide, type GarbageState, type OwnerView } from "./garbage-collector.ts";
+
+const RESOURCE: Resource = {
+  group: "",
+  version: "v1",
+  apiVersion: "v1",
+  scope: "Namespaced",
+  names: { kind: "ConfigMap", plural: "configmaps" },
+  verbs: ["delete", "list", "watch"],
+};
+
+const DELETED = "2030-01-01T00:00:00Z";
+
+function object(name: string, metadata: Partial<KubeObject["metadata"]> = {}): KubeObject {
+  return {
+    metadata: { name, namespace: "ns", uid: `uid-${name}`, resourceVersion: "7", ...metadata },
+  };
+}
+
+function owner(name: string, block = true): OwnerReference {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    name,
+    uid: `uid-${name}`,
+    blockOwnerDeletion: block,
+  };
+}
+
+function owned(
+  owners: Record<string, OwnerView["state"]>,
+  metadata: Partial<KubeObject["metadata"]> = {},
+): GarbageState {
+  const views = Object.entries(owners).map(([name, state]) => ({ reference: owner(name), state }));
+  const ownerReferences = views.map(({ reference }) => reference);
+  return {
+    resource: RESOURCE,
+    object: object("a", { ownerReferences, ...metadata }),
+    owners: views,
+    dependents: [],
+  };
+}
+
+function withDependents(state: GarbageState, ...dependents: KubeObject[]): GarbageState {
+  return { ...state, dependents: dependents.map((d) => ({ resource: RESOURCE, object: d })) };
+}
+
+function show(write: Write): string {
+  if (write.op === "delete") return `delete ${write.target.name} ${write.propagation}`;
+  if (write.op !== "patch") return write.op;
+  const {
+    uid: _,
+    resourceVersion: __,
+    ...metadata
+  } = (write.patch as { metadata: Record<string, unknown> }).metadata;
+  return `patch ${write.target.name} ${JSON.stringify(metadata)}`;
+}
+
+const cases: { name: string; state: GarbageState; want: readonly string[] }[] = [
+  { name: "an owner that is there keeps it", state: owned({ o: "solid" }), want: [] },
+  { name: "no owner left: it goes", state: owned({ o: "absent" }), want: ["delete a Background"] },
+  {
+    name: "its own finalizers choose how",
+    state: owned({ o: "absent" }, { finalizers: ["foregroundDeletion"] }),
+    want: ["delete a Foreground"],
+  },
+  {
+    name: "dangling references are cut off while another owner is there",
+    state: owned({ gone: "absent", o: "solid" }),
+    want: [`patch a {"ownerReferences":[${JSON.stringify(owner("o"))}]}`],
+  },
+  {
+    name: "an owner that waits takes it along, in the foreground if it has dependents itself",
+    state: withDependents(owned({ o: "waiting" }), object("b")),
+    want: ["delete a Foreground"],
+  },
+  {
+    name: "two that wait for each other: the inner one stops blocking",
+    state: withDependents(
+      owned({ o: "waiting" }),
+      object("o", { deletionTimestamp: DELETED, finalizers: ["foregroundDeletion"] }),
+    ),
+    want: [
+      `patch a {"ownerReferences":[${JSON.stringify(owner("o", false))}]}`,
+      "delete a Foreground",
+    ],
+  },
+  {
+    name: "being deleted already: nothing to add",
+    state: owned({ o: "absent" }, { deletionTimestamp: DELETED }),
+    want: [],
+  },
+  {
+    name: "foreground: dependents that block are deleted first",
+    state: withDependents(
+      owned({}, { deletionTimestamp: DELETED, finalizers: ["foregroundDeletion"] }),
+      object("b", { ownerReferences: [owner("a")] }),
+      object("c", { ownerReferences: [owner("a", false)] }),
+      object("d", { ownerReferences: [owner("a")], deletionTimestamp: DELETED }),
+    ),
+    want: ["delete b Background"],
+  },
+  {
+    name: "foreground: without dependents that block it may go",
+    state: withDependents(
+      owned({}, { deletionTimestamp: DELETED, finalizers: ["x", "foregroundDeletion"] }),
+      object("c", { ownerReferences: [owner("a", false)] }),
+    ),
+    want: ['patch a {"finalizers":["x"]}'],
+  },
+  {
+    name: "orphan: dependents are cut loose, then it may go",
+    state: withDependents(
+      owned({}, { deletionTimestamp: DELETED, finalizers: ["orphan"] }),
+      object("b", { ownerReferences: [owner("a"), owner("z")] }),
+      object("c", { ownerReferences: [owner("a")] }),
+    ),
+    want: [
+      `patch b {"ownerReferences":[${JSON.stringify(owner("z"))}]}`,
+      'patch c {"ownerReferences":null}',
+      'patch a {"finalizers":[]}',
+    ],
+  },
+];
+
+for (const { name, state, want } of cases) {
+  test(`garbage collector: ${name}`, () => {
+    const { writes = [] } = decide(state);
+    assert.deepEqual((writes.flat() as Write[]).map(show), want);
+  });
+}
