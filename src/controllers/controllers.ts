@@ -4,7 +4,10 @@
  */
 import type { Controller } from "#runtime/controller.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
+import { deploymentController } from "./deployment/deployment.ts";
 import { namespaceController } from "./namespace.ts";
+import { replicaSetController } from "./replica-set.ts";
+import { replicationControllerController } from "./replication-controller.ts";
 import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
 import { serviceAccountController } from "./service-account.ts";
 
@@ -19,7 +22,10 @@ export type AnyController = Controller<any>;
 export function builtInControllers({ rootCa }: ControllerOptions): readonly AnyController[] {
   return [
     clusterRoleAggregation,
+    deploymentController,
     namespaceController,
+    replicaSetController,
+    replicationControllerController,
     serviceAccountController,
     ...(rootCa === undefined ? [] : [rootCaCertPublisher(rootCa)]),
   ];

@@ -1,0 +1,325 @@
+/**
+ * What a decision about a Deployment has gathered so far: the sets as they should be, conditions,
+ * what to remove. `finish` turns it into writes: one for each set that changes and one for the status.
+ */
+import { deploymentKind } from "#api/apps/v1/deployment.ts";
+import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
+import type {
+  Deployment,
+  DeploymentCondition,
+  DeploymentStatus,
+  ReplicaSet,
+} from "#api/generated/apps.v1.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import type { EventNote, Outcome } from "#runtime/controller.ts";
+import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
+import { findCondition, withCondition } from "../conditions.ts";
+import { controllerReference, isControlledBy } from "../ownership.ts";
+import { isFinished } from "../pods.ts";
+import {
+  newestRevision,
+  newSetAnnotations,
+  REVISION,
+  revisionOf,
+  sizeAnnotations,
+} from "./revisions.ts";
+import {
+  allOf,
+  byAge,
+  currentSizeWanted,
+  type Sets,
+  type Sizes,
+  sizeOf,
+  uidOf,
+} from "./rollout.ts";
+import {
+  countedStatus,
+  deadlineCheckInMs,
+  hasDeadline,
+  progressing,
+  rolloutStatus,
+} from "./status.ts";
+import { HASH_LABEL, isSameTemplate, templateHash } from "./template.ts";
+
+const NAME_LENGTH_MAX = 253;
+
+export interface DeploymentState {
+  readonly deployment: Deployment;
+  /** ReplicaSets that it controls, and those without a controller in its namespace. */
+  readonly candidates: readonly ReplicaSet[];
+  /** Pods of each of these sets, by the set's uid. */
+  readonly pods: ReadonlyMap<string, readonly Pod[]>;
+  /** Whatever set has this name in the namespace. */
+  setNamed(name: string): ReplicaSet | undefined;
+}
+
+export class Plan {
+  readonly deployment: Deployment;
+  readonly #state: DeploymentState;
+  readonly #nowMs: number;
+  readonly #wanted = new Map<string, ReplicaSet>();
+  readonly #removed: ReplicaSet[] = [];
+  #sets: Sets;
+  #created: ReplicaSet | undefined;
+  #conditions: readonly DeploymentCondition[];
+  #revision: string | undefined;
+
+  constructor(state: DeploymentState, sets: Sets, nowMs: number) {
+    this.deployment = state.deployment;
+    this.#state = state;
+    this.#sets = sets;
+    this.#nowMs = nowMs;
+    this.#conditions = state.deployment.status.conditions ?? [];
+    this.#revision = state.deployment.metadata.annotations?.[REVISION];
+  }
+
+  get sets(): Sets {
+    return this.#sets;
+  }
+
+  /** While paused no progress is expected, and none must be missed on resuming. */
+  notePause(): void {
+    const { deployment } = this;
+    if (!hasDeadline(deployment)) return;
+    const now = findCondition(this.#conditions, "Progressing");
+    if (now?.reason === "ProgressDeadlineExceeded") return;
+    const wasPaused = now?.reason === "DeploymentPaused";
+    if (deployment.spec.paused && !wasPaused) {
+      this.#progress("Unknown", "DeploymentPaused", "Deployment is paused");
+    } else if (!deployment.spec.paused && wasPaused) {
+      this.#progress("Unknown", "DeploymentResumed", "Deployment is resumed");
+    }
+  }
+
+  /** Brings annotations and minReadySeconds of the current set up to date. */
+  refreshCurrent(): void {
+    const { current, old } = this.#sets;
+    if (current === undefined) return;
+    const { deployment } = this;
+    const annotations = newSetAnnotations(deployment, current, newestRevision(old) + 1);
+    const { minReadySeconds: _, ...spec } = current.spec;
+    const { minReadySeconds = 0 } = deployment.spec;
+    this.#want({
+      ...current,
+      metadata: { ...current.metadata, annotations },
+      spec: minReadySeconds === 0 ? spec : { ...spec, minReadySeconds },
+    });
+    this.#revision = annotations[REVISION];
+    if (hasDeadline(deployment) && findCondition(this.#conditions, "Progressing") === undefined) {
+      this.#progress(
+        "True",
+        "FoundNewReplicaSet",
+        `Found new replica set "${current.metadata.name}"`,
+      );
+    }
+  }
+
+  /** Makes the set of the current template if there is none. */
+  ensureCurrent(): void {
+    if (this.#sets.current !== undefined) return;
+    const { deployment } = this;
+    const { old } = this.#sets;
+    const size = currentSizeWanted(deployment, old, 0);
+    const revision = newestRevision(old) + 1;
+    this.#created = newSet(deployment, size, revision);
+    this.#revision = String(revision);
+    if (hasDeadline(deployment)) {
+      this.#progress(
+        "True",
+        "NewReplicaSetCreated",
+        `Created new replica set "${this.#created.metadata.name}"`,
+      );
+    }
+  }
+
+  resize(sizes: Sizes, annotate: "always" | "changed"): void {
+    for (const set of allOf(this.#sets)) {
+      const size = sizes.get(uidOf(set));
+      if (size === undefined || (annotate === "changed" && size === sizeOf(set))) continue;
+      const annotations = { ...set.metadata.annotations, ...sizeAnnotations(this.deployment) };
+      this.#want({
+        ...set,
+        metadata: { ...set.metadata, annotations },
+        spec: { ...set.spec, replicas: size },
+      });
+    }
+  }
+
+  /** Old sets beyond the history limit go, the oldest first, once they are empty and say so. */
+  cleanUp(): void {
+    const { revisionHistoryLimit } = this.deployment.spec;
+    if (revisionHistoryLimit === undefined || revisionHistoryLimit === 2 ** 31 - 1) return;
+    const cleanable = this.#sets.old.filter(
+      ({ metadata }) => metadata.deletionTimestamp === undefined,
+    );
+    const surplus = cleanable.length - revisionHistoryLimit;
+    if (surplus <= 0) return;
+    const oldest = [...cleanable]
+      .sort((a, b) => revisionOf(a) - revisionOf(b) || byAge(a, b))
+      .slice(0, surplus);
+    for (const set of oldest) {
+      const { metadata, status } = set;
+      const settled = (metadata.generation ?? 0) <= (status.observedGeneration ?? 0);
+      if (sizeOf(set) === 0 && (status.replicas ?? 0) === 0 && settled) this.#removed.push(set);
+    }
+  }
+
+  oldPodsRun(): boolean {
+    const { current, old } = this.#sets;
+    if (old.some(({ status }) => (status.replicas ?? 0) > 0)) return true;
+    return [...this.#state.pods].some(
+      ([uid, pods]) => uid !== current?.metadata.uid && pods.some((pod) => !isFinished(pod)),
+    );
+  }
+
+  finish(form: "counted" | "rollout"): Outcome {
+    const { deployment } = this;
+    const statusFor = form === "counted" ? countedStatus : rolloutStatus;
+    const status = statusFor(deployment, this.#sets, this.#conditions, this.#nowMs);
+    const recheckInMs =
+      form === "rollout" ? deadlineCheckInMs(deployment, status, this.#nowMs) : undefined;
+    return {
+      writes: [
+        ...this.#setWrites(),
+        ...this.#removed.map((set) => remove(replicaSetKind, set)),
+        ...this.#statusWrite(status),
+      ],
+      ...(recheckInMs === undefined ? {} : { recheckInMs }),
+      onRefused: ({ write, status: refusal }) => {
+        if (write.op !== "create" || this.#created === undefined) return {};
+        return refusal.reason === "AlreadyExists"
+          ? this.#resolveCollision(this.#created, status)
+          : this.#reportFailure(this.#created, status, refusal.message ?? "");
+      },
+    };
+  }
+
+  #setWrites(): readonly Write[] {
+    const { deployment } = this;
+    const created = this.#created;
+    const updates = allOf(this.#sets).flatMap((set) => {
+      const wanted = this.#wanted.get(uidOf(set));
+      if (wanted === undefined || semanticEqual(wanted, set)) return [];
+      const write = update(replicaSetKind, wanted);
+      const [from, to] = [sizeOf(set), sizeOf(wanted)];
+      return [
+        from === to ? write : noted(write, { onDone: scaledNote(deployment, set, from, to) }),
+      ];
+    });
+    if (created === undefined) return updates;
+    const write = create(replicaSetKind, created);
+    const size = sizeOf(created);
+    return [
+      size === 0 ? write : noted(write, { onDone: scaledNote(deployment, created, 0, size) }),
+      ...updates,
+    ];
+  }
+
+  #statusWrite(status: DeploymentStatus): readonly Write[] {
+    const { deployment } = this;
+    const { annotations } = deployment.metadata;
+    const unchanged = this.#revision === undefined || annotations?.[REVISION] === this.#revision;
+    if (unchanged && semanticEqual(status, deployment.status)) return [];
+    const metadata = unchanged
+      ? deployment.metadata
+      : { ...deployment.metadata, annotations: { ...annotations, [REVISION]: this.#revision! } };
+    return [updateStatus(deploymentKind, { ...deployment, metadata, status })];
+  }
+
+  /** Another object has the name: if it is not our own set, the hash collides and must change. */
+  #resolveCollision(created: ReplicaSet, status: DeploymentStatus): Pick<Outcome, "writes"> {
+    const { deployment } = this;
+    const existing = this.#state.setNamed(created.metadata.name ?? "");
+    const isOurs =
+      existing !== undefined &&
+      isControlledBy(existing, deployment) &&
+      isSameTemplate(existing.spec.template, deployment.spec.template);
+    if (existing === undefined || isOurs) return {};
+    const collisionCount = (deployment.status.collisionCount ?? 0) + 1;
+    return {
+      writes: [
+        updateStatus(deploymentKind, { ...deployment, status: { ...status, collisionCount } }),
+      ],
+    };
+  }
+
+  #reportFailure(
+    created: ReplicaSet,
+    status: DeploymentStatus,
+    error: string,
+  ): Pick<Outcome, "writes" | "events"> {
+    const { deployment } = this;
+    const message = `Failed to create new replica set "${created.metadata.name}": ${error}`;
+    const failed = progressing("False", "ReplicaSetCreateError", message, this.#nowMs);
+    const conditions = withCondition(status.conditions, failed, this.#nowMs);
+    return {
+      events: [{ about: deployment, type: "Warning", reason: "ReplicaSetCreateError", message }],
+      writes: hasDeadline(deployment)
+        ? [updateStatus(deploymentKind, { ...deployment, status: { ...status, conditions } })]
+        : [],
+    };
+  }
+
+  #want(set: ReplicaSet): void {
+    const known = this.#wanted.get(uidOf(set));
+    const merged = known === undefined ? set : mergeWanted(known, set);
+    this.#wanted.set(uidOf(set), merged);
+    const { current, old } = this.#sets;
+    const isCurrent = current !== undefined && uidOf(current) === uidOf(set);
+    // Later steps see annotations as they will be, but sizes as they are.
+    if (isCurrent)
+      this.#sets = {
+        current: { ...merged, spec: { ...merged.spec, replicas: sizeOf(current) } },
+        old,
+      };
+  }
+
+  #progress(status: "True" | "Unknown", reason: string, message: string): void {
+    this.#conditions = withCondition(
+      this.#conditions,
+      progressing(status, reason, message, this.#nowMs),
+      this.#nowMs,
+    );
+  }
+}
+
+function mergeWanted(known: ReplicaSet, next: ReplicaSet): ReplicaSet {
+  const annotations = { ...known.metadata.annotations, ...next.metadata.annotations };
+  return { ...next, metadata: { ...next.metadata, annotations } };
+}
+
+function newSet(deployment: Deployment, replicas: number, revision: number): ReplicaSet {
+  const { namespace, name = "" } = deployment.metadata;
+  const { template, selector, minReadySeconds } = deployment.spec;
+  const hash = templateHash(template, deployment.status.collisionCount);
+  const labels = { ...template.metadata.labels, [HASH_LABEL]: hash };
+  const set: ReplicaSet = {
+    apiVersion: replicaSetKind.apiVersion,
+    kind: "ReplicaSet",
+    metadata: {
+      name: `${name.slice(0, NAME_LENGTH_MAX - hash.length - 1)}-${hash}`,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels,
+      ownerReferences: [controllerReference(deploymentKind, deployment)],
+    },
+    spec: {
+      replicas,
+      ...(minReadySeconds === undefined ? {} : { minReadySeconds }),
+      selector: { ...selector, matchLabels: { ...selector?.matchLabels, [HASH_LABEL]: hash } },
+      template: { ...template, metadata: { ...template.metadata, labels } },
+    },
+    status: { replicas: 0 },
+  };
+  const annotations = {
+    ...newSetAnnotations(deployment, set, revision),
+    ...sizeAnnotations(deployment),
+  };
+  return { ...set, metadata: { ...set.metadata, annotations } };
+}
+
+function scaledNote(deployment: Deployment, set: ReplicaSet, from: number, to: number): EventNote {
+  const direction = to > from ? "up" : "down";
+  const message = `Scaled ${direction} replica set ${set.metadata.name} from ${from} to ${to}`;
+  return { about: deployment, type: "Normal", reason: "ScalingReplicaSet", message };
+}

@@ -1,0 +1,93 @@
+/**
+ * The revisions of a Deployment live in annotations of its ReplicaSets: the newest set has the
+ * highest number, and a set that is rolled back to gets a new one and remembers its old ones.
+ */
+import type { Deployment, ReplicaSet } from "#api/generated/apps.v1.ts";
+import { desiredReplicas, maxSurge } from "./strategy.ts";
+
+export const REVISION = "deployment.kubernetes.io/revision";
+const HISTORY = "deployment.kubernetes.io/revision-history";
+export const DESIRED = "deployment.kubernetes.io/desired-replicas";
+const MAX = "deployment.kubernetes.io/max-replicas";
+export const ROLLBACK_TO = "deprecated.deployment.rollback.to";
+const HISTORY_LENGTH_MAX = 2_000;
+
+type Annotations = Readonly<Record<string, string>>;
+
+/** These stay with the object that has them. */
+const OWN: ReadonlySet<string> = new Set([
+  "kubectl.kubernetes.io/last-applied-configuration",
+  REVISION,
+  HISTORY,
+  DESIRED,
+  MAX,
+  ROLLBACK_TO,
+]);
+
+export function revisionOf({ metadata }: ReplicaSet | Deployment): number {
+  const text = metadata.annotations?.[REVISION] ?? "0";
+  return /^\d+$/.test(text) ? Number(text) : 0;
+}
+
+export function newestRevision(sets: readonly ReplicaSet[]): number {
+  return Math.max(0, ...sets.map(revisionOf));
+}
+
+/** The second highest: what "the last revision" means to a rollback. */
+export function lastRevision(sets: readonly ReplicaSet[]): number {
+  return sets.map(revisionOf).sort((a, b) => b - a)[1] ?? 0;
+}
+
+/** Annotations of the set that runs the current template. */
+export function newSetAnnotations(
+  deployment: Deployment,
+  set: ReplicaSet,
+  revision: number,
+): Annotations {
+  const own = set.metadata.annotations ?? {};
+  const copied = Object.entries(deployment.metadata.annotations ?? {}).filter(
+    ([name]) => !OWN.has(name),
+  );
+  const old = own[REVISION];
+  const annotations: Record<string, string> = { ...own, ...Object.fromEntries(copied) };
+  if (revisionOf(set) >= revision) return annotations;
+  annotations[REVISION] = String(revision);
+  if (old !== undefined) annotations[HISTORY] = appendRevision(own[HISTORY] ?? "", old);
+  return annotations;
+}
+
+/** What the set must remember of the Deployment's size, to tell later that it was scaled. */
+export function sizeAnnotations(deployment: Deployment): Annotations {
+  const replicas = desiredReplicas(deployment);
+  return { [DESIRED]: String(replicas), [MAX]: String(replicas + maxSurge(deployment)) };
+}
+
+export function annotatedDesired({ metadata }: ReplicaSet): number | undefined {
+  return countOf(metadata.annotations?.[DESIRED]);
+}
+
+export function annotatedMax({ metadata }: ReplicaSet): number | undefined {
+  return countOf(metadata.annotations?.[MAX]);
+}
+
+/** Annotations of a Deployment that is rolled back to a set: its own, and the set's. */
+export function rolledBackAnnotations(deployment: Deployment, set: ReplicaSet): Annotations {
+  const keep = Object.entries(deployment.metadata.annotations ?? {}).filter(([name]) =>
+    OWN.has(name),
+  );
+  const copied = Object.entries(set.metadata.annotations ?? {}).filter(([name]) => !OWN.has(name));
+  return Object.fromEntries([...keep, ...copied]);
+}
+
+function appendRevision(history: string, revision: string): string {
+  const parts = history === "" ? [] : history.split(",");
+  parts.push(revision);
+  while (parts.join(",").length > HISTORY_LENGTH_MAX) parts.shift();
+  return parts.join(",");
+}
+
+function countOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d+$/.test(text) && Number(text) < 2 ** 31
+    ? Number(text)
+    : undefined;
+}

@@ -1,0 +1,49 @@
+/** The old way to undo a rollout: an annotation names the revision to go back to. */
+import { deploymentKind } from "#api/apps/v1/deployment.ts";
+import type { Deployment } from "#api/generated/apps.v1.ts";
+import type { EventNote, Outcome } from "#runtime/controller.ts";
+import { noted, update } from "#runtime/writes.ts";
+import { lastRevision, ROLLBACK_TO, revisionOf, rolledBackAnnotations } from "./revisions.ts";
+import { allOf, type Sets } from "./rollout.ts";
+import { isSameTemplate, withoutHash } from "./template.ts";
+
+export function rollbackRevision({ metadata }: Deployment): number | undefined {
+  const text = metadata.annotations?.[ROLLBACK_TO];
+  return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** The old way to undo: an annotation names the revision whose template becomes the current one. */
+export function rollBack(deployment: Deployment, sets: Sets, asked: number): Outcome {
+  const all = allOf(sets);
+  const revision = asked === 0 ? lastRevision(all) : asked;
+  const target = revision === 0 ? undefined : all.find((set) => revisionOf(set) === revision);
+  const { [ROLLBACK_TO]: _, ...annotations } = deployment.metadata.annotations ?? {};
+  const cleared: Deployment = { ...deployment, metadata: { ...deployment.metadata, annotations } };
+  const warn = (reason: string, message: string): Outcome => ({
+    writes: [update(deploymentKind, cleared)],
+    events: [{ about: deployment, type: "Warning", reason, message }],
+  });
+  if (target === undefined) {
+    const what =
+      asked === 0 ? "Unable to find last revision." : "Unable to find the revision to rollback to.";
+    return warn("DeploymentRollbackRevisionNotFound", what);
+  }
+  const { name } = deployment.metadata;
+  if (isSameTemplate(target.spec.template, deployment.spec.template)) {
+    const message = `The rollback revision contains the same template as current deployment "${name}"`;
+    return warn("DeploymentRollbackTemplateUnchanged", message);
+  }
+  const rolledBack: Deployment = {
+    ...cleared,
+    metadata: { ...cleared.metadata, annotations: rolledBackAnnotations(cleared, target) },
+    spec: { ...cleared.spec, template: withoutHash(target.spec.template) },
+  };
+  const message = `Rolled back deployment "${name}" to revision ${revision}`;
+  const onDone: EventNote = {
+    about: deployment,
+    type: "Normal",
+    reason: "DeploymentRollback",
+    message,
+  };
+  return { writes: [noted(update(deploymentKind, rolledBack), { onDone })] };
+}

@@ -1,0 +1,254 @@
+/**
+ * Keeps as many pods running as a ReplicaSet asks for. ReplicationControllers follow the same rules
+ * with another kind (replication-controller.ts).
+ */
+import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { ReplicaSet, ReplicaSetStatus } from "#api/generated/apps.v1.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { KindOf, KubeObject } from "#api/kind.ts";
+import {
+  matchesLabels,
+  type Selector,
+  selectorFromLabels,
+  selectorOf,
+} from "#api/meta/label-selector.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  type Caches,
+  defineController,
+  type IndexSpec,
+  idle,
+  type Key,
+  type Outcome,
+  ownKey,
+} from "#runtime/controller.ts";
+import { create, noted, remove, updateStatus, type Write } from "#runtime/writes.ts";
+import { type Condition, findCondition, withCondition, withoutCondition } from "./conditions.ts";
+import { claim, controllerOf, controllerReference } from "./ownership.ts";
+import { podsToDelete } from "./pod-ranking.ts";
+import { availableAtMs, isActive, isReady, isTerminating, podFromTemplate } from "./pods.ts";
+
+/** Pods that one decision may create or delete. */
+const BURST_MAX = 500;
+
+export interface ReplicaState {
+  /** What the set is stored as: a ReplicaSet, or a ReplicationController in its shape. */
+  readonly form: SetForm;
+  readonly set: ReplicaSet;
+  readonly selector: Selector;
+  /** Pods that it controls, and those without a controller in its namespace. */
+  readonly pods: readonly Pod[];
+  /** Active pods of the same workload by node, to spread deletions. */
+  readonly relatedByNode: ReadonlyMap<string, number>;
+}
+
+export interface SetForm {
+  // biome-ignore lint/suspicious/noExplicitAny: the two kinds have different types
+  readonly kind: KindOf<any>;
+  /** Whether its status counts pods that are on their way out. */
+  readonly countsTerminating: boolean;
+  statusWrite(set: ReplicaSet): Write;
+}
+
+const REPLICA_SET: SetForm = {
+  kind: replicaSetKind,
+  countsTerminating: true,
+  statusWrite: (set) => updateStatus(replicaSetKind, set),
+};
+
+/** Pods without a controller, by namespace. */
+export const orphanPods: IndexSpec<Pod> = {
+  kind: podKind,
+  name: "orphans",
+  values: (pod) => (controllerOf(pod) === undefined ? [pod.metadata.namespace ?? ""] : []),
+};
+
+export const replicaSetController = defineController<ReplicaState | undefined>({
+  name: "replicaset-controller",
+  feeds: [
+    { kind: replicaSetKind, keys: ownKey },
+    { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, replicaSetKind) },
+  ],
+  indexes: [orphanPods],
+  observe: (caches, key) => observe(caches, key),
+  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+});
+
+/** A pod concerns its controller; one without concerns every set that would adopt it. */
+export function keysOfPod<
+  T extends KubeObject & { readonly spec: { readonly selector?: unknown } },
+>(pod: Pod, caches: Caches, kind: KindOf<T>): readonly Key[] {
+  const { namespace } = pod.metadata;
+  const controller = controllerOf(pod);
+  if (controller !== undefined) {
+    return controller.kind === kind.names.kind ? [{ namespace, name: controller.name }] : [];
+  }
+  return [...caches(kind).list(namespace)]
+    .filter(({ spec }) => matchesLabels(selectorFor(spec.selector), pod.metadata.labels))
+    .flatMap(ownKey);
+}
+
+function selectorFor(selector: unknown): Selector {
+  const parsed = selectorOf(selector as ReplicaSet["spec"]["selector"] & object);
+  return parsed.ok ? parsed.value : "nothing";
+}
+
+function observe(caches: Caches, { namespace, name }: Key): ReplicaState | undefined {
+  const set = caches(replicaSetKind).get(namespace, name);
+  if (set === undefined) return undefined;
+  return {
+    form: REPLICA_SET,
+    set,
+    selector: selectorFor(set.spec.selector),
+    pods: candidatePods(caches, set),
+    relatedByNode: relatedByNode(caches, set),
+  };
+}
+
+export function candidatePods(caches: Caches, { metadata }: KubeObject): readonly Pod[] {
+  const pods = caches(podKind);
+  return [
+    ...pods.controlledBy(metadata.uid ?? ""),
+    ...pods.byIndex(orphanPods.name, metadata.namespace ?? ""),
+  ];
+}
+
+function relatedByNode(caches: Caches, set: ReplicaSet): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const owner = controllerOf(set);
+  const sets = owner === undefined ? [set] : caches(replicaSetKind).controlledBy(owner.uid);
+  for (const related of sets) {
+    for (const pod of caches(podKind).controlledBy(related.metadata.uid ?? "")) {
+      const node = pod.spec.nodeName ?? "";
+      if (isActive(pod)) counts.set(node, (counts.get(node) ?? 0) + 1);
+    }
+  }
+  return counts;
+}
+
+export function decide(state: ReplicaState, nowMs: number): Outcome {
+  const { form, set, selector, pods } = state;
+  const candidates = pods.filter((pod) => isActive(pod) || isTerminating(pod));
+  const claims = claim({ kind: form.kind, object: set }, podKind, candidates, (pod) =>
+    matchesLabels(selector, pod.metadata.labels),
+  );
+  const active = claims.owned.filter(isActive);
+  const terminating = claims.owned.filter(isTerminating);
+  const scaling = set.metadata.deletionTimestamp === undefined ? scale(state, active, nowMs) : [];
+  const status = statusOf(state, active, terminating, nowMs);
+  const recheckInMs = nextAvailableInMs(set, active, nowMs);
+  return {
+    writes: [...claims.writes, scaling, ...statusWrite(form, set, status)].filter(
+      (step) => !Array.isArray(step) || step.length > 0,
+    ),
+    ...(recheckInMs === undefined ? {} : { recheckInMs }),
+    onRefused: ({ write, status: { message = "" } }) => ({
+      writes: scaling.includes(write)
+        ? statusWrite(form, set, withFailure(status, write.op, message, nowMs))
+        : [],
+    }),
+  };
+}
+
+function scale(
+  { form, set, relatedByNode }: ReplicaState,
+  active: readonly Pod[],
+  nowMs: number,
+): readonly Write[] {
+  const surplus = active.length - (set.spec.replicas ?? 1);
+  if (surplus === 0) return [];
+  const count = Math.min(Math.abs(surplus), BURST_MAX);
+  if (surplus > 0) {
+    return podsToDelete(active, count, relatedByNode, nowMs).map((pod) =>
+      noted(remove(podKind, pod), {
+        onDone: {
+          about: set,
+          type: "Normal",
+          reason: "SuccessfulDelete",
+          message: "Deleted pod: {name}",
+        },
+        onRefused: {
+          about: set,
+          type: "Warning",
+          reason: "FailedDelete",
+          message: "Error deleting: {error}",
+        },
+      }),
+    );
+  }
+  const pod = podFromTemplate(set.spec.template, set, controllerReference(form.kind, set));
+  const write = noted(create(podKind, pod), {
+    onDone: {
+      about: set,
+      type: "Normal",
+      reason: "SuccessfulCreate",
+      message: "Created pod: {name}",
+    },
+    onRefused: {
+      about: set,
+      type: "Warning",
+      reason: "FailedCreate",
+      message: "Error creating: {error}",
+    },
+  });
+  return Array.from({ length: count }, () => write);
+}
+
+function statusOf(
+  { form, set }: ReplicaState,
+  active: readonly Pod[],
+  terminating: readonly Pod[],
+  nowMs: number,
+): ReplicaSetStatus {
+  const { minReadySeconds = 0, template } = set.spec;
+  const templateLabels = selectorFromLabels(template.metadata.labels ?? {});
+  const count = (test: (pod: Pod) => boolean): number => active.filter(test).length;
+  return {
+    ...set.status,
+    replicas: active.length,
+    fullyLabeledReplicas: count((pod) => matchesLabels(templateLabels, pod.metadata.labels)),
+    readyReplicas: count(isReady),
+    availableReplicas: count((pod) => (availableAtMs(pod, minReadySeconds) ?? Infinity) <= nowMs),
+    ...(form.countsTerminating ? { terminatingReplicas: terminating.length } : {}),
+    ...(set.metadata.generation === undefined
+      ? {}
+      : { observedGeneration: set.metadata.generation }),
+    conditions: withoutCondition(set.status.conditions, "ReplicaFailure"),
+  };
+}
+
+function withFailure(
+  status: ReplicaSetStatus,
+  op: Write["op"],
+  message: string,
+  nowMs: number,
+): ReplicaSetStatus {
+  const reason = op === "create" ? "FailedCreate" : "FailedDelete";
+  const failure: Condition = { type: "ReplicaFailure", status: "True", reason, message };
+  return { ...status, conditions: withCondition(status.conditions, failure, nowMs) };
+}
+
+function statusWrite(form: SetForm, set: ReplicaSet, status: ReplicaSetStatus): readonly Write[] {
+  const old = set.status;
+  const failing = findCondition(status.conditions, "ReplicaFailure");
+  const known = findCondition(old.conditions, "ReplicaFailure");
+  const kept =
+    failing !== undefined && known !== undefined
+      ? { ...status, conditions: old.conditions ?? [] }
+      : status;
+  return semanticEqual(old, kept) ? [] : [form.statusWrite({ ...set, status: kept })];
+}
+
+/** When the next ready pod has been ready for long enough. */
+function nextAvailableInMs(
+  set: ReplicaSet,
+  active: readonly Pod[],
+  nowMs: number,
+): number | undefined {
+  const minReadySeconds = set.spec.minReadySeconds ?? 0;
+  const times = active
+    .map((pod) => availableAtMs(pod, minReadySeconds) ?? Infinity)
+    .filter((atMs) => atMs > nowMs && atMs < Infinity);
+  return times.length === 0 ? undefined : Math.min(...times) - nowMs;
+}
