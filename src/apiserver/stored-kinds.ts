@@ -11,6 +11,7 @@ import type {
   Pod,
   ResourceQuota,
   Secret,
+  Service,
   ServiceAccount,
 } from "#api/generated/core.v1.ts";
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
@@ -42,6 +43,7 @@ export const persistentVolumeClaimKind = kind<PersistentVolumeClaim>(
 export const podKind = kind<Pod>("", "v1", "Pod", "pods");
 export const resourceQuotaKind = kind<ResourceQuota>("", "v1", "ResourceQuota", "resourcequotas");
 export const secretKind = kind<Secret>("", "v1", "Secret", "secrets");
+export const serviceKind = kind<Service>("", "v1", "Service", "services");
 export const serviceAccountKind = kind<ServiceAccount>(
   "",
   "v1",

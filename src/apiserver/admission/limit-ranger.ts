@@ -8,11 +8,11 @@ import {
   quantityOf,
   quantitySign,
 } from "#api/meta/quantity.ts";
+import { podLimits, podRequests } from "#api/quota/pod-amounts.ts";
 import { aggregateText } from "../aggregate-text.ts";
 import type { Objects } from "../objects.ts";
 import { limitRangeKind, persistentVolumeClaimKind, podKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
-import { podLimits, podRequests } from "./pod-amounts.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";
 

@@ -7,9 +7,9 @@ import {
   quantityOf,
   quantityValue,
 } from "#api/meta/quantity.ts";
+import { podRequests } from "#api/quota/pod-amounts.ts";
 import { nodeKind, podKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
-import { podRequests } from "./pod-amounts.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";
 

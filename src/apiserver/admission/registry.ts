@@ -21,6 +21,7 @@ import { podResizeValidator } from "./pod-resize.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
 import { priority } from "./priority.ts";
+import { resourceQuota } from "./resource-quota.ts";
 import { runtimeClass } from "./runtime-class.ts";
 import { serviceAccount } from "./service-account.ts";
 import { storageObjectInUseProtection } from "./storage-protection.ts";
@@ -68,6 +69,7 @@ export function admissionPlugins(
     podResizeValidator,
     ...mutating,
     ...validating,
+    resourceQuota(),
   ];
   const known = new Set(table.map(({ name }) => name));
   for (const name of [...enable, ...disable]) {
