@@ -81,8 +81,9 @@ export function applyPatch(input: ApplyInput): Result<JsonObject> {
   const { object, others, applier, last } = outcome;
   const changed = !jsonEqual(object, current);
   const self = { ...applier, time: changed ? nowIso : last?.time };
-  const unchanged = last !== undefined && jsonEqual({ ...last, entry: undefined }, self);
-  const owners = isEmptySet(self.fields) ? others : [...others, unchanged ? last : self];
+  const same = last?.fields === self.fields && last.apiVersion === self.apiVersion;
+  const owner = same && last.time === self.time ? last : self;
+  const owners = isEmptySet(self.fields) ? others : [...others, owner];
   const entries = encodeManagers(owners, managedFieldsOf(live));
   const result = withManagedFields(changed ? object : current, entries);
   return success(manager === KUBECTL ? withLastApplied(result, applied) : result);
@@ -107,17 +108,19 @@ function decide(
 ): Decision {
   const { schema, applied, apiVersion, manager, subresource, filter } = input;
   const known = reconcileManagers(managers, versions);
-  const fields = filtered(fieldsOf(applied, schema), filter);
-  const applier: Manager = {
+  const stated = withoutSystemFields(filtered(fieldsOf(applied, schema), filter));
+  const named: Manager = {
     name: manager,
     operation: "Apply",
     apiVersion,
     subresource,
     time: undefined,
-    fields,
-    entry: undefined,
+    fields: stated,
   };
-  const last = known.find((one) => isSameManager(one, applier));
+  const last = known.find((one) => isSameManager(one, named));
+  // The same set as before is the same object, which makes all that follows cheap.
+  const same = last !== undefined && jsonEqual(last.fields, stated);
+  const applier = same ? { ...named, fields: last.fields } : named;
   const others = known.filter((one) => one !== last);
   const merged = mergeApplied(current, applied, schema);
   const object = pruned(merged, [...others, applier], last, versions);
@@ -125,7 +128,7 @@ function decide(
   return {
     object,
     others: withoutLost(others, changes),
-    applier: { ...applier, fields: withoutSystemFields(fields) },
+    applier,
     last,
     conflicts: force ? [] : findConflicts(others, changes),
   };

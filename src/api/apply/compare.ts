@@ -9,9 +9,19 @@
  * 3. Equal parts cost a walk and no memory; parts that are the same object cost nothing.
  */
 import { isObject, type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
-import type { ListSchema, Schema } from "#api/schema/schema.ts";
-import { EMPTY_SET, type FieldSet, inOrder, LEAF } from "./field-set.ts";
-import { isHollow, itemsByElement, memberSchema, ownershipOf, ownMember } from "./typed-values.ts";
+import type { ListSchema, Schema, StructSchema } from "#api/schema/schema.ts";
+import { EMPTY_SET, type FieldSet, LEAF } from "./field-set.ts";
+import {
+  checkedElement,
+  isHollow,
+  itemsByElement,
+  memberElement,
+  memberSchema,
+  ownershipOf,
+  ownMember,
+  type RankedField,
+  rankedFields,
+} from "./typed-values.ts";
 
 export interface Comparison {
   readonly changed: FieldSet;
@@ -47,11 +57,11 @@ class Delta {
   }
 
   get changed(): FieldSet | undefined {
-    return this.#changed && inOrder(this.#changed);
+    return this.#changed;
   }
 
   get removed(): FieldSet | undefined {
-    return this.#removed && inOrder(this.#removed);
+    return this.#removed;
   }
 }
 
@@ -59,11 +69,14 @@ function compareMembers(before: JsonObject, after: JsonObject, schema: Schema, d
   for (const name in after) {
     const old = ownMember(before, name);
     const now = after[name];
-    if (old !== now) compareValues(`f:${name}`, old, now, memberSchema(schema, name), delta);
+    if (old === now) continue;
+    const element = memberElement(schema, name);
+    compareValues(element, old, now, memberSchema(schema, name), delta);
   }
   for (const name in before) {
     if (ownMember(after, name) === undefined) {
-      compareValues(`f:${name}`, before[name], undefined, memberSchema(schema, name), delta);
+      const element = memberElement(schema, name);
+      compareValues(element, before[name], undefined, memberSchema(schema, name), delta);
     }
   }
 }
@@ -154,25 +167,72 @@ function compareItemGroups(
   }
 }
 
-/** All that belongs to a value that appears or disappears as a whole. */
+/** All that belongs to a value that appears or disappears as a whole. Mostly in order already. */
 function wholeNode(value: unknown, schema: Schema): FieldSet {
   const ownership = ownershipOf(value, schema);
   if (ownership === "leaf" || isHollow(value)) return LEAF;
+  if (schema.shape === "struct" && !schema.preserveUnknown) {
+    return structNode(value as JsonObject, schema);
+  }
   const node: Record<string, FieldSet> = { ".": LEAF };
-  if (ownership === "list") {
-    for (const [element, items] of itemsByElement(listOf(value), schema as ListSchema)) {
-      const item = items[0];
-      node[element] = items.length > 1 ? LEAF : wholeNode(item, (schema as ListSchema).item);
-    }
-  } else {
-    const object = objectOf(value);
-    for (const name in object) {
+  if (ownership === "list") addItems(value as readonly unknown[], schema as ListSchema, node);
+  else {
+    const object = value as JsonObject;
+    for (const name of Object.keys(object).sort()) {
       if (object[name] === undefined) continue;
-      node[`f:${name}`] = wholeNode(object[name], memberSchema(schema, name));
+      const element = memberElement(schema, name);
+      node[element] = wholeNode(object[name], memberSchema(schema, name));
     }
   }
-  return inOrder(node);
+  return node;
 }
+
+function addItems(
+  items: readonly unknown[],
+  list: ListSchema,
+  node: Record<string, FieldSet>,
+): void {
+  for (const [i, item] of items.entries()) {
+    const element = checkedElement(item, i, list);
+    node[element] = node[element] === undefined ? wholeNode(item, list.item) : LEAF;
+  }
+}
+
+/**
+ * Hot on creates. Sorts by rank while it reads, since objects have few of their type's fields, and
+ * keeps the nodes of structs that hold nothing but values: ports, mounts and the like are many and
+ * look alike.
+ */
+function structNode(object: JsonObject, schema: StructSchema): FieldSet {
+  const { byName, plainNodes } = rankedFields(schema);
+  const present: RankedField[] = [];
+  let mask = 0;
+  let plain = true;
+  for (const name in object) {
+    const value = object[name];
+    const one = value === undefined ? undefined : byName.get(name);
+    if (one === undefined) continue;
+    if (one.rank < MASK_BITS && (one.isLeaf || isHollow(value))) mask |= 1 << one.rank;
+    else plain = false;
+    let at = present.length;
+    while (at > 0 && present[at - 1]!.rank > one.rank) {
+      present[at] = present[at - 1]!;
+      at--;
+    }
+    present[at] = one;
+  }
+  const known = plain ? plainNodes.get(mask) : undefined;
+  if (known !== undefined) return known;
+  const node: Record<string, FieldSet> = { ".": LEAF };
+  for (const { field, element } of present) {
+    node[element] = plain ? LEAF : wholeNode(object[field.name], field.schema);
+  }
+  if (plain && plainNodes.size < PLAIN_NODES_MAX) plainNodes.set(mask, Object.freeze(node));
+  return node;
+}
+
+const MASK_BITS = 31;
+const PLAIN_NODES_MAX = 64;
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];

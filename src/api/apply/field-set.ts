@@ -9,7 +9,8 @@
  * Promises:
  * 1. Sets are never changed; a result shares the nodes that stay as they were, and is the left
  *    argument itself if nothing changed. So the owner of unchanged fields costs nothing to store.
- * 2. Keys stand in the order of `compareElements`.
+ * 2. Keys stand in the order of `compareElements` in sets that were read or `inOrder` made; the
+ *    operations do not sort what they put together.
  */
 import { canonicalElement, compareElements } from "./path-element.ts";
 
@@ -83,23 +84,41 @@ export function* pathsOf(
   }
 }
 
-/** A node with its keys in order. */
-export function inOrder(node: Record<string, FieldSet>): FieldSet {
-  const keys = Object.keys(node);
+/** The set with all its keys in order: how it is written. */
+export function inOrder(set: FieldSet): FieldSet {
+  return orderedNode(set, 0);
+}
+
+function orderedNode(node: FieldSet, depth: number): FieldSet {
+  if (node === LEAF || (depth < REMEMBERED_DEPTH && orderedSets.has(node))) return node;
   let sorted = true;
-  for (let i = 1; i < keys.length; i++) {
-    if (compareElements(keys[i - 1]!, keys[i]!) > 0) sorted = false;
+  let last: string | undefined;
+  let children: Record<string, FieldSet> | undefined;
+  for (const key in node) {
+    if (last !== undefined && compareElements(last, key) > 0) sorted = false;
+    last = key;
+    const child = node[key]!;
+    const ordered = orderedNode(child, depth + 1);
+    if (ordered === child) continue;
+    children ??= {};
+    children[key] = ordered;
   }
-  if (sorted) return node;
-  const ordered: Record<string, FieldSet> = {};
-  for (const key of keys.sort(compareElements)) ordered[key] = node[key]!;
-  return ordered;
+  let result = node;
+  if (!sorted || children !== undefined) {
+    const keys = Object.keys(node);
+    if (!sorted) keys.sort(compareElements);
+    const copy: Record<string, FieldSet> = {};
+    for (const key of keys) copy[key] = children?.[key] ?? node[key]!;
+    result = copy;
+  }
+  if (depth < REMEMBERED_DEPTH) orderedSets.add(result);
+  return result;
 }
 
 /** Reads what came from outside, dropping steps that nobody knows; throws if it is no set at all. */
 export function decodeFieldSet(json: unknown): FieldSet {
   if (json === undefined || json === null) return EMPTY_SET;
-  const decoded = decodeNode(json, 0);
+  const decoded = inOrder(decodeNode(json, 0));
   if (decoded["."] === undefined) return decoded;
   const { ".": _, ...children } = decoded;
   return children;
@@ -107,14 +126,18 @@ export function decodeFieldSet(json: unknown): FieldSet {
 
 const DEPTH_MAX = 10_000;
 
-// Memory of pure results: sets that are known to be in order need no second look.
-const decodedSets = new WeakSet<object>();
+// Memory of pure results: sets that are known to be right and in order need no second look. Only
+// the upper nodes, since remembering costs more than looking at a small node again.
+const orderedSets = new WeakSet<object>();
+const REMEMBERED_DEPTH = 2;
 
 function decodeNode(json: unknown, depth: number): FieldSet {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new Error("a set of fields must be an object");
   }
-  if (decodedSets.has(json)) return json as FieldSet;
+  if (json === LEAF || (depth < REMEMBERED_DEPTH && orderedSets.has(json))) {
+    return json as FieldSet;
+  }
   if (depth > DEPTH_MAX) throw new Error("a set of fields must not be that deep");
   const node: Record<string, FieldSet> = {};
   let same = true;
@@ -125,11 +148,8 @@ function decodeNode(json: unknown, depth: number): FieldSet {
     const plain = key === "." ? isEmptySet(value) : child === value;
     if (element !== key || !plain) same = false;
   }
-  const ordered = inOrder(node);
-  const onlyMember = node["."] !== undefined && Object.keys(node).length === 1;
-  const result = onlyMember ? LEAF : same && ordered === node ? (json as FieldSet) : ordered;
-  decodedSets.add(result);
-  return result;
+  if (node["."] !== undefined && Object.keys(node).length === 1) return LEAF;
+  return same ? (json as FieldSet) : node;
 }
 
 function unionNodes(a: FieldSet, b: FieldSet): FieldSet {
@@ -137,17 +157,14 @@ function unionNodes(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b)) return asMember(a);
   if (isEmptySet(a)) return asMember(b);
   let result: Record<string, FieldSet> | undefined;
-  let grown = false;
   for (const key in b) {
     const mine = a[key];
     const merged = mine === undefined ? b[key]! : key === "." ? mine : unionNodes(mine, b[key]!);
     if (merged === mine) continue;
     result ??= { ...a };
     result[key] = merged;
-    grown ||= mine === undefined;
   }
-  if (result === undefined) return a;
-  return grown ? inOrder(result) : result;
+  return result ?? a;
 }
 
 /** Undefined if nothing is left. */

@@ -5,8 +5,14 @@
  */
 import { isObject } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
-import { asMember, EMPTY_SET, type FieldSet, inOrder, isEmptySet, LEAF } from "./field-set.ts";
-import { declaredField, elementOf, memberSchema, ownershipOf } from "./typed-values.ts";
+import { asMember, EMPTY_SET, type FieldSet, isEmptySet, LEAF } from "./field-set.ts";
+import {
+  declaredField,
+  elementOf,
+  memberElement,
+  memberSchema,
+  ownershipOf,
+} from "./typed-values.ts";
 
 /** The object must be valid (`validate.ts`), apart from items that share their keys. */
 export function fieldsOf(object: unknown, schema: Schema): FieldSet {
@@ -30,12 +36,13 @@ function membersOf(object: Readonly<Record<string, unknown>>, schema: Schema): F
   for (const [name, value] of Object.entries(object)) {
     if (value === undefined) continue;
     const children = childrenOf(value, memberSchema(schema, name));
+    const element = memberElement(schema, name);
     const empty = value === null || (isObject(value) && isEmptySet(value as FieldSet));
-    if (children === undefined || empty) node[`f:${name}`] = LEAF;
-    else if (declaredField(schema, name) === undefined) node[`f:${name}`] = asMember(children);
-    else if (!isEmptySet(children)) node[`f:${name}`] = children;
+    if (children === undefined || empty) node[element] = LEAF;
+    else if (declaredField(schema, name) === undefined) node[element] = asMember(children);
+    else if (!isEmptySet(children)) node[element] = children;
   }
-  return inOrder(node);
+  return node;
 }
 
 function itemsOf(items: readonly unknown[], list: ListSchema): FieldSet {
@@ -46,5 +53,5 @@ function itemsOf(items: readonly unknown[], list: ListSchema): FieldSet {
     const hollow = children === undefined || isEmptySet(children);
     node[element] = hollow ? LEAF : { ".": LEAF, ...children };
   }
-  return inOrder(node);
+  return node;
 }

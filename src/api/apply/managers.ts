@@ -4,7 +4,7 @@
  */
 import { goQuote } from "#api/meta/go-quote.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
-import { decodeFieldSet, type FieldSet, union } from "./field-set.ts";
+import { decodeFieldSet, type FieldSet, inOrder, union } from "./field-set.ts";
 
 export interface Manager {
   readonly name: string;
@@ -142,7 +142,7 @@ function encodeManager(manager: Manager): JsonObject {
     apiVersion,
     ...(time === undefined ? {} : { time }),
     fieldsType: "FieldsV1",
-    fieldsV1: fields,
+    fieldsV1: inOrder(fields),
     ...(subresource === "" ? {} : { subresource }),
   };
 }

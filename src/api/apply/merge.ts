@@ -1,46 +1,39 @@
 /**
  * The live object with an applied configuration laid over it: the configuration's values win, parts
  * that it does not mention stay. Null in the configuration replaces a value, but empties nothing
- * that is owned part by part.
+ * that is owned part by part. Parts that do not change are shared with the live object.
  */
-import { isObject, type JsonObject, setMember } from "#api/patch/json-value.ts";
+import { isObject, type JsonObject, jsonEqual, setMember } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
 import { elementOf, isHollow, memberSchema, ownershipOf, ownMember } from "./typed-values.ts";
 
 export function mergeApplied(live: JsonObject, applied: JsonObject, schema: Schema): JsonObject {
-  return (mergeValues(live, applied, schema) ?? {}) as JsonObject;
+  return mergeMembers(live, applied, schema) as JsonObject;
 }
 
-/** Undefined means absent, before and after. */
+/** Undefined means absent. The live value itself if nothing in it changes. */
 function mergeValues(live: unknown, applied: unknown, schema: Schema): unknown {
-  const lead =
-    applied === undefined || (applied === null && schema.shape === "any") ? live : applied;
+  if (applied === undefined || applied === live) return live;
+  const lead = applied === null && schema.shape === "any" ? live : applied;
   const ownership = ownershipOf(lead, schema);
   if (ownership === "leaf" || (isHollow(live) && isHollow(applied))) {
-    return applied === undefined ? live : applied;
+    return jsonEqual(live, applied) ? live : applied;
   }
-  if (ownership === "list") {
-    const items = mergeLists(listOf(live), listOf(applied), schema as ListSchema);
-    return items.length > 0 ? items : undefined;
-  }
-  return mergeMembers(objectOf(live), objectOf(applied), schema);
+  if (ownership === "list") return mergeLists(live, listOf(applied), schema as ListSchema);
+  return mergeMembers(live, objectOf(applied), schema);
 }
 
-function mergeMembers(
-  live: JsonObject,
-  applied: JsonObject,
-  schema: Schema,
-): JsonObject | undefined {
-  const merged: Record<string, unknown> = {};
-  let found = false;
-  for (const name of new Set([...Object.keys(live), ...Object.keys(applied)])) {
-    const [old, wanted] = [ownMember(live, name), ownMember(applied, name)];
+function mergeMembers(live: unknown, applied: JsonObject, schema: Schema): unknown {
+  const members = objectOf(live);
+  let merged: Record<string, unknown> | undefined;
+  for (const [name, wanted] of Object.entries(applied)) {
+    const old = ownMember(members, name);
     const value = mergeValues(old, wanted, memberSchema(schema, name));
-    if (value === undefined) continue;
+    if (value === old) continue;
+    merged ??= { ...members };
     setMember(merged, name, value);
-    found = true;
   }
-  return found ? merged : undefined;
+  return merged ?? live;
 }
 
 /**
@@ -48,11 +41,8 @@ function mergeMembers(
  * place before the next item that both have. Live items that share their keys give way to an
  * applied one, which then stands alone.
  */
-function mergeLists(
-  live: readonly unknown[],
-  applied: readonly unknown[],
-  list: ListSchema,
-): readonly unknown[] {
+function mergeLists(value: unknown, applied: readonly unknown[], list: ListSchema): unknown {
+  const live = listOf(value);
   const liveElements = live.map((item) => elementOf(item, list));
   const appliedElements = applied.map((item) => elementOf(item, list));
   const liveItems = singles(live, liveElements);
@@ -60,20 +50,16 @@ function mergeLists(
   const shared = appliedElements.filter((element) => liveItems.has(element));
 
   const merged: unknown[] = [];
-  const push = (old: unknown, now: unknown) => {
-    const item = mergeValues(old, now, list.item);
-    if (item !== undefined) merged.push(item);
-  };
   const done = new Set<string>();
-  let [at, next] = [0, 0];
+  let [at, next, turn] = [0, 0, 0];
   while (at < live.length || next < applied.length) {
     const element = liveElements[at];
     const due = appliedElements[next];
     if (element !== undefined && !wanted.has(element)) {
-      push(live[at++], undefined);
+      merged.push(live[at++]);
       continue;
     }
-    const othersTurn = shared.length > 0 && shared[0] !== element;
+    const othersTurn = turn < shared.length && shared[turn] !== element;
     if (element !== undefined && due !== undefined && element !== due && othersTurn) {
       at++; // it comes when the configuration has it
       continue;
@@ -81,11 +67,12 @@ function mergeLists(
     if (element !== undefined && (element === due || done.has(element))) at++;
     if (due === undefined) continue;
     done.add(due);
-    if (shared[0] === due) shared.shift();
-    push(liveItems.get(due), wanted.get(due));
+    if (shared[turn] === due) turn++;
+    merged.push(mergeValues(liveItems.get(due), wanted.get(due), list.item));
     next++;
   }
-  return merged;
+  const same = merged.length === live.length && merged.every((item, i) => item === live[i]);
+  return same ? value : merged;
 }
 
 /** Live items by element; those that share one count as null. */

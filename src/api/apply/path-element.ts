@@ -13,12 +13,13 @@ import { goQuote } from "#api/meta/go-quote.ts";
 
 /** Members come first, then items by key, by value, by index; each in the order of what they name. */
 export function compareElements(a: string, b: string): number {
-  const [rankA, rankB] = [RANKS.indexOf(a[0]!), RANKS.indexOf(b[0]!)];
-  if (rankA !== rankB) return rankA - rankB;
   if (a === b) return 0;
-  switch (a[0]) {
+  const kind = a[0]!;
+  if (kind === "f" && b[0] === "f") return a < b ? -1 : 1;
+  if (kind !== b[0]) return RANKS.indexOf(kind) - RANKS.indexOf(b[0]!);
+  switch (kind) {
     case "k":
-      return compareKeys(keyEntries(a), keyEntries(b));
+      return compareKeyTexts(a, b);
     case "v":
       return compareValues(JSON.parse(a.slice(2)), JSON.parse(b.slice(2)));
     case "i":
@@ -47,11 +48,15 @@ export function formatElement(element: string): string {
 
 /** The text of a `k:` step; names must be in order. */
 export function keyElement(entries: readonly (readonly [name: string, value: unknown])[]): string {
-  return `k:{${entries.map(([name, value]) => `"${name}":${goMapJson(value)}`).join(",")}}`;
+  let text = "";
+  for (const [name, value] of entries) {
+    text += `${text === "" ? "" : ","}"${name}":${scalarJson(value)}`;
+  }
+  return `k:{${text}}`;
 }
 
 export function valueElement(value: unknown): string {
-  return `v:${goMapJson(value)}`;
+  return `v:${scalarJson(value)}`;
 }
 
 /** The step in its one spelling; undefined if it is of a kind that nobody knows; throws if broken. */
@@ -76,6 +81,17 @@ export function canonicalElement(text: string): string | undefined {
 }
 
 const RANKS = ".fkvi";
+/** One text without quotes, escapes or anything that sorts before a quote: as its text sorts. */
+const PLAIN_KEY = /^k:\{"[^"\\]+":"[^"\\ !]*"\}$/;
+
+/** A key that begins with a whole number. */
+const NUMBER_KEY = /^k:\{"([^"\\]+)":(\d+)[,}]/;
+const PLAIN_TEXT = /^[\w./:@-]*$/;
+
+function scalarJson(value: unknown): string {
+  if (typeof value === "string" && PLAIN_TEXT.test(value)) return `"${value}"`;
+  return typeof value === "number" ? String(value) : goMapJson(value);
+}
 
 function keyEntries(element: string): [name: string, value: unknown][] {
   const key: unknown = JSON.parse(element.slice(2));
@@ -90,6 +106,16 @@ function formatValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return `[${value.map(formatValue).join(",")}]`;
   return String(value);
+}
+
+function compareKeyTexts(a: string, b: string): number {
+  if (PLAIN_KEY.test(a) && PLAIN_KEY.test(b)) return a < b ? -1 : 1;
+  const [numberA, numberB] = [NUMBER_KEY.exec(a), NUMBER_KEY.exec(b)];
+  if (numberA !== null && numberB !== null && numberA[1] === numberB[1]) {
+    const order = Number(numberA[2]) - Number(numberB[2]);
+    if (order !== 0) return order;
+  }
+  return compareKeys(keyEntries(a), keyEntries(b));
 }
 
 function compareKeys(

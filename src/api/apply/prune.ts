@@ -25,7 +25,7 @@ export function pruned(
   last: Manager | undefined,
   versions: Versions,
 ): JsonObject {
-  if (last === undefined || isEmptySet(last.fields)) return merged;
+  if (last === undefined || isOwned(last, managers)) return merged;
   const schema = versions.schema(last.apiVersion);
   if (schema === undefined) return merged;
   const full = versions.convert(merged, versions.own, last.apiVersion);
@@ -35,6 +35,12 @@ export function pruned(
   const gone = difference(namedFieldsOf(full, schema), namedFieldsOf(owned, schema));
   const result = without(full, intersection(gone, before), schema);
   return versions.convert(result, last.apiVersion, versions.own);
+}
+
+/** Whether all that the applier had is still applied by someone: nothing can go then. */
+function isOwned({ fields, apiVersion }: Manager, managers: readonly Manager[]): boolean {
+  const owned = ownedByVersion(apiVersion, managers).get(apiVersion) ?? EMPTY_SET;
+  return isEmptySet(difference(fields, owned));
 }
 
 /** The bare object with what any manager owns put back, version by version. */

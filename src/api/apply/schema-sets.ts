@@ -1,6 +1,6 @@
 /** Sets of fields in the light of a schema. */
 import type { Schema } from "#api/schema/schema.ts";
-import { type FieldSet, inOrder, isEmptySet, LEAF } from "./field-set.ts";
+import { type FieldSet, isEmptySet, LEAF } from "./field-set.ts";
 import { declaredField, itemSchema, memberSchema } from "./typed-values.ts";
 
 /** The set with every declared field a member that has members below it. */
@@ -59,5 +59,5 @@ function mapChildren(set: FieldSet, schema: Schema, map: Mapper): FieldSet {
     result ??= { ...set };
     result[element] = mapped;
   }
-  return result === undefined ? set : inOrder(result);
+  return result ?? set;
 }

@@ -1,6 +1,7 @@
 /** What the schema says about a value for the purposes of ownership. */
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
-import type { AnySchema, Field, ListSchema, Schema } from "#api/schema/schema.ts";
+import type { AnySchema, Field, ListSchema, Schema, StructSchema } from "#api/schema/schema.ts";
+import type { FieldSet } from "./field-set.ts";
 import { keyElement, valueElement } from "./path-element.ts";
 
 /** Free JSON: objects are owned member by member, lists as one value. */
@@ -32,6 +33,47 @@ export function memberSchema(schema: Schema, name: string): Schema {
   if (schema.shape === "map") return schema.value;
   return declaredField(schema, name)?.schema ?? ANY;
 }
+
+/** The path element of a member. Those of fields are kept: making a key of a text costs. */
+export function memberElement(schema: Schema, name: string): string {
+  if (schema.shape !== "struct") return `f:${name}`;
+  return rankedFields(schema).byName.get(name)?.element ?? `f:${name}`;
+}
+
+export interface RankedField {
+  readonly field: Field;
+  readonly element: string;
+  /** Its place among the fields of its struct, in the order of their elements. */
+  readonly rank: number;
+  /** Owned as one value, whatever it is. */
+  readonly isLeaf: boolean;
+}
+
+interface RankedFields {
+  readonly byName: ReadonlyMap<string, RankedField>;
+  /** Nodes that were made of a struct's values alone, by the ranks of those values. */
+  readonly plainNodes: Map<number, FieldSet>;
+}
+
+export function rankedFields({ fields }: StructSchema): RankedFields {
+  let ranked = rankedFieldsOf.get(fields);
+  if (ranked === undefined) {
+    const sorted = fields.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const byName = new Map(sorted.map((field, rank) => [field.name, rankedField(field, rank)]));
+    ranked = { byName, plainNodes: new Map() };
+    rankedFieldsOf.set(fields, ranked);
+  }
+  return ranked;
+}
+
+function rankedField(field: Field, rank: number): RankedField {
+  const { shape } = field.schema;
+  const isLeaf = shape !== "any" && ownershipOf(undefined, field.schema) === "leaf";
+  return { field, element: `f:${field.name}`, rank, isLeaf };
+}
+
+// Memory of pure results.
+const rankedFieldsOf = new WeakMap<readonly Field[], RankedFields>();
 
 export function itemSchema(schema: Schema): Schema {
   return schema.shape === "list" ? schema.item : ANY;
@@ -118,7 +160,8 @@ export function itemsByElement(
   return groups;
 }
 
-function checkedElement(item: unknown, index: number, list: ListSchema): string {
+/** As `elementOf`, and an error names the item. */
+export function checkedElement(item: unknown, index: number, list: ListSchema): string {
   try {
     return elementOf(item, list);
   } catch (error) {

@@ -8,70 +8,84 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { ListSchema, Scalar, Schema } from "#api/schema/schema.ts";
 import { formatElement } from "./path-element.ts";
-import { elementOf, ItemError, memberSchema } from "./typed-values.ts";
+import { elementOf, ItemError, memberElement, memberSchema } from "./typed-values.ts";
 
 /** What is wrong with the object; undefined if nothing is. */
 export function appliedFault(object: JsonObject, schema: Schema): string | undefined {
   const faults: string[] = [];
-  checkMembers(object, schema, "", faults);
+  checkMembers(object, schema, undefined, faults);
   if (faults.length < 2) return faults[0];
   return ["errors:", ...faults.map((fault) => `  ${fault}`)].join("\n");
 }
 
-function check(value: unknown, schema: Schema, path: string, faults: string[]): void {
+/** Where a value stands; its text is made only for a fault. */
+interface Trail {
+  readonly parent: Trail | undefined;
+  /** A path element. */
+  readonly step: string;
+}
+
+function check(value: unknown, schema: Schema, trail: Trail, faults: string[]): void {
   if (value === null || value === undefined) return;
   switch (schema.shape) {
     case "scalar": {
       const fault = scalarFault(value, schema.scalar);
-      if (fault !== undefined) faults.push(at(path, fault));
+      if (fault !== undefined) faults.push(at(trail, fault));
       return;
     }
     case "list":
-      if (Array.isArray(value)) checkItems(value, schema, path, faults);
-      else faults.push(at(path, `expected list, got ${shown(value)}`));
+      if (Array.isArray(value)) checkItems(value, schema, trail, faults);
+      else faults.push(at(trail, `expected list, got ${shown(value)}`));
       return;
     case "struct":
     case "map":
-      if (isObject(value)) checkMembers(value, schema, path, faults);
-      else faults.push(at(path, `expected map, got ${shown(value)}`));
+      if (isObject(value)) checkMembers(value, schema, trail, faults);
+      else faults.push(at(trail, `expected map, got ${shown(value)}`));
       return;
     case "any":
       return;
   }
 }
 
-function checkMembers(object: JsonObject, schema: Schema, path: string, faults: string[]): void {
+function checkMembers(
+  object: JsonObject,
+  schema: Schema,
+  parent: Trail | undefined,
+  faults: string[],
+): void {
   for (const [name, value] of Object.entries(object)) {
+    const trail = { parent, step: memberElement(schema, name) };
     if (schema.shape === "struct" && !schema.preserveUnknown && !schema.byName.has(name)) {
-      faults.push(at(`${path}.${name}`, "field not declared in schema"));
+      faults.push(at(trail, "field not declared in schema"));
       return;
     }
-    check(value, memberSchema(schema, name), `${path}.${name}`, faults);
+    check(value, memberSchema(schema, name), trail, faults);
   }
 }
 
 function checkItems(
   items: readonly unknown[],
   list: ListSchema,
-  path: string,
+  parent: Trail,
   faults: string[],
 ): void {
   const seen = new Set<string>();
   for (const [i, item] of items.entries()) {
-    let step = `[${i}]`;
+    let step = `i:${i}`;
     if (list.listType !== "atomic") {
       try {
-        const element = elementOf(item, list);
-        step = formatElement(element);
-        if (seen.has(element)) faults.push(at(path, `duplicate entries for key ${step}`));
-        seen.add(element);
+        step = elementOf(item, list);
       } catch (error) {
         if (!(error instanceof ItemError)) throw error;
-        faults.push(at(path, `element ${i}: ${error.message}`));
+        faults.push(at(parent, `element ${i}: ${error.message}`));
         return;
       }
+      if (seen.has(step)) {
+        faults.push(at(parent, `duplicate entries for key ${formatElement(step)}`));
+      }
+      seen.add(step);
     }
-    check(item, list.item, path + step, faults);
+    check(item, list.item, { parent, step }, faults);
   }
 }
 
@@ -96,8 +110,12 @@ function scalarFault(value: unknown, scalar: Scalar): string | undefined {
   }
 }
 
-function at(path: string, fault: string): string {
-  return path === "" ? fault : `${path}: ${fault}`;
+function at(trail: Trail, fault: string): string {
+  let path = "";
+  for (let step: Trail | undefined = trail; step !== undefined; step = step.parent) {
+    path = formatElement(step.step) + path;
+  }
+  return `${path}: ${fault}`;
 }
 
 /** The server prints its own wrapper around the value. */

@@ -23,16 +23,34 @@ export function setMember(object: Record<string, unknown>, key: string, value: u
     });
 }
 
-/** The same JSON value, whatever the order of members. */
+/** The same JSON value, whatever the order of members; a member that is undefined is absent. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => jsonEqual(item, b[i]));
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a)) return Array.isArray(b) && listsEqual(a, b);
+  return !Array.isArray(b) && objectsEqual(a as JsonObject, b as JsonObject);
+}
+
+function listsEqual(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) {
+    if (a[i] !== b[i] && !jsonEqual(a[i], b[i])) return false;
   }
-  if (!isObject(a) || !isObject(b)) return false;
-  const keys = Object.keys(a);
-  return (
-    keys.length === Object.keys(b).length &&
-    keys.every((key) => Object.hasOwn(b, key) && jsonEqual(a[key], b[key]))
-  );
+  return true;
+}
+
+/** Hot: compares an object with the one before on every write. */
+function objectsEqual(a: JsonObject, b: JsonObject): boolean {
+  let members = 0;
+  for (const key in a) {
+    const value = a[key];
+    if (value === undefined) continue;
+    members++;
+    const other = b[key];
+    if (value === other) {
+      if (key in Object.prototype && !Object.hasOwn(b, key)) return false;
+    } else if (!Object.hasOwn(b, key) || !jsonEqual(value, other)) return false;
+  }
+  for (const key in b) if (b[key] !== undefined) members--;
+  return members === 0;
 }
