@@ -1,35 +1,177 @@
 /** Who wrote which fields: every write leaves its manager's name on what it changed. */
-import type { Draft, KubeObject } from "#api/kind.ts";
-import { failure, type Result, unknownStatus } from "#api/meta/status.ts";
+import { applyPatch } from "#api/apply/apply.ts";
+import { withOldTimes } from "#api/apply/old-times.ts";
+import { resetFieldsOf } from "#api/apply/reset-fields.ts";
+import { applyUpdate } from "#api/apply/update.ts";
+import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
+import { decodeJson, encodeJson, parseJson } from "#api/codec/json.ts";
+import { yamlToJson } from "#api/codec/yaml.ts";
+import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import {
+  badRequestStatus,
+  failure,
+  type Result,
+  success,
+  unknownStatus,
+} from "#api/meta/status.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import { isObject, type JsonObject } from "#api/patch/json-value.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
+import { utf8Length } from "#lib/utf8-length.ts";
 import type { WriteOptions } from "./query-options.ts";
+import type { Resources } from "./resources.ts";
 import type { VerbRequest } from "./verb.ts";
+import { fromStoredVersion, toStoredVersion } from "./write-rules.ts";
 
-export function trackCreate(
-  _verb: VerbRequest,
-  _draft: Draft<KubeObject>,
-  _options: WriteOptions,
-  _schema?: StructSchema,
-): void {}
-
-export function trackUpdate(
-  _verb: VerbRequest,
-  _old: KubeObject | undefined,
-  _draft: Draft<KubeObject>,
-  _options: WriteOptions,
-  _subresource?: string,
-): void {}
-
-export function applyConfiguration(
-  _verb: VerbRequest,
-  _current: KubeObject | undefined,
-  _bytes: Uint8Array,
-  _options: WriteOptions,
-): Result<Draft<KubeObject>> {
-  return failure(unknownStatus("server-side apply is not there yet"));
+/** What is written, if not an object of the resource's own kind: a Scale, a TokenRequest. */
+export interface TrackedType {
+  readonly schema: StructSchema;
+  readonly apiVersion: string;
 }
 
-/** The next object, with the old times of managers whose fields have not changed. */
-export function sameButTimes(next: KubeObject, _old: KubeObject): KubeObject {
-  return next;
+/** Sets managedFields of a new object. */
+export function trackCreate(
+  verb: VerbRequest,
+  draft: Draft<KubeObject>,
+  options: WriteOptions,
+  type?: TrackedType,
+): void {
+  trackUpdate(verb, undefined, draft, options, type);
+}
+
+/** Sets managedFields of the draft that is to replace `old`. */
+export function trackUpdate(
+  verb: VerbRequest,
+  old: KubeObject | undefined,
+  draft: Draft<KubeObject>,
+  options: WriteOptions,
+  type: TrackedType = typeOf(verb.resource.kind),
+): void {
+  const tracked = applyUpdate({
+    ...type,
+    live: old as JsonObject | undefined,
+    next: draft as unknown as JsonObject,
+    manager: options.fieldManager || managerFromUserAgent(verb.request.headers["user-agent"] ?? ""),
+    ...circumstances(verb),
+  });
+  const { managedFields } = (tracked as unknown as KubeObject).metadata;
+  if (managedFields === undefined) delete draft.metadata.managedFields;
+  else draft.metadata.managedFields = managedFields as Draft<typeof managedFields>;
+}
+
+/** Server-side apply: the object as the configuration in the request wants it, with defaults. */
+export function applyConfiguration(
+  verb: VerbRequest,
+  current: KubeObject | undefined,
+  bytes: Uint8Array,
+  options: WriteOptions,
+  kind: Kind = verb.resource.kind,
+): Result<Draft<KubeObject>> {
+  const configuration = readConfiguration(bytes, options, verb.warn);
+  if (!configuration.ok) return configuration;
+  const { schema, apiVersion } = typeOf(kind);
+  const applied = applyPatch({
+    schema,
+    live: current as JsonObject | undefined,
+    applied: configuration.value,
+    manager: options.fieldManager,
+    apiVersion,
+    kind: kind.names.kind,
+    force: options.force,
+    ...circumstances(verb),
+  });
+  if (!applied.ok) return applied;
+  const decoded = decodeJson(schema, encodeJson(applied.value));
+  if (!decoded.ok) return failure(unknownStatus(decoded.error));
+  const { kind: _, apiVersion: __, ...rest } = decoded.value;
+  const draft = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };
+  kind.defaults?.(draft);
+  return success(draft as Draft<KubeObject>);
+}
+
+/** The next object, with the old times if nothing but times has changed. */
+export function sameButTimes(next: KubeObject, old: KubeObject): KubeObject {
+  return withOldTimes(
+    next as unknown as JsonObject,
+    old as unknown as JsonObject,
+  ) as unknown as KubeObject;
+}
+
+function readConfiguration(
+  bytes: Uint8Array,
+  { fieldValidation }: WriteOptions,
+  warn: (text: string) => void,
+): Result<JsonObject> {
+  const json = yamlToJson(Buffer.from(bytes).toString());
+  if (!json.ok) return failure(badRequestStatus(`error decoding YAML: ${json.error}`));
+  const parsed = parseJson(json.json);
+  if (!parsed.ok) return failure(badRequestStatus(`error decoding YAML: ${parsed.error}`));
+  if (parsed.value !== null && !isObject(parsed.value)) {
+    const type = Array.isArray(parsed.value) ? "array" : typeof parsed.value;
+    const error = `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
+    return failure(
+      badRequestStatus(
+        `error decoding YAML: error unmarshaling JSON: while decoding JSON: ${error}`,
+      ),
+    );
+  }
+  for (const error of json.strictErrors) {
+    if (fieldValidation === "Strict") {
+      return failure(badRequestStatus(`error strict decoding YAML: ${error}`));
+    }
+    if (fieldValidation === "Warn") warn(error);
+  }
+  return success(parsed.value ?? {});
+}
+
+function typeOf(kind: Kind): TrackedType {
+  return { schema: schemaOf(kind.type), apiVersion: kind.apiVersion };
+}
+
+interface Circumstances {
+  readonly subresource: string;
+  readonly nowIso: string;
+  readonly filter: FieldFilter | undefined;
+  readonly versions: VersionSeam;
+}
+
+function circumstances({ info, resource, parts }: VerbRequest): Circumstances {
+  const { kind, stored } = resource;
+  const hasStatus = stored.kind.subresources?.status !== undefined;
+  return {
+    subresource: info.subresource,
+    nowIso: timeFromMs(parts.clock.nowMs()),
+    filter: resetFieldsOf(kind.group, kind.names.plural, info.subresource, hasStatus),
+    versions: versionSeam(kind, parts.resources),
+  };
+}
+
+function versionSeam(own: Kind, resources: Resources): VersionSeam {
+  const inVersion = (apiVersion: string): Kind | undefined =>
+    resources.findKind(apiVersion, own.names.kind);
+  return {
+    schema: (apiVersion) => {
+      const kind = inVersion(apiVersion);
+      return kind && schemaOf(kind.type);
+    },
+    convert: (object, apiVersion) => {
+      const stored = toStoredVersion(own, object as unknown as Draft<KubeObject>);
+      return fromStoredVersion(inVersion(apiVersion)!, stored) as unknown as JsonObject;
+    },
+  };
+}
+
+const MANAGER_BYTES_MAX = 128;
+const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+
+/** What stands before the first slash, as far as it can be printed. */
+function managerFromUserAgent(userAgent: string): string {
+  let manager = "";
+  for (const character of userAgent.split("/")[0]!) {
+    if (!PRINTABLE.test(character)) continue;
+    if (utf8Length(manager) + utf8Length(character) > MANAGER_BYTES_MAX) break;
+    manager += character;
+  }
+  return manager;
 }

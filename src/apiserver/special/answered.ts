@@ -29,7 +29,9 @@ export function answeredCreate<T extends object>(create: AnsweredCreate<T>): Run
     const namespaced = resource.kind.scope === "Namespaced";
     const placed = settleNamespace(object.metadata, namespaced ? info.namespace : "");
     if (!placed.ok) return placed;
-    trackCreate(verb, object, options.value, expected.schema);
+    const { schema, group, version } = expected;
+    const apiVersion = group === "" ? version : `${group}/${version}`;
+    trackCreate(verb, object, options.value, { schema, apiVersion });
     const refusal = await parts.admission.admit({
       operation: "CREATE",
       kind: resource.stored.kind,

@@ -1,21 +1,15 @@
 /** …/scale: the replica counts of a workload under one common shape. */
+import { managersAfterScale, type ReplicasPaths, scaleManagers } from "#api/apply/scale.ts";
 import type { Scale } from "#api/generated/autoscaling.v1.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { formatSelector, selectorFromLabels, selectorOf } from "#api/meta/label-selector.ts";
-import {
-  badRequestStatus,
-  conflictStatus,
-  failure,
-  invalidStatus,
-  type Result,
-  success,
-} from "#api/meta/status.ts";
+import { conflictStatus, failure, invalidStatus, type Result, success } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
 import { decodeBody } from "../decode-body.ts";
-import { trackUpdate } from "../managed-fields.ts";
+import { applyConfiguration, trackUpdate } from "../managed-fields.ts";
 import { mediaTypeOf } from "../negotiate.ts";
 import { patchDocument } from "../patch-document.ts";
 import { type WriteOptions, writeOptions } from "../query-options.ts";
@@ -33,7 +27,7 @@ export async function getScale(verb: VerbRequest): Promise<VerbResult> {
 }
 
 export async function updateScale(verb: VerbRequest): Promise<VerbResult> {
-  const { request, info } = verb;
+  const { request } = verb;
   const options = writeOptions(request.query, "UpdateOptions");
   if (!options.ok) return options;
   const { fieldValidation } = options.value;
@@ -45,9 +39,9 @@ export async function updateScale(verb: VerbRequest): Promise<VerbResult> {
   };
   const decoded = decodeBody(request, expected, fieldValidation, verb.warn);
   if (!decoded.ok) return decoded;
-  const named = checkName(decoded.value, info.name);
-  if (!named.ok) return named;
-  return await rescale(verb, options.value, () => success(decoded.value as Draft<Scale>));
+  return await rescale(verb, options.value, () =>
+    success(structuredClone(decoded.value) as Draft<ScaleObject>),
+  );
 }
 
 export async function patchScale(verb: VerbRequest): Promise<VerbResult> {
@@ -55,42 +49,88 @@ export async function patchScale(verb: VerbRequest): Promise<VerbResult> {
   const type = PATCH_TYPES[mediaTypeOf(request.headers["content-type"] ?? "")];
   const options = writeOptions(request.query, "PatchOptions", type === "apply");
   if (!options.ok) return options;
-  if (type === undefined || type === "apply") {
-    return failure(badRequestStatus("a scale cannot be applied"));
-  }
   const bytes = request.body.form === "bytes" ? request.body.bytes : new Uint8Array(0);
-  return await rescale(verb, options.value, (current) => {
-    const patched = patchDocument(type, current, bytes, scaleKind, options.value, verb.warn);
-    return patched as Result<Draft<Scale>>;
-  });
+  return await rescale(
+    verb,
+    options.value,
+    (current) => {
+      const patched =
+        type === "apply"
+          ? applyConfiguration(verb, current, bytes, options.value, scaleKind)
+          : patchDocument(type ?? "merge", current, bytes, scaleKind, options.value, verb.warn);
+      return patched as Result<Draft<ScaleObject>>;
+    },
+    type === "apply",
+  );
 }
+
+type ScaleObject = Scale & KubeObject;
 
 async function rescale(
   verb: VerbRequest,
   options: WriteOptions,
-  wanted: (current: Scale) => Result<Draft<Scale>>,
+  wanted: (current: ScaleObject) => Result<Draft<ScaleObject>>,
+  tracked = false,
 ): Promise<VerbResult> {
   const { resource } = verb;
+  const paths = resource.kind.scale!;
+  const owners = {
+    [resource.kind.apiVersion]: steps(paths.specReplicas).map((step) => `f:${step}`),
+  };
   const updated = await updateObject(verb, {
     options,
     uid: undefined,
     mayCreate: false,
     subresource: undefined,
     next: (current) => {
-      const scale = wanted(scaleOf(verb, current!));
+      const before = scaleOf(verb, current!);
+      const managers = scaleManagers(current!.metadata.managedFields, owners);
+      const managed = {
+        ...before,
+        metadata: { ...before.metadata, ...given({ managedFields: managers }) },
+      };
+      const scale = wanted(managed as ScaleObject);
       if (!scale.ok) return scale;
-      const fault = checkScale(verb, scale.value, current!);
+      const named = checkName(scale.value as Draft<KubeObject>, verb.info.name);
+      if (!named.ok) return named;
+      const fault = checkScale(verb, scale.value as Scale, current!);
       if (!fault.ok) return fault;
-      const next = structuredClone(current!) as Draft<KubeObject>;
-      setPath(next, resource.kind.scale!.specReplicas, scale.value.spec?.replicas ?? 0);
-      const said = scale.value.metadata?.resourceVersion ?? "";
-      if (said !== "") next.metadata.resourceVersion = said;
-      trackUpdate(verb, current, next, options, "scale");
-      return success(next);
+      if (!tracked)
+        trackUpdate(
+          verb,
+          managed as ScaleObject,
+          scale.value as Draft<KubeObject>,
+          options,
+          SCALE_TYPE,
+        );
+      return success(rescaled(verb, current!, scale.value as ScaleObject, owners));
     },
   });
-  if (!updated.ok) return updated;
-  return answerWith(verb, updated.value.revision);
+  return updated.ok ? answerWith(verb, updated.value.revision) : updated;
+}
+
+const SCALE_TYPE = { schema: schemaOf("autoscaling.v1.Scale"), apiVersion: "autoscaling/v1" };
+
+/** The object with the replicas, the version and the managers that the scale says. */
+function rescaled(
+  { resource }: VerbRequest,
+  current: KubeObject,
+  scale: ScaleObject,
+  owners: ReplicasPaths,
+): Draft<KubeObject> {
+  const next = structuredClone(current) as Draft<KubeObject>;
+  setPath(next, resource.kind.scale!.specReplicas, scale.spec?.replicas ?? 0);
+  const said = scale.metadata.resourceVersion ?? "";
+  if (said !== "") next.metadata.resourceVersion = said;
+  const managers = managersAfterScale(
+    current.metadata.managedFields,
+    scale.metadata.managedFields,
+    owners,
+    resource.kind.apiVersion,
+  );
+  if (managers === undefined) delete next.metadata.managedFields;
+  else next.metadata.managedFields = managers as NonNullable<typeof next.metadata.managedFields>;
+  return next;
 }
 
 function checkScale(verb: VerbRequest, scale: Scale, current: KubeObject): Result<undefined> {
