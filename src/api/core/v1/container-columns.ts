@@ -49,7 +49,7 @@ export function selectorColumn<T extends KubeObject>(
 }
 
 /** `<none>` selects everything or nothing at all. */
-export function formatLabelSelector(selector: LabelSelector | undefined): string {
+function formatLabelSelector(selector: LabelSelector | undefined): string {
   const parsed = selectorOf(selector);
   if (!parsed.ok) return "<error>";
   return formatSelector(parsed.value) || NONE;

@@ -29,7 +29,7 @@ const QUOTA: ReadonlySet<string> = new Set([
 const POD_LEVEL = ["cpu", "memory"];
 
 /** A resource that the system itself knows, whatever it may be used for. */
-export function isStandardResource(name: string): boolean {
+function isStandardResource(name: string): boolean {
   return QUOTA.has(name) || name === "storage" || isQuotaHugePages(name);
 }
 
@@ -47,7 +47,7 @@ export function isNativeResource(name: string): boolean {
 }
 
 /** A resource that a vendor offers under its own domain; always counted in whole units. */
-export function isExtendedResource(name: string): boolean {
+function isExtendedResource(name: string): boolean {
   if (isNativeResource(name) || name.startsWith(REQUESTS_PREFIX)) return false;
   return isQualifiedName(`${REQUESTS_PREFIX}${name}`).length === 0;
 }

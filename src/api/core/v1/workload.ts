@@ -1,5 +1,4 @@
 /** What the kinds that make pods have in common. */
-import { keep } from "#api/draft.ts";
 import type { PodTemplateSpec } from "#api/generated/core.v1.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
@@ -45,14 +44,6 @@ export function countChange(draft: Draft<KubeObject>, old: KubeObject, changed: 
 /** True if two specs differ in anything but notation. */
 export function specsDiffer(a: unknown, b: unknown): boolean {
   return !podSpecsEqual(a, b);
-}
-
-/** A status write changes nothing of the spec. */
-export function keepSpec<Spec>(
-  draft: Draft<{ readonly spec: Spec }>,
-  old: { readonly spec: Spec },
-): void {
-  (draft as { spec: Draft<Spec> }).spec = keep(old.spec);
 }
 
 /** The selector that a controller must have, and what it selects: undefined if that cannot be said. */
