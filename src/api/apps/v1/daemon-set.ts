@@ -44,7 +44,6 @@ export const daemonSetKind = defineKind<DaemonSet>({
   scope: "Namespaced",
   type: "apps.v1.DaemonSet",
   nameRule: nameIsDnsSubdomain,
-  generation: true,
   unconditionalUpdate: true,
   defaults,
   prepareCreate: (draft) => {

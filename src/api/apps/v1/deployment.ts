@@ -38,7 +38,6 @@ export const deploymentKind = defineKind<Deployment>({
   scope: "Namespaced",
   type: "apps.v1.Deployment",
   nameRule: nameIsDnsSubdomain,
-  generation: true,
   unconditionalUpdate: true,
   defaults,
   prepareCreate: (draft) => {

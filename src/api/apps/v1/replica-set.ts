@@ -32,7 +32,6 @@ export const replicaSetKind = defineKind<ReplicaSet>({
   scope: "Namespaced",
   type: "apps.v1.ReplicaSet",
   nameRule: nameIsDnsSubdomain,
-  generation: true,
   unconditionalUpdate: true,
   defaults: ({ spec }) => {
     spec.replicas ??= 1;

@@ -30,7 +30,6 @@ export const statefulSetKind = defineKind<StatefulSet>({
   scope: "Namespaced",
   type: "apps.v1.StatefulSet",
   nameRule: nameIsDnsLabel,
-  generation: true,
   unconditionalUpdate: true,
   defaults,
   prepareCreate: (draft) => {

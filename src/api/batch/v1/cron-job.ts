@@ -35,7 +35,6 @@ export const cronJobKind = defineKind<CronJob>({
   scope: "Namespaced",
   type: "batch.v1.CronJob",
   nameRule: nameIsDnsSubdomain,
-  generation: true,
   unconditionalUpdate: true,
   defaults,
   prepareCreate: (draft) => {

@@ -25,7 +25,6 @@ export const jobKind = defineKind<Job>({
   scope: "Namespaced",
   type: "batch.v1.Job",
   nameRule: nameIsDnsSubdomain,
-  generation: true,
   unconditionalUpdate: true,
   defaults: (job) => {
     defaultJobSpec(job.spec);

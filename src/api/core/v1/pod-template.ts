@@ -21,7 +21,6 @@ export const podTemplateKind = defineKind<PodTemplate>({
   scope: "Namespaced",
   type: "core.v1.PodTemplate",
   nameRule: nameIsDnsSubdomain,
-  generation: true,
   unconditionalUpdate: true,
   defaults: ({ template }) => defaultPodTemplate(template),
   prepareCreate: (draft) => {

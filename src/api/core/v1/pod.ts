@@ -26,7 +26,6 @@ export const podKind = defineKind<Pod>({
   scope: "Namespaced",
   type: "core.v1.Pod",
   nameRule: nameIsDnsSubdomain,
-  generation: true,
   unconditionalUpdate: true,
   defaults: defaultPod,
   prepareCreate: preparePodCreate,

@@ -44,7 +44,6 @@ export const replicationControllerKind = defineKind<ReplicationController>({
   scope: "Namespaced",
   type: "core.v1.ReplicationController",
   nameRule: nameIsDnsSubdomain,
-  generation: true,
   unconditionalUpdate: true,
   defaults,
   prepareCreate: (draft) => {

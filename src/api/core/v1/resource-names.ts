@@ -47,7 +47,7 @@ export function isNativeResource(name: string): boolean {
 }
 
 /** A resource that a vendor offers under its own domain; always counted in whole units. */
-function isExtendedResource(name: string): boolean {
+export function isExtendedResource(name: string): boolean {
   if (isNativeResource(name) || name.startsWith(REQUESTS_PREFIX)) return false;
   return isQualifiedName(`${REQUESTS_PREFIX}${name}`).length === 0;
 }

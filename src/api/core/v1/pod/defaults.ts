@@ -46,6 +46,14 @@ export function defaultPodTemplate(template: Draft<PodTemplateSpec>): void {
   defaultPodSpec(template.spec);
 }
 
+/** An old name of the field is still read, and always written beside the new one. */
+export function defaultServiceAccount(spec: Draft<PodSpec>): void {
+  const name = spec.serviceAccountName || spec.serviceAccount;
+  if (!name) return;
+  spec.serviceAccountName = name;
+  spec.serviceAccount = name;
+}
+
 function defaultPodSpec(spec: Draft<PodSpec>): void {
   spec.dnsPolicy ||= "ClusterFirst";
   spec.restartPolicy ||= "Always";
@@ -59,14 +67,6 @@ function defaultPodSpec(spec: Draft<PodSpec>): void {
   for (const container of spec.ephemeralContainers ?? []) defaultContainer(container);
   roundToMillis(spec.overhead);
   if (spec.resources !== undefined) roundRequirements(spec.resources);
-}
-
-/** An old name of the field is still read, and always written beside the new one. */
-function defaultServiceAccount(spec: Draft<PodSpec>): void {
-  const name = spec.serviceAccountName || spec.serviceAccount;
-  if (!name) return;
-  spec.serviceAccountName = name;
-  spec.serviceAccount = name;
 }
 
 function defaultContainer(container: Draft<Container> | Draft<EphemeralContainer>): void {

@@ -16,6 +16,7 @@ import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { Path } from "#api/validation/path.ts";
 import { allContainers } from "./containers.ts";
+import { defaultServiceAccount } from "./defaults.ts";
 import { dropDisabledPodFields, dropDisabledStatusFields } from "./drop-disabled.ts";
 import { APPARMOR_PREFIX, appArmorProfileOf } from "./profiles.ts";
 import { qosClassOf } from "./qos.ts";
@@ -23,6 +24,7 @@ import { podSpecsEqual } from "./spec-equality.ts";
 
 export function preparePodCreate(pod: Draft<Pod>, context: RuleContext): void {
   pod.metadata.generation = 1;
+  defaultServiceAccount(pod.spec); // admission may have chosen one
   pod.status = { phase: "Pending", qosClass: qosClassOf(pod.spec) };
   dropDisabledPodFields(pod);
   if ((pod.spec.schedulingGates ?? []).length > 0) {
