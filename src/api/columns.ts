@@ -1,6 +1,7 @@
 /** Columns that most tables share, and the texts that cells are made of. */
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { Column, KubeObject } from "#api/kind.ts";
+import { formatSelector, selectorOf } from "#api/meta/label-selector.ts";
 
 export const nameColumn: Column<KubeObject> = {
   name: "Name",
@@ -59,27 +60,11 @@ export function formatLabels(labels: Readonly<Record<string, string>> | undefine
   return pairs.length === 0 ? NONE : pairs.sort().join(",");
 }
 
-const SELECTOR_OPERATORS: Readonly<Record<string, (key: string, values: string) => string>> = {
-  In: (key, values) => `${key} in (${values})`,
-  NotIn: (key, values) => `${key} notin (${values})`,
-  Exists: (key) => key,
-  DoesNotExist: (key) => `!${key}`,
-};
-
-/** `a=1,b in (2,3),!c` in the order of the keys; `<none>` for a selector of everything. */
+/** `a=1,b in (2,3),!c` in the order of the keys; `<none>` selects everything or nothing at all. */
 export function formatLabelSelector(selector: LabelSelector | undefined): string {
-  if (selector === undefined) return NONE;
-  const terms = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => {
-    return { key, text: `${key}=${value}` };
-  });
-  for (const { key, operator, values = [] } of selector.matchExpressions ?? []) {
-    const format = SELECTOR_OPERATORS[operator];
-    if (format === undefined) return "<error>";
-    terms.push({ key, text: format(key, [...values].sort().join(",")) });
-  }
-  if (terms.length === 0) return NONE;
-  terms.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
-  return terms.map(({ text }) => text).join(",");
+  const parsed = selectorOf(selector);
+  if (!parsed.ok) return "<error>";
+  return formatSelector(parsed.value) || NONE;
 }
 
 function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {

@@ -30,3 +30,19 @@ export function keepMetadata({ metadata }: Draft<KubeObject>, old: KubeObject): 
     assign(metadata, field, keep(old.metadata[field]) as never);
   }
 }
+
+/** Some kinds let a status write change managedFields and nothing else of metadata at all. */
+export function keepAllMetadata(draft: Draft<KubeObject>, old: KubeObject): void {
+  const { managedFields } = draft.metadata;
+  draft.metadata = { ...keep(old.metadata) };
+  assign(draft.metadata, "managedFields", managedFields);
+}
+
+/** Takes over these fields of the old object, whatever the request says. */
+export function keepFields<T extends KubeObject>(
+  draft: Draft<T>,
+  old: T,
+  ...fields: readonly (keyof T & keyof Draft<T>)[]
+): void {
+  for (const field of fields) assign(draft, field, keep(old[field]) as Draft<T>[typeof field]);
+}

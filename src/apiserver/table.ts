@@ -17,7 +17,7 @@ export function tableOf(
     kind: "Table",
     apiVersion: `meta.k8s.io/${version}`,
     metadata,
-    columnDefinitions: kind.columns.map(columnDefinition),
+    columnDefinitions: kind.columns.filter(({ headless }) => !headless).map(columnDefinition),
     rows: items.map((item) => ({
       cells: kind.columns.map((column) => column.cell(item.value, nowMs)),
       ...conditionsOf(kind, item),

@@ -1,4 +1,6 @@
 /** Reviews: who someone is and what they may do. */
+
+import { withTokenDefaults } from "#api/authentication/v1/reviews.ts";
 import type {
   SelfSubjectReview,
   TokenRequest,
@@ -75,7 +77,7 @@ export function reviewVerbs(security: RequestSecurity): SpecialVerbs {
           schema: schemaOf("authentication.v1.TokenRequest"),
         }),
         answer: async (request, { info, warn }) =>
-          issueToken(request, info.namespace, info.name, warn),
+          issueToken(withTokenDefaults(request), info.namespace, info.name, warn),
       }),
     },
   };

@@ -1,6 +1,6 @@
 /** admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy: refuses requests by expressions. */
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
-import { keepFields, keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
   AuditAnnotation,
   ExpressionWarning,
@@ -58,7 +58,7 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
-        keepMetadataOnStatusWrite(draft, old);
+        keepMetadata(draft, old);
       },
       validateUpdate: ({ status }) => validateStatus(status),
     },

@@ -1,6 +1,6 @@
 /** apiextensions.k8s.io/v1 CustomResourceDefinition: a kind that users bring along. */
 import { createdAtColumn, nameColumn } from "#api/columns.ts";
-import { keepFields } from "#api/drafts.ts";
+import { keepFields } from "#api/draft.ts";
 import type {
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,

@@ -1,6 +1,6 @@
 /** apiregistration.k8s.io/v1 APIService: who serves a group's version, this server or another. */
 import { ageColumn, nameColumn } from "#api/columns.ts";
-import { keepFields } from "#api/drafts.ts";
+import { keepFields } from "#api/draft.ts";
 import type {
   APIService,
   APIServiceSpec,

@@ -7,7 +7,7 @@ import type {
   TokenRequest,
   TokenReview,
 } from "#api/generated/authentication.v1.ts";
-import { type Draft, defineKind } from "#api/kind.ts";
+import { defineKind } from "#api/kind.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
 
@@ -38,8 +38,10 @@ export const selfSubjectReviewKind = defineKind<SelfSubjectReview>({
   type: "authentication.v1.SelfSubjectReview",
 });
 
-export function defaultTokenRequest({ spec }: Draft<TokenRequest>): void {
-  spec.expirationSeconds ??= TOKEN_SECONDS_DEFAULT;
+export function withTokenDefaults(request: TokenRequest): TokenRequest {
+  const { spec } = request;
+  const expirationSeconds = spec.expirationSeconds ?? TOKEN_SECONDS_DEFAULT;
+  return { ...request, spec: { ...spec, expirationSeconds } };
 }
 
 export function validateTokenRequest({ spec }: TokenRequest): FieldError[] {

@@ -1,5 +1,5 @@
 /** autoscaling/v2 HorizontalPodAutoscaler: how many replicas a workload has, by what is measured. */
-import { keepFields } from "#api/drafts.ts";
+import { keepFields } from "#api/draft.ts";
 import type {
   HorizontalPodAutoscaler,
   HorizontalPodAutoscalerSpec,

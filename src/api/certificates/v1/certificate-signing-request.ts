@@ -1,6 +1,6 @@
 /** certificates.k8s.io/v1 CertificateSigningRequest: a certificate asked for, approved, signed. */
 import { ageColumn, humanDuration, NONE, nameColumn } from "#api/columns.ts";
-import { keepFields } from "#api/drafts.ts";
+import { keepFields } from "#api/draft.ts";
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,

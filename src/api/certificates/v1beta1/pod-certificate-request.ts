@@ -1,6 +1,6 @@
 /** certificates.k8s.io/v1beta1 PodCertificateRequest: a certificate for one pod, asked by its node. */
 import { formatLabels, nameColumn } from "#api/columns.ts";
-import { keepFields, keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { PodCertificateRequest } from "#api/generated/certificates.v1beta1.ts";
 import { defineKind } from "#api/kind.ts";
 import { invalid } from "#api/validation/field-error.ts";
@@ -36,7 +36,7 @@ export const podCertificateRequestKind = defineKind<PodCertificateRequest>({
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
-        keepMetadataOnStatusWrite(draft, old);
+        keepMetadata(draft, old);
       },
       validateUpdate: validatePodRequestStatus,
     },

@@ -1,9 +1,8 @@
 /** Columns that the tables of all workloads share. */
-import { NONE } from "#api/columns.ts";
+import { formatLabelSelector } from "#api/columns.ts";
 import type { Container, PodTemplateSpec } from "#api/generated/core.v1.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { Column, KubeObject } from "#api/kind.ts";
-import { formatSelector, selectorOf } from "#api/meta/label-selector.ts";
 
 /** Names and images of the containers of a template, with -o wide unless `priority` says else. */
 export function containerColumns<T extends KubeObject>(
@@ -46,11 +45,4 @@ export function selectorColumn<T extends KubeObject>(
     priority: 1,
     cell: (object) => formatLabelSelector(selectorOfObject(object)),
   };
-}
-
-/** `<none>` selects everything or nothing at all. */
-function formatLabelSelector(selector: LabelSelector | undefined): string {
-  const parsed = selectorOf(selector);
-  if (!parsed.ok) return "<error>";
-  return formatSelector(parsed.value) || NONE;
 }

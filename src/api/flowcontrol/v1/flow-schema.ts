@@ -1,6 +1,6 @@
 /** flowcontrol.apiserver.k8s.io/v1 FlowSchema: which requests go to which priority level. */
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
-import { keepAllMetadata, keepFields } from "#api/drafts.ts";
+import { keepAllMetadata, keepFields } from "#api/draft.ts";
 import type { FlowSchema, FlowSchemaSpec } from "#api/generated/flowcontrol.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { invalidEach } from "#api/validation/faults.ts";

@@ -1,6 +1,6 @@
 /** flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration: how many requests run, how many wait. */
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
-import { keepAllMetadata, keepFields } from "#api/drafts.ts";
+import { keepAllMetadata, keepFields } from "#api/draft.ts";
 import type {
   LimitedPriorityLevelConfiguration,
   LimitResponse,

@@ -1,6 +1,6 @@
 /** internal.apiserver.k8s.io/v1alpha1 StorageVersion: in which version each server stores a resource. */
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
-import { keepFields, keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
   ServerStorageVersion,
   StorageVersion,
@@ -37,7 +37,7 @@ export const storageVersionKind = defineKind<StorageVersion>({
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
-        keepMetadataOnStatusWrite(draft, old);
+        keepMetadata(draft, old);
       },
       validateUpdate: ({ status }) => validateStatus(status),
     },

@@ -1,6 +1,6 @@
 /** networking.k8s.io/v1 Ingress: HTTP from outside to Services, by host and path. */
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
-import { keepFields } from "#api/drafts.ts";
+import { keepFields } from "#api/draft.ts";
 import type {
   HTTPIngressPath,
   Ingress,

@@ -1,6 +1,6 @@
 /** networking.k8s.io ServiceCIDR: a range that Service addresses come from. */
 import { ageColumn, nameColumn } from "#api/columns.ts";
-import { keepFields, keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { ServiceCIDR, ServiceCIDRSpec } from "#api/generated/networking.v1.ts";
 import { defineKind, type KindSpec } from "#api/kind.ts";
 import { invalidEach } from "#api/validation/faults.ts";
@@ -31,7 +31,7 @@ const spec: KindSpec<ServiceCIDR> = {
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
-        keepMetadataOnStatusWrite(draft, old);
+        keepMetadata(draft, old);
       },
     },
   },

@@ -1,6 +1,6 @@
 /** policy/v1 PodDisruptionBudget: how many pods of a set evictions must leave. */
 import { ageColumn, nameColumn } from "#api/columns.ts";
-import { keepFields } from "#api/drafts.ts";
+import { keepFields } from "#api/draft.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from "#api/generated/policy.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";

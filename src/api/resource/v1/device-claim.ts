@@ -30,7 +30,7 @@ import {
 } from "./device-parts.ts";
 import { validateList, validateSet } from "./lists.ts";
 
-export const REQUESTS_MAX = 32;
+const REQUESTS_MAX = 32;
 const CONSTRAINTS_MAX = 32;
 const FIRST_AVAILABLE_MAX = 8;
 const ADMIN_LABEL = "resource.kubernetes.io/admin-access";

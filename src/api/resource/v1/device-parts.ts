@@ -23,7 +23,7 @@ import { utf8Length } from "#lib/utf8-length.ts";
 import { validateDriverName } from "./device-names.ts";
 import { validateList } from "./lists.ts";
 
-export const SELECTORS_MAX = 32;
+const SELECTORS_MAX = 32;
 export const CONFIGS_MAX = 32;
 const EXPRESSION_BYTES_MAX = 10 * 1024;
 const PARAMETERS_BYTES_MAX = 10 * 1024;

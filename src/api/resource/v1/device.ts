@@ -34,8 +34,8 @@ const ATTRIBUTE_VALUES_MAX = 48;
 const ATTRIBUTE_BYTES_MAX = 64;
 const TAINTS_MAX = 16;
 const COUNTER_CONSUMPTIONS_MAX = 2;
-export const COUNTERS_MAX = 32;
-export const LABEL_BYTES_MAX = 63;
+const COUNTERS_MAX = 32;
+const LABEL_BYTES_MAX = 63;
 const LIST_FIELDS = ["bools", "ints", "strings", "versions"] as const;
 const SEMVER =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$/;

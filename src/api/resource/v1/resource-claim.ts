@@ -1,6 +1,6 @@
 /** resource.k8s.io ResourceClaim and ResourceClaimTemplate: devices asked for by pods. */
 import { ageColumn, nameColumn } from "#api/columns.ts";
-import { keepFields, keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import type {
   ResourceClaim,
@@ -49,7 +49,7 @@ export const resourceClaimSpec: KindSpec<ResourceClaim> = {
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
-        keepMetadataOnStatusWrite(draft, old);
+        keepMetadata(draft, old);
         dropDeallocatedDevices(draft.status, old.status);
       },
       validateUpdate: validateClaimStatus,

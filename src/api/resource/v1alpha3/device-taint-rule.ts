@@ -1,6 +1,6 @@
 /** resource.k8s.io DeviceTaintRule: an administrator's taint on devices. */
 import { ageColumn, ageOf, nameColumn } from "#api/columns.ts";
-import { keepFields, keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
   DeviceTaintRule,
   DeviceTaintRuleSpec,
@@ -49,7 +49,7 @@ const spec: KindSpec<DeviceTaintRule> = {
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
-        keepMetadataOnStatusWrite(draft, old);
+        keepMetadata(draft, old);
       },
       validateUpdate: ({ status }) => {
         const conditions = status.conditions ?? [];

@@ -1,6 +1,6 @@
 /** resource.k8s.io/v1alpha3 ResourcePoolStatusRequest: asks once how the pools of a driver are. */
 import { ageOf, NONE, nameColumn } from "#api/columns.ts";
-import { keepFields, keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
   PoolStatus,
   ResourcePoolStatusRequest,
@@ -54,7 +54,7 @@ export const resourcePoolStatusRequestKind = defineKind<ResourcePoolStatusReques
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
-        keepMetadataOnStatusWrite(draft, old);
+        keepMetadata(draft, old);
       },
       validateUpdate: ({ status }, old) => validateStatus(status, old.status),
     },

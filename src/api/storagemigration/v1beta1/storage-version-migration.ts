@@ -1,6 +1,6 @@
 /** storagemigration.k8s.io/v1beta1 StorageVersionMigration: rewrite a resource's stored objects. */
 import { nameColumn } from "#api/columns.ts";
-import { keepFields, keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
   StorageVersionMigration,
   StorageVersionMigrationSpec,
@@ -39,7 +39,7 @@ export const storageVersionMigrationKind = defineKind<StorageVersionMigration>({
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
-        keepMetadataOnStatusWrite(draft, old);
+        keepMetadata(draft, old);
       },
       validateUpdate: ({ status }, old) => validateStatus(status, old.status),
     },

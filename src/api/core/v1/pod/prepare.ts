@@ -1,7 +1,6 @@
 /** What the server itself puts into pods, and takes out of them, before it judges them. */
 
-import { assign, keep } from "#api/draft.ts";
-import { keepMetadataOnStatusWrite } from "#api/drafts.ts";
+import { assign, keep, keepMetadata } from "#api/draft.ts";
 import type {
   Affinity,
   AppArmorProfile,
@@ -64,7 +63,7 @@ export function prepareEphemeralContainers(pod: Draft<Pod>, old: Pod): void {
   pod.spec = { ...keep(old.spec) };
   assign(pod.spec, "ephemeralContainers", ephemeralContainers);
   keepStatus(pod, old);
-  keepMetadataOnStatusWrite(pod, old);
+  keepMetadata(pod, old);
   countSpecChange(pod, old);
 }
 
@@ -84,7 +83,7 @@ export function prepareResize(pod: Draft<Pod>, old: Pod): void {
     if (init.length > 0) pod.spec.initContainers = init;
     assign(pod.spec, "resources", resources);
     keepStatus(pod, old);
-    keepMetadataOnStatusWrite(pod, old);
+    keepMetadata(pod, old);
   }
   countSpecChange(pod, old);
 }
