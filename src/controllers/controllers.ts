@@ -5,9 +5,11 @@
 import type { Controller } from "#runtime/controller.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import { deploymentController } from "./deployment/deployment.ts";
+import { disruptionController } from "./disruption.ts";
 import { namespaceController } from "./namespace.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { replicationControllerController } from "./replication-controller.ts";
+import { resourceQuotaController } from "./resource-quota.ts";
 import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
 import { serviceAccountController } from "./service-account.ts";
 
@@ -23,9 +25,11 @@ export function builtInControllers({ rootCa }: ControllerOptions): readonly AnyC
   return [
     clusterRoleAggregation,
     deploymentController,
+    disruptionController,
     namespaceController,
     replicaSetController,
     replicationControllerController,
+    resourceQuotaController,
     serviceAccountController,
     ...(rootCa === undefined ? [] : [rootCaCertPublisher(rootCa)]),
   ];

@@ -1,0 +1,331 @@
+/**
+ * Keeps the status of PodDisruptionBudgets: how many pods there should be, how many are healthy, and
+ * so how many may be disrupted. The eviction subresource goes by it.
+ */
+import { deploymentKind } from "#api/apps/v1/deployment.ts";
+import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
+import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { replicationControllerKind } from "#api/core/v1/replication-controller.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { Condition as MetaCondition, OwnerReference } from "#api/generated/meta.v1.ts";
+import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "#api/generated/policy.v1.ts";
+import { scaledIntOrPercent } from "#api/meta/int-or-string.ts";
+import {
+  formatSelector,
+  matchesLabels,
+  type Selector,
+  selectorOf,
+} from "#api/meta/label-selector.ts";
+import { timeFromMs, timeToMs } from "#api/meta/time.ts";
+import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  type Caches,
+  defineController,
+  type EventNote,
+  idle,
+  type Key,
+  type Outcome,
+  ownKey,
+  type Reader,
+} from "#runtime/controller.ts";
+import { discoverResources } from "#runtime/discovery.ts";
+import { updateStatus } from "#runtime/writes.ts";
+import { controllerOf } from "./ownership.ts";
+import { isReady } from "./pods.ts";
+
+/** An eviction that was granted and not followed by a deletion is forgotten after this. */
+const DELETION_TIMEOUT_MS = 120_000;
+
+export interface DisruptionState {
+  readonly budget: PodDisruptionBudget;
+  readonly selector: Selector;
+  readonly pods: readonly Pod[];
+  /** What the pods' controllers want, summed up; or why that cannot be told. */
+  readonly scale:
+    | { readonly expected: number; readonly unmanaged: boolean }
+    | { readonly error: string };
+}
+
+export const disruptionController = defineController<DisruptionState | undefined>({
+  name: "disruption-controller",
+  component: "controllermanager",
+  feeds: [
+    { kind: podDisruptionBudgetKind, keys: ownKey },
+    { kind: podKind, keys: keysOfPod },
+    ...[deploymentKind, replicaSetKind, statefulSetKind, replicationControllerKind].map((kind) => ({
+      kind,
+      keys: ({ metadata }: { metadata: { namespace?: string } }, caches: Caches) =>
+        keysIn(metadata.namespace, caches),
+    })),
+  ],
+  observe,
+  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+});
+
+function keysOfPod({ metadata }: Pod, caches: Caches): readonly Key[] {
+  return [...caches(podDisruptionBudgetKind).list(metadata.namespace)]
+    .filter((budget) => matchesLabels(selectorFor(budget), metadata.labels))
+    .flatMap(ownKey);
+}
+
+function keysIn(namespace: string | undefined, caches: Caches): readonly Key[] {
+  return [...caches(podDisruptionBudgetKind).list(namespace)].flatMap(ownKey);
+}
+
+function selectorFor({ spec }: PodDisruptionBudget): Selector {
+  const parsed = selectorOf(spec.selector);
+  return parsed.ok ? parsed.value : "nothing";
+}
+
+async function observe(
+  caches: Caches,
+  { namespace, name }: Key,
+  reader: Reader,
+): Promise<DisruptionState | undefined> {
+  const budget = caches(podDisruptionBudgetKind).get(namespace, name);
+  if (budget === undefined) return undefined;
+  const selector = selectorFor(budget);
+  const pods = [...caches(podKind).list(namespace)].filter(({ metadata }) =>
+    matchesLabels(selector, metadata.labels),
+  );
+  return { budget, selector, pods, scale: await scaleOf(pods, caches, reader) };
+}
+
+async function scaleOf(
+  pods: readonly Pod[],
+  caches: Caches,
+  reader: Reader,
+): Promise<DisruptionState["scale"]> {
+  const scales = new Map<string, number>();
+  let unmanaged = false;
+  for (const pod of pods) {
+    const reference = controllerOf(pod);
+    if (reference === undefined) {
+      unmanaged = true;
+    } else if (!scales.has(reference.uid)) {
+      const found = await findScale(reference, pod.metadata.namespace, caches, reader);
+      if (found === undefined)
+        return { error: `found no controllers for pod "${pod.metadata.name}"` };
+      scales.set(found.uid, found.replicas);
+    }
+  }
+  return { expected: [...scales.values()].reduce((sum, n) => sum + n, 0), unmanaged };
+}
+
+interface Scale {
+  readonly uid: string;
+  readonly replicas: number;
+}
+
+async function findScale(
+  reference: OwnerReference,
+  namespace: string | undefined,
+  caches: Caches,
+  reader: Reader,
+): Promise<Scale | undefined> {
+  const { kind, uid } = reference;
+  if (kind === "ReplicaSet") {
+    const set = caches(replicaSetKind).byUid(uid);
+    const owner = set === undefined ? undefined : controllerOf(set);
+    const deployment =
+      owner?.kind === "Deployment" ? caches(deploymentKind).byUid(owner.uid) : undefined;
+    if (deployment !== undefined)
+      return { uid: owner!.uid, replicas: deployment.spec.replicas ?? 1 };
+    return set === undefined ? undefined : { uid, replicas: set.spec.replicas ?? 1 };
+  }
+  const known =
+    kind === "StatefulSet"
+      ? caches(statefulSetKind).byUid(uid)
+      : kind === "ReplicationController"
+        ? caches(replicationControllerKind).byUid(uid)
+        : undefined;
+  if (known !== undefined) return { uid, replicas: known.spec.replicas ?? 1 };
+  return await findScaleSubresource(reference, namespace, reader);
+}
+
+/** Controllers of other kinds say how many they want through their scale subresource. */
+async function findScaleSubresource(
+  { apiVersion, kind, name, uid }: OwnerReference,
+  namespace: string | undefined,
+  reader: Reader,
+): Promise<Scale | undefined> {
+  const { resources } = await discoverResources(reader);
+  const resource = resources.find((r) => r.apiVersion === apiVersion && r.names.kind === kind);
+  if (resource === undefined) return undefined;
+  const root = resource.group === "" ? "/api/v1" : `/apis/${apiVersion}`;
+  const path = `${root}/namespaces/${namespace}/${resource.names.plural}/${name}/scale`;
+  const scale = await reader.raw(path);
+  if (!scale.ok) return undefined;
+  return { uid, replicas: (scale.value as { spec?: { replicas?: number } }).spec?.replicas ?? 0 };
+}
+
+export function decide(state: DisruptionState, nowMs: number): Outcome {
+  const { budget, pods } = state;
+  const events: EventNote[] =
+    pods.length === 0 ? [note(budget, "Normal", "NoPods", "No matching pods found")] : [];
+  const wanted = wantedHealthy(state);
+  if ("error" in wanted) {
+    const message = `Failed to calculate the number of expected pods: ${wanted.error}`;
+    events.push(note(budget, "Warning", "CalculateExpectedPodCountFailed", message));
+    return { events, ...write(budget, failSafe(budget, wanted.error, nowMs)) };
+  }
+  if (wanted.unmanaged)
+    events.push(note(budget, "Warning", "UnmanagedPods", unmanagedText(state.selector)));
+  const { disrupted, recheckInMs } = stillDisrupted(budget, pods, nowMs);
+  for (const pod of overdue(budget, pods, nowMs)) {
+    const { namespace } = budget.metadata;
+    const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`;
+    events.push(note(pod, "Warning", "NotDeleted", message));
+  }
+  const status = statusOf(budget, pods, wanted, disrupted, nowMs);
+  return {
+    events,
+    ...write(budget, status),
+    ...(recheckInMs === undefined ? {} : { recheckInMs }),
+  };
+}
+
+type Wanted =
+  | { readonly expected: number; readonly healthy: number; readonly unmanaged: boolean }
+  | { readonly error: string };
+
+function wantedHealthy({ budget, pods, scale }: DisruptionState): Wanted {
+  const { maxUnavailable, minAvailable } = budget.spec;
+  if (maxUnavailable === undefined && typeof minAvailable !== "string") {
+    return { expected: pods.length, healthy: minAvailable ?? 0, unmanaged: false };
+  }
+  if ("error" in scale) return scale;
+  const { expected, unmanaged } = scale;
+  const scaled = scaledIntOrPercent(maxUnavailable ?? minAvailable ?? 0, expected, "up");
+  if (!scaled.ok) return { error: scaled.error };
+  const healthy =
+    maxUnavailable === undefined ? scaled.value : Math.max(0, expected - scaled.value);
+  return { expected, healthy, unmanaged };
+}
+
+function statusOf(
+  budget: PodDisruptionBudget,
+  pods: readonly Pod[],
+  wanted: { readonly expected: number; readonly healthy: number },
+  disrupted: Readonly<Record<string, string>>,
+  nowMs: number,
+): PodDisruptionBudgetStatus {
+  const currentHealthy = pods.filter(
+    (pod) =>
+      pod.metadata.deletionTimestamp === undefined &&
+      disrupted[pod.metadata.name ?? ""] === undefined &&
+      isReady(pod),
+  ).length;
+  const allowed = wanted.expected <= 0 ? 0 : Math.max(0, currentHealthy - wanted.healthy);
+  const { generation } = budget.metadata;
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...(Object.keys(disrupted).length === 0 ? {} : { disruptedPods: disrupted }),
+    disruptionsAllowed: allowed,
+    currentHealthy,
+    desiredHealthy: wanted.healthy,
+    expectedPods: wanted.expected,
+    conditions: withAllowed(
+      budget,
+      allowed > 0 ? "True" : "False",
+      allowed > 0 ? "SufficientPods" : "InsufficientPods",
+      "",
+      nowMs,
+    ),
+  };
+}
+
+/** When nothing can be told, nothing may be disrupted. */
+function failSafe(
+  budget: PodDisruptionBudget,
+  error: string,
+  nowMs: number,
+): PodDisruptionBudgetStatus {
+  return {
+    ...budget.status,
+    disruptionsAllowed: 0,
+    conditions: withAllowed(budget, "False", "SyncFailed", error, nowMs),
+  };
+}
+
+function withAllowed(
+  budget: PodDisruptionBudget,
+  status: "True" | "False",
+  reason: string,
+  message: string,
+  nowMs: number,
+): readonly MetaCondition[] {
+  const type = "DisruptionAllowed";
+  const conditions = budget.status.conditions ?? [];
+  const old = conditions.find((condition) => condition.type === type);
+  const { generation } = budget.metadata;
+  const next: MetaCondition = {
+    type,
+    status,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    lastTransitionTime: old?.status === status ? old.lastTransitionTime : timeFromMs(nowMs),
+    reason,
+    message,
+  };
+  return old === undefined ? [...conditions, next] : conditions.map((c) => (c === old ? next : c));
+}
+
+function stillDisrupted(
+  budget: PodDisruptionBudget,
+  pods: readonly Pod[],
+  nowMs: number,
+): { disrupted: Readonly<Record<string, string>>; recheckInMs: number | undefined } {
+  const marks = marksOf(budget, pods).filter(({ dueMs }) => dueMs >= nowMs);
+  const disrupted = Object.fromEntries(
+    marks.map(({ pod, time }) => [pod.metadata.name ?? "", time]),
+  );
+  const recheckInMs =
+    marks.length === 0 ? undefined : Math.min(...marks.map(({ dueMs }) => dueMs)) - nowMs + 1;
+  return { disrupted, recheckInMs };
+}
+
+function overdue(budget: PodDisruptionBudget, pods: readonly Pod[], nowMs: number): readonly Pod[] {
+  return marksOf(budget, pods)
+    .filter(({ dueMs }) => dueMs < nowMs)
+    .map(({ pod }) => pod);
+}
+
+/** Evictions that were granted for pods that are still there. */
+function marksOf(
+  budget: PodDisruptionBudget,
+  pods: readonly Pod[],
+): readonly { pod: Pod; time: string; dueMs: number }[] {
+  const marked = budget.status.disruptedPods ?? {};
+  return pods.flatMap((pod) => {
+    const time = marked[pod.metadata.name ?? ""];
+    if (time === undefined || pod.metadata.deletionTimestamp !== undefined) return [];
+    return [{ pod, time, dueMs: timeToMs(time) + DELETION_TIMEOUT_MS }];
+  });
+}
+
+function write(
+  budget: PodDisruptionBudget,
+  status: PodDisruptionBudgetStatus,
+): Pick<Outcome, "writes"> {
+  if (semanticEqual(budget.status, status)) return { writes: [] };
+  return { writes: [updateStatus(podDisruptionBudgetKind, { ...budget, status })] };
+}
+
+function note(
+  about: EventNote["about"],
+  type: EventNote["type"],
+  reason: string,
+  message: string,
+): EventNote {
+  return { about, type, reason, message };
+}
+
+function unmanagedText(selector: Selector): string {
+  return (
+    `Pods selected by this PodDisruptionBudget (selector: ${formatSelector(selector)}) were found ` +
+    "to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. " +
+    'To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.'
+  );
+}

@@ -1,0 +1,130 @@
+/**
+ * Keeps the status of ResourceQuotas true. Admission charges what is created; this controller counts
+ * afresh when a quota changes, when something that was charged goes or needs less, and now and then.
+ */
+import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
+import type { Pod, ResourceQuota } from "#api/generated/core.v1.ts";
+import type { Kind, KubeObject } from "#api/kind.ts";
+import { builtInKinds } from "#api/kinds.ts";
+import { type Amounts, addAmounts } from "#api/quota/amounts.ts";
+import { isInAllScopes, type Measure, measureOf } from "#api/quota/measures.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  type Caches,
+  type Change,
+  defineController,
+  type Feed,
+  idle,
+  type Key,
+  type Outcome,
+  ownKey,
+} from "#runtime/controller.ts";
+import { updateStatus } from "#runtime/writes.ts";
+import { isFinished } from "./pods.ts";
+
+const RESYNC_MS = 300_000;
+
+export interface QuotaState {
+  readonly quota: ResourceQuota;
+  /** Objects of the namespace that the quota's resources are about, by the measure of their kind. */
+  readonly counted: readonly {
+    readonly measure: Measure;
+    readonly objects: readonly KubeObject[];
+  }[];
+}
+
+interface Countable {
+  readonly kind: Kind;
+  readonly measure: Measure;
+}
+
+/** Every stored namespaced kind once, whichever versions it is served in. */
+const COUNTABLE: readonly Countable[] = builtInKinds.flatMap((kind) => {
+  const isStored =
+    kind.storedAs === undefined && kind.verbs.includes("list") && kind.verbs.includes("watch");
+  const measure = measureOf(kind.group, kind.names.plural);
+  return isStored && kind.scope === "Namespaced" && measure !== undefined
+    ? [{ kind, measure }]
+    : [];
+});
+
+export const resourceQuotaController = defineController<QuotaState | undefined>({
+  name: "resourcequota-controller",
+  feeds: [
+    { kind: resourceQuotaKind, keys: ownKey, keysOfChange: quotaChanged },
+    ...COUNTABLE.map((countable) => feedOf(countable)),
+  ],
+  observe,
+  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+});
+
+/** Its own status needs no answer, unless somebody else changed what it limits. */
+function quotaChanged({ next, old }: Change<ResourceQuota>): readonly Key[] {
+  if (next === undefined) return [];
+  if (
+    old !== undefined &&
+    semanticEqual(old.spec, next.spec) &&
+    semanticEqual(next.spec.hard, next.status.hard)
+  )
+    return [];
+  return ownKey(next);
+}
+
+function feedOf({ kind, measure }: Countable): Feed {
+  return {
+    kind,
+    keys: () => [],
+    keysOfChange: (change, caches) => {
+      const object = change.next ?? change.old!;
+      return gaveSomethingBack(kind, change) ? quotasAbout(object, measure, caches) : [];
+    },
+  };
+}
+
+function gaveSomethingBack({ names, group }: Kind, { next, old }: Change<KubeObject>): boolean {
+  if (next === undefined) return true;
+  if (old === undefined) return false;
+  if (group !== "" || names.plural !== "pods")
+    return (next.metadata.generation ?? 0) !== (old.metadata.generation ?? 0);
+  const [now, before] = [next as Pod, old as Pod];
+  return isFinished(now) !== isFinished(before) || !semanticEqual(now.spec, before.spec);
+}
+
+function quotasAbout({ metadata }: KubeObject, measure: Measure, caches: Caches): readonly Key[] {
+  return [...caches(resourceQuotaKind).list(metadata.namespace)]
+    .filter(({ spec }) => Object.keys(spec.hard ?? {}).some((name) => measure.covers(name)))
+    .flatMap(ownKey);
+}
+
+function observe(caches: Caches, { namespace, name }: Key): QuotaState | undefined {
+  const quota = caches(resourceQuotaKind).get(namespace, name);
+  if (quota === undefined) return undefined;
+  const names = Object.keys(quota.spec.hard ?? {});
+  const counted = COUNTABLE.filter(({ measure }) => names.some((n) => measure.covers(n))).map(
+    ({ kind, measure }) => ({
+      measure,
+      objects: [...caches(kind).list(namespace)],
+    }),
+  );
+  return { quota, counted };
+}
+
+export function decide({ quota, counted }: QuotaState, nowMs: number): Outcome {
+  const hard = quota.spec.hard ?? {};
+  const names = Object.keys(hard);
+  let used: Amounts = Object.fromEntries(names.map((name) => [name, "0"]));
+  for (const { measure, objects } of counted) {
+    for (const object of objects) {
+      if (!isInAllScopes(measure, quota, object)) continue;
+      const usage = Object.entries(measure.usage(object, nowMs)).filter(([name]) => name in hard);
+      used = addAmounts(used, Object.fromEntries(usage));
+    }
+  }
+  const status = names.length === 0 ? {} : { hard, used };
+  return {
+    writes: semanticEqual(quota.status, status)
+      ? []
+      : [updateStatus(resourceQuotaKind, { ...quota, status })],
+    recheckInMs: RESYNC_MS,
+  };
+}
