@@ -19,12 +19,14 @@ import { accessAttributes } from "./authz/attributes.ts";
 import type { Authorizer } from "./authz/authorizer.ts";
 import { alwaysAllow, alwaysDeny, chainAuthorizers } from "./authz/chain.ts";
 import { accessDeniedStatus } from "./authz/forbidden.ts";
+import { createNodeAuthorizer } from "./authz/node.ts";
+import { NodeObjects } from "./authz/node-objects.ts";
 import { createRbacAuthorizer } from "./authz/rbac.ts";
 import { RbacRules } from "./authz/rbac-rules.ts";
 import type { Objects } from "./objects.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 
-export type AuthorizationMode = "RBAC" | "AlwaysAllow" | "AlwaysDeny";
+export type AuthorizationMode = "Node" | "RBAC" | "AlwaysAllow" | "AlwaysDeny";
 
 export interface SecurityOptions {
   readonly modes: readonly AuthorizationMode[];
@@ -72,7 +74,10 @@ export function createSecurity(
   const { clock, random, serviceAccounts } = options;
   const rules = new RbacRules(objects);
   rules.start(signal);
-  const authorizer = chainAuthorizers(options.modes.map((mode) => authorizerOf(mode, rules)));
+  const related = new NodeObjects(objects, signal);
+  const authorizer = chainAuthorizers(
+    options.modes.map((mode) => authorizerOf(mode, rules, related)),
+  );
   const tokens = tokenAuthenticators(options, objects);
   const authenticator = authenticators(options, tokens);
   const { issuers, audiences } = serviceAccounts;
@@ -107,8 +112,10 @@ export function createSecurity(
   };
 }
 
-function authorizerOf(mode: AuthorizationMode, rules: RbacRules): Authorizer {
+function authorizerOf(mode: AuthorizationMode, rules: RbacRules, related: NodeObjects): Authorizer {
   switch (mode) {
+    case "Node":
+      return createNodeAuthorizer(related);
     case "RBAC":
       return createRbacAuthorizer(rules);
     case "AlwaysAllow":

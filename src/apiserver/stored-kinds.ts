@@ -20,7 +20,7 @@ import type { RuntimeClass } from "#api/generated/node.v1.ts";
 import type { PodDisruptionBudget } from "#api/generated/policy.v1.ts";
 import type { ResourceClaim, ResourceSlice } from "#api/generated/resource.v1.ts";
 import type { PriorityClass } from "#api/generated/scheduling.v1.ts";
-import type { StorageClass, VolumeAttachment } from "#api/generated/storage.v1.ts";
+import type { CSIDriver, StorageClass, VolumeAttachment } from "#api/generated/storage.v1.ts";
 import { defineKind, type KindOf, type KubeObject } from "#api/kind.ts";
 import { findByPlural } from "#api/kinds.ts";
 
@@ -106,6 +106,7 @@ export const priorityClassKind = kind<PriorityClass>(
   "PriorityClass",
   "priorityclasses",
 );
+export const csiDriverKind = kind<CSIDriver>("storage.k8s.io", "v1", "CSIDriver", "csidrivers");
 export const storageClassKind = kind<StorageClass>(
   "storage.k8s.io",
   "v1",

@@ -62,7 +62,7 @@ export const apiserverCommand: Command = {
         security: (objects, ending) =>
           createSecurity(
             {
-              modes: ["RBAC"],
+              modes: ["Node", "RBAC"],
               anonymous: true,
               bootstrapTokens: true,
               ...(options.tokenAuthFile ? { tokenFile: readTokenFile(options.tokenAuthFile) } : {}),

@@ -4,7 +4,7 @@ import type { CertificateSigningRequest } from "#api/generated/certificates.v1.t
 import { goQuote } from "#api/meta/go-quote.ts";
 import { childrenOf, readDer } from "#pki/der.ts";
 import { fromPem } from "#pki/pem.ts";
-import { readSubject } from "#pki/subject.ts";
+import { type ReadSubject, readSubject } from "#pki/subject.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import { SYSTEM_MASTERS } from "../authz/chain.ts";
 import type { User } from "../request.ts";
@@ -52,7 +52,8 @@ export const certificateSubjectRestriction: AdmissionPlugin = {
   validate(request) {
     const asked = draftOf(request, certificateSigningRequestKind, ["CREATE"]);
     if (asked?.spec.signerName !== CLIENT_SIGNER) return;
-    if (!organizationsOf(asked.spec.request ?? "").includes(SYSTEM_MASTERS)) return;
+    const subject = certificateRequestSubject(asked.spec.request ?? "");
+    if (!subject?.organizations.includes(SYSTEM_MASTERS)) return;
     return refuse(
       request,
       `use of ${CLIENT_SIGNER} signer with system:masters group is not allowed`,
@@ -85,9 +86,14 @@ async function mayUseSigner(
   return false;
 }
 
-/** Validation has seen the request before, so it can be read. */
-function organizationsOf(base64: string): readonly string[] {
-  const [info] = childrenOf(readDer(fromPem(Buffer.from(base64, "base64").toString("latin1"))));
-  const [, subject] = childrenOf(info!);
-  return readSubject(subject!).organizations;
+/** Undefined if it cannot be read. */
+export function certificateRequestSubject(base64: string): ReadSubject | undefined {
+  try {
+    const pem = Buffer.from(base64, "base64").toString("latin1");
+    const [info] = childrenOf(readDer(fromPem(pem)));
+    const [, subject] = childrenOf(info!);
+    return readSubject(subject!);
+  } catch {
+    return undefined;
+  }
 }

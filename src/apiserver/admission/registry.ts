@@ -16,6 +16,7 @@ import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
 import { defaultTolerationSeconds, type TolerationSeconds } from "./default-toleration-seconds.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
+import { nodeRestriction } from "./node-restriction.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { podResizeValidator } from "./pod-resize.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
@@ -53,6 +54,7 @@ export function admissionPlugins(
     namespaceLifecycle,
     limitRanger,
     serviceAccount(dependencies),
+    nodeRestriction(authorizer),
     taintNodesByCondition,
     podSecurity,
     priority,

@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { MemoryObjects } from "#testing/memory-objects.ts";
+import {
+  persistentVolumeClaimKind,
+  persistentVolumeKind,
+  podKind,
+  volumeAttachmentKind,
+} from "../stored-kinds.ts";
+import type { AccessAttributes, Decision } from "./authorizer.ts";
+import { createNodeAuthorizer } from "./node.ts";
+import { NodeObjects } from "./node-objects.ts";
+
+type Loose = Record<string, unknown>;
+const node = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };
+const object = (name: string, fields: Loose, meta: Loose = {}): never =>
+  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
+
+function world(): { objects: MemoryObjects; ask: (a: Partial<AccessAttributes>) => Decision } {
+  const objects = new MemoryObjects();
+  const spec = {
+    nodeName: "n1",
+    serviceAccountName: "bot",
+    imagePullSecrets: [{ name: "pull" }],
+    containers: [
+      {
+        name: "c",
+        env: [{ name: "A", valueFrom: { configMapKeyRef: { name: "env-map", key: "k" } } }],
+        envFrom: [{ secretRef: { name: "env-secret" } }],
+      },
+    ],
+    volumes: [
+      { name: "v", secret: { secretName: "vol-secret" } },
+      { name: "p", persistentVolumeClaim: { claimName: "claim" } },
+      { name: "e", ephemeral: {} },
+      { name: "j", projected: { sources: [{ configMap: { name: "proj-map" } }] } },
+    ],
+    resourceClaims: [{ name: "r", resourceClaimTemplateName: "t" }],
+  };
+  const status = { resourceClaimStatuses: [{ name: "r", resourceClaimName: "made" }] };
+  objects.put(podKind, object("pod", { spec, status }));
+  const elsewhere = { ...spec, nodeName: "n2", imagePullSecrets: [{ name: "other" }] };
+  objects.put(podKind, object("elsewhere", { spec: elsewhere, status: {} }));
+  objects.put(persistentVolumeClaimKind, object("claim", { spec: { volumeName: "pv" } }));
+  objects.put(
+    persistentVolumeKind,
+    object(
+      "pv",
+      {
+        spec: {
+          claimRef: { namespace: "ns", name: "claim" },
+          csi: {
+            nodeStageSecretRef: { namespace: "vault", name: "stage" },
+            controllerPublishSecretRef: { namespace: "vault", name: "controller" },
+          },
+        },
+      },
+      { namespace: "" },
+    ),
+  );
+  objects.put(volumeAttachmentKind, object("va", { spec: { nodeName: "n1" } }, { namespace: "" }));
+  const authorizer = createNodeAuthorizer(new NodeObjects(objects, new AbortController().signal));
+  const ask = (changes: Partial<AccessAttributes>): Decision =>
+    authorizer.authorize({
+      user: node,
+      isResource: true,
+      verb: "get",
+      path: "",
+      group: "",
+      version: "v1",
+      resource: "secrets",
+      subresource: "",
+      namespace: "ns",
+      name: "",
+      ...changes,
+    }) as Decision;
+  return { objects, ask };
+}
+
+const unrelated = "no relationship found between node 'n1' and this object";
+const ownPods = [{ field: "spec.nodeName", operator: "=" as const, value: "n1" }];
+
+const cases: { name: string; asked: Partial<AccessAttributes>; reason: string | undefined }[] = [
+  { name: "a pull secret", asked: { name: "pull" }, reason: undefined },
+  { name: "a secret in the environment", asked: { name: "env-secret" }, reason: undefined },
+  { name: "a secret in a volume", asked: { name: "vol-secret" }, reason: undefined },
+  {
+    name: "a secret that mounting a volume needs",
+    asked: { namespace: "vault", name: "stage" },
+    reason: undefined,
+  },
+  {
+    name: "not one that only the controller needs",
+    asked: { namespace: "vault", name: "controller" },
+    reason: unrelated,
+  },
+  { name: "not a secret of another node's pod", asked: { name: "other" }, reason: unrelated },
+  { name: "not all secrets", asked: { verb: "list" }, reason: "No Object name found" },
+  {
+    name: "not to change one",
+    asked: { verb: "update", name: "pull" },
+    reason: "can only read resources of this type",
+  },
+  { name: "a config map", asked: { resource: "configmaps", name: "env-map" }, reason: undefined },
+  {
+    name: "a projected config map",
+    asked: { resource: "configmaps", name: "proj-map", verb: "watch" },
+    reason: undefined,
+  },
+  {
+    name: "a claim",
+    asked: { resource: "persistentvolumeclaims", name: "claim" },
+    reason: undefined,
+  },
+  {
+    name: "the claim of an ephemeral volume",
+    asked: { resource: "persistentvolumeclaims", name: "pod-e" },
+    reason: undefined,
+  },
+  {
+    name: "a claim's status to write",
+    asked: {
+      resource: "persistentvolumeclaims",
+      name: "claim",
+      subresource: "status",
+      verb: "patch",
+    },
+    reason: undefined,
+  },
+  {
+    name: "the volume of a claim",
+    asked: { resource: "persistentvolumes", namespace: "", name: "pv" },
+    reason: undefined,
+  },
+  {
+    name: "an attachment",
+    asked: { group: "storage.k8s.io", resource: "volumeattachments", namespace: "", name: "va" },
+    reason: undefined,
+  },
+  {
+    name: "a resource claim made from a template",
+    asked: { group: "resource.k8s.io", resource: "resourceclaims", name: "made" },
+    reason: undefined,
+  },
+  {
+    name: "a token for the account of its pod",
+    asked: { resource: "serviceaccounts", subresource: "token", verb: "create", name: "bot" },
+    reason: undefined,
+  },
+  {
+    name: "not a token for another account",
+    asked: { resource: "serviceaccounts", subresource: "token", verb: "create", name: "x" },
+    reason: unrelated,
+  },
+  {
+    name: "its pods",
+    asked: { resource: "pods", verb: "list", fieldSelector: ownPods },
+    reason: undefined,
+  },
+  {
+    name: "not all pods",
+    asked: { resource: "pods", verb: "list" },
+    reason: "can only list/watch pods with spec.nodeName field selector",
+  },
+  {
+    name: "not another node's pod",
+    asked: { resource: "pods", name: "elsewhere" },
+    reason: unrelated,
+  },
+  { name: "itself", asked: { resource: "nodes", namespace: "", name: "n1" }, reason: undefined },
+  {
+    name: "not another node",
+    asked: { resource: "nodes", namespace: "", name: "n2" },
+    reason: "node 'n1' cannot read 'n2', only its own Node object",
+  },
+  {
+    name: "its lease",
+    asked: {
+      group: "coordination.k8s.io",
+      resource: "leases",
+      namespace: "kube-node-lease",
+      verb: "update",
+      name: "n1",
+    },
+    reason: undefined,
+  },
+  {
+    name: "not another's lease",
+    asked: {
+      group: "coordination.k8s.io",
+      resource: "leases",
+      namespace: "kube-node-lease",
+      verb: "update",
+      name: "n2",
+    },
+    reason: "can only access node lease with the same name as the requesting node",
+  },
+  { name: "services, by rule", asked: { resource: "services", verb: "watch" }, reason: undefined },
+  { name: "not deployments", asked: { group: "apps", resource: "deployments" }, reason: "" },
+];
+
+describe("a node may read and write", () => {
+  for (const { name, asked, reason } of cases) {
+    test(name, () => {
+      const want: Decision =
+        reason === undefined
+          ? { decision: "allow", reason: "" }
+          : { decision: "noOpinion", reason };
+      assert.deepEqual(world().ask(asked), want);
+    });
+  }
+});
+
+test("access comes and goes with the pod", async () => {
+  const { objects, ask } = world();
+  assert.equal(ask({ name: "pull" }).decision, "allow");
+  await objects.delete(podKind, "ns", "pod");
+  assert.equal(ask({ name: "pull" }).decision, "noOpinion");
+  const pod = { spec: { nodeName: "n1", imagePullSecrets: [{ name: "late" }] }, status: {} };
+  objects.put(podKind, object("late", pod));
+  assert.equal(ask({ name: "late" }).decision, "allow");
+});
+
+test("a mirror pod gives no access", () => {
+  const { objects, ask } = world();
+  const mirror = { annotations: { "kubernetes.io/config.mirror": "x" } };
+  const spec = { nodeName: "n1", imagePullSecrets: [{ name: "stolen" }] };
+  objects.put(podKind, object("mirror", { spec, status: {} }, mirror));
+  assert.deepEqual(ask({ name: "stolen" }), { decision: "noOpinion", reason: unrelated });
+});
+
+test("others are none of its business", () => {
+  const user = { name: "alice", groups: ["system:nodes"] };
+  const { ask } = world();
+  assert.deepEqual(ask({ user, name: "pull" }), { decision: "noOpinion", reason: "" });
+});
