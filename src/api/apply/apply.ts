@@ -108,22 +108,23 @@ function decide(
 ): Decision {
   const { schema, applied, apiVersion, manager, subresource, filter } = input;
   const known = reconcileManagers(managers, versions);
-  const stated = withoutSystemFields(filtered(fieldsOf(applied, schema), filter));
+  const stated = filtered(fieldsOf(applied, schema), filter);
   const named: Manager = {
     name: manager,
     operation: "Apply",
     apiVersion,
     subresource,
     time: undefined,
-    fields: stated,
+    fields: withoutSystemFields(stated),
   };
   const last = known.find((one) => isSameManager(one, named));
-  // The same set as before is the same object, which makes all that follows cheap.
-  const same = last !== undefined && jsonEqual(last.fields, stated);
+  // Who applies the same fields again keeps its set, and nothing can have become superfluous.
+  const same = last?.apiVersion === apiVersion && jsonEqual(last.fields, named.fields);
   const applier = same ? { ...named, fields: last.fields } : named;
   const others = known.filter((one) => one !== last);
   const merged = mergeApplied(current, applied, schema);
-  const object = pruned(merged, [...others, applier], last, versions);
+  const owners = [...others, { ...named, fields: stated }];
+  const object = same ? merged : pruned(merged, owners, last, versions);
   const changes = new Changes(versions, current, object, filter);
   return {
     object,

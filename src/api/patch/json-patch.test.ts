@@ -194,6 +194,10 @@ describe("limits", () => {
     );
     assert.equal(jsonPatchOperations(operations.slice(1)).ok, true);
   });
+  test("copies of numbers beyond 2^53", () => {
+    const patched = applyJsonPatch({ a: 2n ** 60n }, [{ op: "copy", from: "/a", path: "/b" }]);
+    assert.deepEqual(patched, { ok: true, value: { a: 2n ** 60n, b: 2n ** 60n } });
+  });
   test("3 MiB of copies, however fast they grow", () => {
     const operations = Array.from({ length: 1000 }, () => ({
       op: "copy",

@@ -9,6 +9,7 @@
  *    what no operation touched.
  * 2. Work is bounded: operations by number, copies by the bytes they add.
  */
+import { encodeJson } from "#api/codec/json.ts";
 import {
   badRequestStatus,
   failure,
@@ -16,6 +17,7 @@ import {
   requestTooLargeStatus,
   success,
 } from "#api/meta/status.ts";
+import { utf8Length } from "#lib/utf8-length.ts";
 import {
   type Container,
   indexIn,
@@ -204,7 +206,7 @@ class Patcher {
   }
 
   #countCopy(value: unknown): void {
-    this.#copiedBytes += new TextEncoder().encode(JSON.stringify(value)).length;
+    this.#copiedBytes += utf8Length(encodeJson(value));
     if (this.#copiedBytes > COPY_BYTES_MAX) {
       throw new PatchError(
         `Unable to complete the copy, the accumulated size increase of copy is ${this.#copiedBytes}, exceeding the limit ${COPY_BYTES_MAX}`,

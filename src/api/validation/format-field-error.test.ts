@@ -33,6 +33,7 @@ describe("one broken rule", () => {
     [invalid(at, "", "must not be empty"), 'Invalid value: "": must not be empty'],
     [invalid(at, -1, "must be positive"), "Invalid value: -1: must be positive"],
     [invalid(at, 2n ** 60n, "too large"), "Invalid value: 1152921504606846976: too large"],
+    [invalid(at, { A: 2n ** 60n }, "no"), 'Invalid value: {"A":1152921504606846976}: no'],
     [invalid(at, 0.5, "whole"), "Invalid value: 0.5: whole"],
     [invalid(at, true, "no"), "Invalid value: true: no"],
     [invalid(at, undefined, "field is immutable"), "Invalid value: null: field is immutable"],

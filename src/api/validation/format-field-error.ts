@@ -1,4 +1,5 @@
 /** The text of a broken rule as clients read it in a Status: `Invalid value: "x": must be …`. */
+import { encodeJson } from "#api/codec/json.ts";
 import { htmlSafeJson } from "#api/meta/go-json.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { type FieldError, type FieldErrorType, OMITTED } from "./field-error.ts";
@@ -44,7 +45,7 @@ function formatValue(value: unknown): string {
   if (value === undefined || value === null) return "null";
   if (typeof value === "string") return goQuote(value);
   if (typeof value === "bigint") return value.toString();
-  return htmlSafeJson(JSON.stringify(isTextMap(value) ? sorted(value) : value));
+  return htmlSafeJson(encodeJson(isTextMap(value) ? sorted(value) : value));
 }
 
 /**
