@@ -37,8 +37,8 @@ export class BatchBuffer {
     return this.#ended;
   }
 
-  get waitingEvents(): number {
-    return this.#events;
+  get waitingBatches(): number {
+    return this.#batches.length;
   }
 
   offer(batch: WatchBatch): void {

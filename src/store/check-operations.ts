@@ -25,8 +25,15 @@ function checkOperation(operation: Operation): void {
   if (key.length * 3 > KEY_BYTES_MAX && Buffer.byteLength(key) > KEY_BYTES_MAX) {
     throw tooLarge(`a key of ${Buffer.byteLength(key)} bytes; ${KEY_BYTES_MAX} may be`);
   }
+  const { expectRevision } = operation;
+  if (
+    expectRevision !== undefined &&
+    !(Number.isSafeInteger(expectRevision) && expectRevision > 0)
+  ) {
+    throw new RangeError(`${key}: ${expectRevision} is no revision`);
+  }
   if (operation.op === "delete") return;
-  if (operation.mustNotExist === true && operation.expectRevision !== undefined) {
+  if (operation.mustNotExist === true && expectRevision !== undefined) {
     throw new RangeError(`${key}: mustNotExist and expectRevision exclude each other`);
   }
   if (operation.op !== "put") return;

@@ -165,8 +165,9 @@ export interface WatchEvent {
   readonly value: Uint8Array;
   readonly prevValue: Uint8Array | undefined;
   readonly revision: number;
-  /** Of the key as it is now; of the key that was, when deleted. */
+  /** As in Entry: the key is new if it equals `revision`. 0 when deleted. */
   readonly createRevision: number;
+  /** 0 when deleted. */
   readonly version: number;
 }
 

@@ -9,7 +9,7 @@ export function toWatchEvent(change: Change, prevValue: Uint8Array | undefined):
     value: change.value,
     prevValue,
     revision: revisionOf(change.position),
-    createRevision: change.createRevision,
+    createRevision: change.deleted ? 0 : change.createRevision,
     version: change.version,
   };
 }

@@ -60,7 +60,7 @@ export function brief({ type, key, value, prevValue }: WatchEvent, prefix: strin
 }
 
 function describeLifetimes(open: OpenSubject): void {
-  test("a key with a time to live is deleted when it is over", async () => {
+  test.concurrent("a key with a time to live is deleted when it is over", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const abort = new AbortController();
@@ -86,7 +86,7 @@ function describeLifetimes(open: OpenSubject): void {
     ]);
   });
 
-  test("writing a key again begins its time to live anew", async () => {
+  test.concurrent("writing a key again begins its time to live anew", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     await store.put(`${prefix}a`, bytes("1"), { ttlSeconds: 2 });

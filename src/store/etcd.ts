@@ -1,0 +1,42 @@
+/**
+ * The store of a cluster of machines: a real etcd over gRPC, shared by any number of API servers,
+ * ours and upstream's. Keys are used as they are given, so with upstream's layout
+ * (`/registry/<resource>/<namespace>/<name>`) either side reads the other's data.
+ *
+ * Beyond the contract: any member may fail while the others carry on; a write with conditions whose
+ * answer was lost is settled by asking again; watches go on with another member where they were;
+ * while no member answers everything fails with `Unavailable` and works again when one does.
+ */
+import type { Clock } from "#lib/clock.ts";
+import type { Store } from "./contract.ts";
+import { runCompactor } from "./etcd/compactor.ts";
+import { Endpoints, type TlsOptions } from "./etcd/endpoints.ts";
+import { EtcdStore } from "./etcd/etcd-store.ts";
+
+export interface EtcdOptions {
+  /** The members' client addresses, such as https://10.0.0.1:2379. */
+  readonly endpoints: readonly string[];
+  readonly tls?: TlsOptions;
+  readonly clock: Clock;
+  readonly callTimeoutMs?: number;
+  /** How much history to keep, five minutes unless given; 0 leaves compaction to others. */
+  readonly historyMs?: number;
+}
+
+const CALL_TIMEOUT_MS = 10_000;
+const HISTORY_MS = 5 * 60_000;
+
+/** Fails with `Unavailable` if no member answers. */
+export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
+  const { clock, historyMs = HISTORY_MS } = options;
+  const endpoints = new Endpoints({ callTimeoutMs: CALL_TIMEOUT_MS, ...options });
+  const store = new EtcdStore({ endpoints, clock });
+  try {
+    await store.currentRevision();
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
+  if (historyMs > 0) void runCompactor(endpoints, clock, historyMs, store.signal);
+  return store;
+}

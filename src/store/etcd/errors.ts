@@ -1,0 +1,59 @@
+/** What etcd and gRPC answer, in the words of the contract. */
+import { type ServiceError, status } from "@grpc/grpc-js";
+import { StoreError, type StoreProblem } from "#store/contract.ts";
+
+export type CallKind = "read" | "write";
+
+export function toStoreError(error: ServiceError, kind: CallKind, endpoint: string): StoreError {
+  const message = `etcd (${endpoint}): ${error.details}`;
+  return new StoreError(problemOf(error, kind), message, { cause: error });
+}
+
+export function unavailable(message: string, maybeApplied = false, cause?: unknown): StoreError {
+  return new StoreError({ code: "Unavailable", maybeApplied }, message, { cause });
+}
+
+export function isUnavailable(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.problem.code === "Unavailable";
+}
+
+/** The lease that a write refers to has ended. */
+export function isLeaseGone(error: unknown): boolean {
+  return /requested lease not found/.test(detailsOf(error));
+}
+
+/** etcd tells that a revision was compacted, but not which one is left: the caller finds out. */
+export function isCompacted(error: unknown): boolean {
+  return /required revision has been compacted/.test(detailsOf(error));
+}
+
+export function isFutureRevision(error: unknown): boolean {
+  return /required revision is a future revision/.test(detailsOf(error));
+}
+
+function detailsOf(error: unknown): string {
+  const cause = error instanceof StoreError ? error.cause : error;
+  const { details } = (cause ?? {}) as Partial<ServiceError>;
+  return details ?? "";
+}
+
+/** Refused before anything was proposed to the cluster, so it cannot have been applied. */
+const REFUSED = /too many requests|no leader/;
+
+function problemOf({ code, details }: ServiceError, kind: CallKind): StoreProblem {
+  switch (code) {
+    case status.RESOURCE_EXHAUSTED:
+      if (/database space exceeded/.test(details)) return { code: "NoSpace" };
+      if (/larger than max/.test(details)) return { code: "TooLarge" };
+      break;
+    case status.INVALID_ARGUMENT:
+      if (/request is too large/.test(details)) return { code: "TooLarge" };
+      break;
+    case status.PERMISSION_DENIED:
+    case status.UNAUTHENTICATED:
+      return { code: "Denied" };
+    case status.DATA_LOSS:
+      return { code: "Corrupt" };
+  }
+  return { code: "Unavailable", maybeApplied: kind === "write" && !REFUSED.test(details) };
+}

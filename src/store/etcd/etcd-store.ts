@@ -1,0 +1,203 @@
+/** The store's contract on etcd's KV, Watch and Lease services. */
+import type { Clock } from "#lib/clock.ts";
+import { checkOperations } from "#store/check-operations.ts";
+import {
+  type DeleteOptions,
+  type Entry,
+  type GetAnswer,
+  type GetOptions,
+  type Operation,
+  type PutOptions,
+  type RangeAnswer,
+  type RangeOptions,
+  type Store,
+  StoreError,
+  type TransactAnswer,
+  type Watch,
+  type WatchOptions,
+  type WriteAnswer,
+} from "#store/contract.ts";
+import type { Endpoints } from "./endpoints.ts";
+import { isCompacted, isFutureRevision, isLeaseGone } from "./errors.ts";
+import { EtcdWatch } from "./etcd-watch.ts";
+import { Leases } from "./leases.ts";
+import { compact, type RangeRequest, type RangeResponse, range } from "./rpc.ts";
+import { transactSafely } from "./transact.ts";
+import { keyBytes, prefixEnd, rangeStart, revisionOf, toEntry } from "./translate.ts";
+
+/** Entries of one answer; longer ranges are fetched in several at one revision. */
+const PAGE_ENTRIES = 5_000;
+
+export interface EtcdStoreOptions {
+  readonly endpoints: Endpoints;
+  readonly clock: Clock;
+}
+
+export class EtcdStore implements Store {
+  readonly #endpoints: Endpoints;
+  readonly #clock: Clock;
+  readonly #leases: Leases;
+  readonly #watches = new Set<EtcdWatch>();
+  readonly #closing = new AbortController();
+  #lastRevision = 0;
+
+  constructor({ endpoints, clock }: EtcdStoreOptions) {
+    this.#endpoints = endpoints;
+    this.#clock = clock;
+    this.#leases = new Leases(endpoints, clock);
+  }
+
+  /** Aborts when the store is closed. */
+  get signal(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  async currentRevision(): Promise<number> {
+    const nothing = { key: Buffer.of(0), countOnly: true };
+    return revisionOf(await this.#range(nothing));
+  }
+
+  async get(key: string, { atRevision }: GetOptions = {}): Promise<GetAnswer> {
+    const response = await this.#range({ key: keyBytes(key), revision: atRevision ?? 0 });
+    const [kv] = response.kvs;
+    return { revision: atRevision ?? revisionOf(response), entry: kv && toEntry(kv) };
+  }
+
+  async range(prefix: string, options: RangeOptions = {}): Promise<RangeAnswer> {
+    const limit = options.limit ?? Number.POSITIVE_INFINITY;
+    const entries: Entry[] = [];
+    let { atRevision, startAfter } = options;
+    for (;;) {
+      const response = await this.#range({
+        key: rangeStart(prefix, startAfter),
+        rangeEnd: prefixEnd(prefix),
+        revision: atRevision ?? 0,
+        limit: Math.min(limit - entries.length, PAGE_ENTRIES),
+        keysOnly: options.keysOnly ?? false,
+      });
+      atRevision ??= revisionOf(response);
+      for (const kv of response.kvs) entries.push(toEntry(kv));
+      startAfter = entries.at(-1)?.key;
+      const remaining = response.count - response.kvs.length;
+      if (remaining === 0 || entries.length >= limit) {
+        return { revision: atRevision, entries, remaining };
+      }
+    }
+  }
+
+  async count(prefix: string, { atRevision }: GetOptions = {}): Promise<number> {
+    const response = await this.#range({
+      key: rangeStart(prefix, undefined),
+      rangeEnd: prefixEnd(prefix),
+      revision: atRevision ?? 0,
+      countOnly: true,
+    });
+    return response.count;
+  }
+
+  put(key: string, value: Uint8Array, options?: PutOptions): Promise<WriteAnswer> {
+    return this.#write({ op: "put", key, value, ...options });
+  }
+
+  delete(key: string, options?: DeleteOptions): Promise<WriteAnswer> {
+    return this.#write({ op: "delete", key, ...options });
+  }
+
+  async transact(operations: readonly Operation[]): Promise<TransactAnswer> {
+    checkOperations(operations);
+    const send = () => transactSafely(this.#endpoints, this.#leases, this.#clock, operations);
+    const answer = await this.#open(send);
+    this.#lastRevision = Math.max(this.#lastRevision, answer.revision);
+    return answer;
+  }
+
+  watch(prefix: string, options: WatchOptions): Watch {
+    if (this.signal.aborted) throw closedError();
+    const host = {
+      endpoints: this.#endpoints,
+      clock: this.#clock,
+      lastRevision: () => this.#lastRevision,
+      ended: (over: EtcdWatch) => this.#watches.delete(over),
+    };
+    const watch = new EtcdWatch(host, prefix, options);
+    this.#watches.add(watch);
+    watch.start();
+    return watch;
+  }
+
+  async compact(revision: number): Promise<void> {
+    try {
+      await this.#open(() => this.#endpoints.call(compact, { revision }, "read"));
+    } catch (error) {
+      if (isCompacted(error)) return; // that much had been compacted already
+      if (isFutureRevision(error)) throw await this.#futureRevision(revision);
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.signal.aborted) return;
+    this.#closing.abort();
+    for (const watch of [...this.#watches]) watch.fail(closedError());
+    this.#endpoints[Symbol.dispose]();
+  }
+
+  async #range(request: Partial<RangeRequest>): Promise<RangeResponse> {
+    try {
+      const response = await this.#open(() => this.#endpoints.call(range, request, "read"));
+      this.#lastRevision = Math.max(this.#lastRevision, revisionOf(response));
+      return response;
+    } catch (error) {
+      if (isCompacted(error)) throw await this.#compacted(request.revision ?? 0);
+      if (isFutureRevision(error)) throw await this.#futureRevision(request.revision ?? 0);
+      throw error;
+    }
+  }
+
+  async #write(operation: Operation): Promise<WriteAnswer> {
+    const answer = await this.transact([operation]);
+    if (answer.ok) return answer;
+    return { ok: false, revision: answer.revision, current: answer.conflicts[0]?.current };
+  }
+
+  /** Fails with `Closed` if the store is, or if it was closed while the work was under way. */
+  async #open<T>(work: () => Promise<T>): Promise<T> {
+    if (this.signal.aborted) throw closedError();
+    try {
+      return await work();
+    } catch (error) {
+      throw this.signal.aborted && !isLeaseGone(error) ? closedError() : error;
+    }
+  }
+
+  /** Only a watch that begins too early is told where history begins. */
+  async #compacted(revision: number): Promise<StoreError> {
+    const abort = new AbortController();
+    const watch = this.watch("compact_rev_key", { fromRevision: 1, signal: abort.signal });
+    try {
+      await watch[Symbol.asyncIterator]().next();
+    } catch (error) {
+      if (error instanceof StoreError && error.problem.code === "Compacted") {
+        const { compactRevision } = error.problem;
+        const message = `revision ${revision} has been compacted; history begins at ${compactRevision}`;
+        return new StoreError({ code: "Compacted", compactRevision }, message);
+      }
+      throw error;
+    } finally {
+      abort.abort();
+    }
+    throw new Error("etcd said that a revision was compacted, then that it was not");
+  }
+
+  async #futureRevision(revision: number): Promise<StoreError> {
+    const currentRevision = await this.currentRevision();
+    return new StoreError(
+      { code: "FutureRevision", currentRevision },
+      `revision ${revision} does not exist yet; the newest is ${currentRevision}`,
+    );
+  }
+}
+
+function closedError(): StoreError {
+  return new StoreError({ code: "Closed" }, "the store is closed");
+}

@@ -1,0 +1,30 @@
+/** The store's contract against a real etcd of one member. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe } from "vitest";
+import { describeStore } from "#store/testing/contract-suite.ts";
+import { missingProgram } from "../../tools/debian-packages.ts";
+import { type EtcdCluster, startEtcd } from "./etcd-cluster.ts";
+import { openWhenReady } from "./open-etcd.ts";
+
+const missing = missingProgram("etcd");
+let cluster: EtcdCluster;
+let subjects = 0;
+
+describe.skipIf(missing !== undefined)(`etcd${missing ? ` (${missing})` : ""}`, () => {
+  beforeAll(async () => {
+    cluster = await startEtcd();
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  describeStore("etcd", async () => {
+    const store = await openWhenReady(cluster.endpoints);
+    subjects += 1;
+    return {
+      store,
+      prefix: `/test-${subjects}/`,
+      // etcd looks for leases that have ended twice a second.
+      passTime: (durationMs) => sleep(durationMs < 2_000 ? durationMs : durationMs + 1_000),
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    };
+  });
+});
