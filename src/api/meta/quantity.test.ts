@@ -109,6 +109,10 @@ describe("what is no quantity", () => {
       assert.equal(canonicalQuantity(text), undefined);
     });
   }
+  test("more digits than anybody needs", () => {
+    const error = "unable to parse numeric part of quantity";
+    assert.deepEqual(parseQuantity("9".repeat(100_000)), { ok: false, error });
+  });
   test("quantityOf throws on it", () => assert.throws(() => quantityOf("x"), /cannot parse 'x'/));
 });
 

@@ -8,14 +8,22 @@
  * 3. `formatQuantity` is what the API prints: the largest suffix that needs no fraction. A text that
  *    already looks canonical is kept as written (`+5`, `1.500`, `1E3`), and a decimal amount of 10^21
  *    or more loses its suffix: clients see both from the real server.
- * 4. Work is bounded by the length of the text, not by the size of its exponent.
+ * 4. Work is bounded by the length of the text, not by the size of its exponent, and nobody needs
+ *    a text of more than a few thousand digits.
  */
+import {
+  type Decimal,
+  digitCount,
+  divideAwayFromZero,
+  narrow,
+  negate,
+  order,
+  scaleUp,
+} from "./decimal.ts";
+
 export type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent";
 
-/** mantissa × 10^exponent. */
-export interface Quantity {
-  readonly mantissa: number | bigint;
-  readonly exponent: number;
+export interface Quantity extends Decimal {
   readonly format: QuantityFormat;
   /** The text it was parsed from, where that is printed again. */
   readonly text: string | undefined;
@@ -27,8 +35,10 @@ export type ParsedQuantity =
 
 const WRONG_FORMAT =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const WRONG_NUMBER = "unable to parse numeric part of quantity";
 const WRONG_SUFFIX = "unable to parse quantity's suffix";
 
+const TEXT_LENGTH_MAX = 8192;
 const NANO = -9;
 const INT64_DIGITS = 18;
 /** Digits of count and suffix together up to which a binary amount is kept as written. */
@@ -68,6 +78,7 @@ export const ZERO_QUANTITY: Quantity = Object.freeze({
 });
 
 export function parseQuantity(text: string): ParsedQuantity {
+  if (text.length > TEXT_LENGTH_MAX) return { ok: false, error: WRONG_NUMBER };
   const parts = scan(text);
   if (parts === undefined) return { ok: false, error: WRONG_FORMAT };
   const suffix = interpretSuffix(parts.suffix);
@@ -291,16 +302,6 @@ function roundToNano(
   return { mantissa: narrow(quotient), exponent: NANO };
 }
 
-function divideAwayFromZero(value: bigint, places: number): { quotient: bigint; exact: boolean } {
-  const sign = value < 0n ? -1n : 1n;
-  if (places > digitCount(value))
-    return { quotient: value === 0n ? 0n : sign, exact: value === 0n };
-  const divisor = 10n ** BigInt(places);
-  const quotient = value / divisor;
-  const exact = quotient * divisor === value;
-  return { quotient: exact ? quotient : quotient + sign, exact };
-}
-
 /** The amount in whole units; undefined if it has a fraction or is too large to be written out. */
 function wholeAmount({ mantissa, exponent }: Quantity): bigint | undefined {
   if (exponent > EXPONENT_GAP_MAX) return undefined;
@@ -328,30 +329,6 @@ function formatDecimal({ mantissa, exponent, format }: Quantity): string {
   exponent -= surplus;
   if (format === "DecimalExponent") return exponent === 0 ? number : `${number}e${exponent}`;
   return number + (DECIMAL_NAMES.get(exponent) ?? "");
-}
-
-/** The mantissa at a smaller exponent. */
-function scaleUp({ mantissa, exponent }: Quantity, to: number): bigint {
-  return BigInt(mantissa) * 10n ** BigInt(exponent - to);
-}
-
-function digitCount(value: number | bigint): number {
-  const text = String(value);
-  return text.length - (text[0] === "-" ? 1 : 0);
-}
-
-function narrow(value: number | bigint): number | bigint {
-  if (typeof value === "number") return value;
-  const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value;
-}
-
-function negate(value: number | bigint): number | bigint {
-  return typeof value === "bigint" ? narrow(-value) : value === 0 ? 0 : -value;
-}
-
-function order(a: number | bigint, b: number | bigint): -1 | 0 | 1 {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function inverse(map: ReadonlyMap<string, number>): ReadonlyMap<number, string> {

@@ -23,6 +23,17 @@ export function setMember(object: Record<string, unknown>, key: string, value: u
     });
 }
 
+/** Members that are null go, all the way down; items of lists stay. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const kept: Record<string, unknown> = {};
+  for (const [name, child] of Object.entries(value)) {
+    if (child !== null) setMember(kept, name, withoutNulls(child));
+  }
+  return kept;
+}
+
 /** The same JSON value, whatever the order of members; a member that is undefined is absent. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

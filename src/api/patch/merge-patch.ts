@@ -6,7 +6,7 @@
  * The document stays as it is and may be frozen; the result shares what the patch does not touch.
  */
 import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
-import { isObject, type JsonObject, member, setMember } from "./json-value.ts";
+import { isObject, type JsonObject, member, setMember, withoutNulls } from "./json-value.ts";
 
 export function applyMergePatch(document: JsonObject, patch: unknown): Result<JsonObject> {
   if (isObject(patch)) return success(merge(document, patch));
@@ -31,15 +31,4 @@ function merge(current: JsonObject, patch: JsonObject): JsonObject {
 function mergedValue(current: unknown, value: unknown): unknown {
   if (!isObject(current)) return withoutNulls(value);
   return isObject(value) ? merge(current, value) : value;
-}
-
-/** Members that are null go, elements of arrays stay. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isObject(value)) return value;
-  const kept: Record<string, unknown> = {};
-  for (const [key, child] of Object.entries(value)) {
-    if (child !== null) setMember(kept, key, withoutNulls(child));
-  }
-  return kept;
 }

@@ -25,7 +25,7 @@ import {
   unprocessableStatus,
 } from "#api/meta/status.ts";
 import type { Field, ListSchema, Schema, StructSchema } from "#api/schema/schema.ts";
-import { isObject, type JsonObject, member, setMember } from "./json-value.ts";
+import { isObject, type JsonObject, member, setMember, withoutNulls } from "./json-value.ts";
 import {
   checkOrder,
   mergeScalars,
@@ -289,17 +289,6 @@ function replaces({ patch }: Field): boolean {
 function unknownDirective(directive: unknown, patch: JsonObject): StrategicPatchError {
   const message = `unknown patch type: ${goFormat(directive)} in map: ${goFormat(patch)}`;
   return new StrategicPatchError("unknown", message);
-}
-
-/** Members that are null go, all the way down; elements of lists stay. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isObject(value)) return value;
-  const kept: Record<string, unknown> = {};
-  for (const [name, child] of Object.entries(value)) {
-    if (child !== null) setMember(kept, name, withoutNulls(child));
-  }
-  return kept;
 }
 
 /** Where nothing is there to patch, an object with a directive is nothing: undefined. */

@@ -6,11 +6,8 @@ import type {
 } from "#api/generated/authorization.v1.ts";
 import type { FieldSelectorRequirement, LabelSelectorRequirement } from "#api/generated/meta.v1.ts";
 import { type FieldRequirement, parseFieldSelector } from "#api/meta/field-selector.ts";
-import {
-  type LabelOperator,
-  type LabelRequirement,
-  parseSelector,
-} from "#api/meta/label-selector.ts";
+import type { LabelOperator, LabelRequirement } from "#api/meta/label-requirement.ts";
+import { parseSelector } from "#api/meta/label-selector.ts";
 import type { User } from "../request.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 
