@@ -12,6 +12,7 @@ import { replicationControllerController } from "./replication-controller.ts";
 import { resourceQuotaController } from "./resource-quota.ts";
 import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
 import { serviceAccountController } from "./service-account.ts";
+import { statefulSetController } from "./stateful-set/stateful-set.ts";
 
 export interface ControllerOptions {
   /** PEM of the authority that signs the API server's certificate. */
@@ -31,6 +32,7 @@ export function builtInControllers({ rootCa }: ControllerOptions): readonly AnyC
     replicationControllerController,
     resourceQuotaController,
     serviceAccountController,
+    statefulSetController,
     ...(rootCa === undefined ? [] : [rootCaCertPublisher(rootCa)]),
   ];
 }

@@ -1,7 +1,8 @@
 /**
  * The contract of a controller: a record of feeds, observe and decide.
  *
- * - `feeds` name the kinds whose changes matter and say which keys a change concerns.
+ * - `feeds` name the kinds whose changes matter and say which keys a change concerns. Only kinds
+ *   that are fed can be read from the caches.
  * - `observe` gathers what the decision needs, from informer caches only. It may be async for reads
  *   beyond the caches (metrics, a cloud, a signer).
  * - `decide` is pure: the same state at the same instant gives the same outcome.
@@ -116,6 +117,11 @@ export const idle: Outcome = {};
 
 export function recheckIn(delayMs: number): Outcome {
   return { recheckInMs: delayMs };
+}
+
+/** A kind that `observe` reads but whose changes concern no key by themselves. */
+export function readOnly<T extends KubeObject>(kind: Typed<T>): Feed<T> {
+  return { kind, keys: () => [] };
 }
 
 /** The key of the object itself. */

@@ -81,7 +81,12 @@ export class Runtime {
     const { clock, random } = this.#options;
     const queue = new WorkQueue<Key>(clock, random, idOfKey);
     this.#queues.push(queue);
-    const caches: Caches = (kind) => this.cache(kind);
+    const caches: Caches = (kind) => {
+      if (!this.#informers.has(idOf(kind))) {
+        throw new Error(`${controller.name} reads ${idOf(kind)}, which is not among its feeds`);
+      }
+      return this.cache(kind);
+    };
     for (const { kind, name, values } of controller.indexes ?? [])
       this.cache(kind).addIndex(name, values);
     for (const { kind, keys, keysOfChange } of controller.feeds) {

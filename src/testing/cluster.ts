@@ -32,6 +32,8 @@ import { createMemoryStore } from "#store/memory.ts";
 
 const ADMIN: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const NAMESPACE = "default";
+/** Controllers that write for ever never settle: a test must say so instead of hanging. */
+const SETTLE_ROUNDS_MAX = 1_000;
 
 /** An object of which only some is said; the rest is defaulted or left out. */
 export type Draft<T> = T extends readonly (infer Item)[]
@@ -187,7 +189,20 @@ export class Cluster implements AsyncDisposable {
   /** Waits until the controllers have nothing left to do now. */
   async settle(): Promise<void> {
     await this.clock.advance(0);
-    while (this.runtime.busy > 0) await this.clock.advance(0);
+    for (let rounds = 0; this.runtime.busy > 0; rounds++) {
+      if (rounds > SETTLE_ROUNDS_MAX) throw new Error(`no end of it: ${this.#lastDecisions()}`);
+      await this.clock.advance(0);
+    }
+  }
+
+  #lastDecisions(): string {
+    const last = this.runtime.decisions.about().slice(-3);
+    return last
+      .map(
+        ({ controller, key, refused }) =>
+          `${controller} ${key.name} ${refused?.status.message ?? ""}`,
+      )
+      .join("; ");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

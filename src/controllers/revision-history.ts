@@ -1,0 +1,98 @@
+/**
+ * The templates that a StatefulSet or DaemonSet has had, kept as ControllerRevisions: numbered, named
+ * by a hash of what they hold, and pruned to a limit.
+ */
+import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
+import type { ControllerRevision } from "#api/generated/apps.v1.ts";
+import type { KindOf, KubeObject } from "#api/kind.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import { create, remove, update, type Write } from "#runtime/writes.ts";
+import { controllerReference } from "./ownership.ts";
+import { shortHash } from "./short-hash.ts";
+
+export const REVISION_HASH = "controller.kubernetes.io/hash";
+const NAME_PREFIX_MAX = 223;
+
+export interface History {
+  /** Oldest first. */
+  readonly revisions: readonly ControllerRevision[];
+  /** The revision of the current template; it may still have to be written. */
+  readonly latest: ControllerRevision;
+  readonly writes: readonly Write[];
+}
+
+/** Finds the revision that holds `data`, or makes the next one. */
+export function trackRevision<T extends KubeObject>(
+  owner: { readonly kind: KindOf<T>; readonly object: T },
+  existing: readonly ControllerRevision[],
+  data: unknown,
+  labels: Readonly<Record<string, string>>,
+  collisionCount: number,
+): History {
+  const revisions = [...existing].sort(byNumber);
+  const newest = revisions.at(-1);
+  const next = (newest?.revision ?? 0) + 1;
+  const equal = revisions.findLast((revision) => semanticEqual(revision.data, data));
+  if (equal !== undefined && equal === newest) return { revisions, latest: equal, writes: [] };
+  if (equal !== undefined) {
+    // Going back to an old template: its revision becomes the newest again.
+    const latest = { ...equal, revision: next };
+    const rest = revisions.filter((revision) => revision !== equal);
+    return {
+      revisions: [...rest, latest],
+      latest,
+      writes: [update(controllerRevisionKind, latest)],
+    };
+  }
+  const latest = newRevision(owner, next, data, labels, collisionCount);
+  return {
+    revisions: [...revisions, latest],
+    latest,
+    writes: [create(controllerRevisionKind, latest)],
+  };
+}
+
+/** Revisions beyond the limit that nobody uses go, the oldest first. */
+export function pruneHistory(
+  revisions: readonly ControllerRevision[],
+  limit: number,
+  inUse: ReadonlySet<string>,
+): readonly Write[] {
+  const unused = revisions.filter(
+    ({ metadata }) => metadata.uid !== undefined && !inUse.has(metadata.name ?? ""),
+  );
+  return unused
+    .slice(0, Math.max(0, unused.length - limit))
+    .map((r) => remove(controllerRevisionKind, r));
+}
+
+function newRevision<T extends KubeObject>(
+  { kind, object }: { readonly kind: KindOf<T>; readonly object: T },
+  revision: number,
+  data: unknown,
+  labels: Readonly<Record<string, string>>,
+  collisionCount: number,
+): ControllerRevision {
+  const hash = shortHash(JSON.stringify(data) + String(collisionCount));
+  const { namespace, name = "", annotations } = object.metadata;
+  return {
+    apiVersion: controllerRevisionKind.apiVersion,
+    kind: "ControllerRevision",
+    metadata: {
+      name: `${name.slice(0, NAME_PREFIX_MAX)}-${hash}`,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { ...labels, [REVISION_HASH]: hash },
+      ...(annotations === undefined ? {} : { annotations }),
+      ownerReferences: [controllerReference(kind, object)],
+    },
+    data,
+    revision,
+  };
+}
+
+function byNumber(a: ControllerRevision, b: ControllerRevision): number {
+  if (a.revision !== b.revision) return a.revision - b.revision;
+  const [at, bt] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];
+  if (at !== bt) return at < bt ? -1 : 1;
+  return (a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1;
+}

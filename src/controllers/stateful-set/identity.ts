@@ -1,0 +1,190 @@
+/** The identity of a StatefulSet's pods: name, ordinal, labels, host name and claims. */
+
+import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { ControllerRevision, StatefulSet } from "#api/generated/apps.v1.ts";
+import type {
+  PersistentVolumeClaim,
+  Pod,
+  PodTemplateSpec,
+  Volume,
+} from "#api/generated/core.v1.ts";
+import type { OwnerReference } from "#api/generated/meta.v1.ts";
+import { controllerReference } from "../ownership.ts";
+import { podFromTemplate } from "../pods.ts";
+
+export const REVISION_LABEL = "controller-revision-hash";
+const POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name";
+const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";
+
+export function startOrdinal({ spec }: StatefulSet): number {
+  return spec.ordinals?.start ?? 0;
+}
+
+export function isInRange(set: StatefulSet, ordinal: number): boolean {
+  const start = startOrdinal(set);
+  return ordinal >= start && ordinal < start + (set.spec.replicas ?? 1);
+}
+
+/** -1 for a pod whose name is none that the set would give. */
+export function ordinalOf(set: StatefulSet, { metadata }: Pod): number {
+  const match = /^(.*)-(\d+)$/.exec(metadata.name ?? "");
+  return match !== null && match[1] === set.metadata.name ? Number(match[2]) : -1;
+}
+
+export function revisionOf({ metadata }: Pod): string {
+  return metadata.labels?.[REVISION_LABEL] ?? "";
+}
+
+/** The template as a revision holds it. */
+export function revisionData({ spec }: StatefulSet): unknown {
+  return { spec: { template: { ...spec.template, $patch: "replace" } } };
+}
+
+export function templateOf({ data }: ControllerRevision): PodTemplateSpec {
+  const { $patch: _, ...template } = (
+    data as { spec: { template: PodTemplateSpec & { $patch?: string } } }
+  ).spec.template;
+  return template;
+}
+
+export function newPod(set: StatefulSet, revision: ControllerRevision, ordinal: number): Pod {
+  const { generateName: _, ...metadata } = podFromTemplate(
+    templateOf(revision),
+    set,
+    controllerReference(statefulSetKind, set),
+  ).metadata;
+  const name = `${set.metadata.name}-${ordinal}`;
+  const template = templateOf(revision);
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      ...metadata,
+      name,
+      labels: {
+        ...metadata.labels,
+        [POD_NAME_LABEL]: name,
+        [POD_INDEX_LABEL]: String(ordinal),
+        [REVISION_LABEL]: revision.metadata.name ?? "",
+      },
+    },
+    spec: {
+      ...template.spec,
+      hostname: name,
+      ...(set.spec.serviceName === undefined || set.spec.serviceName === ""
+        ? {}
+        : { subdomain: set.spec.serviceName }),
+      volumes: withClaims(set, template.spec.volumes ?? [], ordinal),
+    },
+    status: {},
+  };
+}
+
+/** Labels and volumes as they should be; undefined if they are. */
+export function repairedPod(set: StatefulSet, pod: Pod): Pod | undefined {
+  const ordinal = ordinalOf(set, pod);
+  const { name = "", labels } = pod.metadata;
+  const named = labels?.[POD_NAME_LABEL] === name;
+  const volumes = pod.spec.volumes ?? [];
+  const claimed = claimsOf(set, ordinal).every(({ template, claim }) =>
+    volumes.some(
+      (v) => v.name === template && v.persistentVolumeClaim?.claimName === claim.metadata.name,
+    ),
+  );
+  if (named && claimed) return undefined;
+  const metadata = {
+    ...pod.metadata,
+    labels: { ...labels, [POD_NAME_LABEL]: name, [POD_INDEX_LABEL]: String(ordinal) },
+  };
+  return { ...pod, metadata, spec: { ...pod.spec, volumes: withClaims(set, volumes, ordinal) } };
+}
+
+function withClaims(
+  set: StatefulSet,
+  volumes: readonly Volume[],
+  ordinal: number,
+): readonly Volume[] {
+  const claims = claimsOf(set, ordinal);
+  const own = claims.map(({ template, claim }) => ({
+    name: template,
+    persistentVolumeClaim: { claimName: claim.metadata.name ?? "", readOnly: false },
+  }));
+  return [
+    ...own,
+    ...volumes.filter(({ name }) => !claims.some(({ template }) => template === name)),
+  ];
+}
+
+export interface TemplatedClaim {
+  readonly template: string;
+  readonly claim: PersistentVolumeClaim;
+}
+
+/** The claims of one ordinal, named after template, set and ordinal. */
+export function claimsOf(set: StatefulSet, ordinal: number): readonly TemplatedClaim[] {
+  return (set.spec.volumeClaimTemplates ?? []).map((template) => {
+    const name = template.metadata.name ?? "";
+    const { namespace } = set.metadata;
+    return {
+      template: name,
+      claim: {
+        ...template,
+        apiVersion: "v1",
+        kind: "PersistentVolumeClaim",
+        metadata: {
+          ...template.metadata,
+          name: `${name}-${set.metadata.name}-${ordinal}`,
+          ...(namespace === undefined ? {} : { namespace }),
+          labels: { ...template.metadata.labels, ...set.spec.selector?.matchLabels },
+        },
+      },
+    };
+  });
+}
+
+/**
+ * Who should own a claim under the set's retention policy; undefined if the claim is fine as it is
+ * or somebody else controls it.
+ */
+export function repairedClaim(
+  set: StatefulSet,
+  pod: Pod,
+  claim: PersistentVolumeClaim,
+): PersistentVolumeClaim | undefined {
+  const references = claim.metadata.ownerReferences ?? [];
+  const ofSet = references.filter((r) => r.kind === "StatefulSet" && r.name === set.metadata.name);
+  const ofPod = references.filter((r) => r.kind === "Pod" && r.name === pod.metadata.name);
+  const isStale =
+    ofSet.some(({ uid }) => uid !== set.metadata.uid) ||
+    ofPod.some(({ uid }) => uid !== pod.metadata.uid);
+  if (isStale) return undefined;
+  const others = references.filter((r) => !ofSet.includes(r) && !ofPod.includes(r));
+  const wanted = others.some(({ controller }) => controller === true) ? [] : wantedOwners(set, pod);
+  const isRight =
+    ofSet.length + ofPod.length === wanted.length &&
+    wanted.every(({ uid }) => references.some((r) => r.uid === uid && r.controller === true));
+  if (isRight) return undefined;
+  return { ...claim, metadata: { ...claim.metadata, ownerReferences: [...others, ...wanted] } };
+}
+
+function wantedOwners(set: StatefulSet, pod: Pod): readonly OwnerReference[] {
+  const { whenDeleted = "Retain", whenScaled = "Retain" } =
+    set.spec.persistentVolumeClaimRetentionPolicy ?? {};
+  const scaledDown = !isInRange(set, ordinalOf(set, pod));
+  if (whenScaled === "Delete" && scaledDown) return [controllerReference(podKind, pod)];
+  return whenDeleted === "Delete" ? [controllerReference(statefulSetKind, set)] : [];
+}
+
+/** With deletion on scaling, a claim of an earlier pod of the same name must go first. */
+export function isStaleClaim(
+  set: StatefulSet,
+  podName: string,
+  claim: PersistentVolumeClaim | undefined,
+): boolean {
+  if ((set.spec.persistentVolumeClaimRetentionPolicy?.whenScaled ?? "Retain") === "Retain")
+    return false;
+  return (
+    claim?.metadata.ownerReferences?.some((r) => r.kind === "Pod" && r.name === podName) ?? false
+  );
+}

@@ -1,0 +1,364 @@
+/**
+ * Runs pods that have an identity: ordinals, stable names, claims of their own. In order one waits
+ * for the one before; in parallel none waits.
+ */
+import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
+import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { ControllerRevision, StatefulSet, StatefulSetStatus } from "#api/generated/apps.v1.ts";
+import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
+import { scaledIntOrPercent } from "#api/meta/int-or-string.ts";
+import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  type Caches,
+  controllerKey,
+  defineController,
+  type EventNote,
+  idle,
+  type Key,
+  type Outcome,
+  ownKey,
+  readOnly,
+} from "#runtime/controller.ts";
+import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
+import { claim } from "../ownership.ts";
+import { availableAtMs, isAvailable, isReady } from "../pods.ts";
+import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
+import { pruneHistory, trackRevision } from "../revision-history.ts";
+import {
+  claimsOf,
+  isInRange,
+  isStaleClaim,
+  newPod,
+  ordinalOf,
+  repairedClaim,
+  repairedPod,
+  revisionData,
+  revisionOf,
+  startOrdinal,
+} from "./identity.ts";
+
+export interface StatefulSetState {
+  readonly set: StatefulSet;
+  readonly selector: Selector;
+  readonly pods: readonly Pod[];
+  readonly revisions: readonly ControllerRevision[];
+  claimNamed(name: string): PersistentVolumeClaim | undefined;
+}
+
+export const statefulSetController = defineController<StatefulSetState | undefined>({
+  name: "statefulset-controller",
+  feeds: [
+    { kind: statefulSetKind, keys: ownKey },
+    { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, statefulSetKind) },
+    { kind: controllerRevisionKind, keys: controllerKey(statefulSetKind) },
+    readOnly(persistentVolumeClaimKind),
+  ],
+  indexes: [orphanPods],
+  observe,
+  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+});
+
+function observe(caches: Caches, { namespace, name }: Key): StatefulSetState | undefined {
+  const set = caches(statefulSetKind).get(namespace, name);
+  if (set === undefined) return undefined;
+  const parsed = selectorOf(set.spec.selector ?? undefined);
+  return {
+    set,
+    selector: parsed.ok ? parsed.value : "nothing",
+    pods: candidatePods(caches, set),
+    revisions: [...caches(controllerRevisionKind).controlledBy(set.metadata.uid ?? "")],
+    claimNamed: (claimName) => caches(persistentVolumeClaimKind).get(namespace, claimName),
+  };
+}
+
+export function decide(state: StatefulSetState, nowMs: number): Outcome {
+  const { set, selector } = state;
+  const owner = { kind: statefulSetKind, object: set };
+  const claims = claim(
+    owner,
+    podKind,
+    state.pods,
+    (pod) => ordinalOf(set, pod) >= 0 && matchesLabels(selector, pod.metadata.labels),
+  );
+  const collisionCount = set.status.collisionCount ?? 0;
+  const history = trackRevision(
+    owner,
+    state.revisions,
+    revisionData(set),
+    set.spec.template.metadata.labels ?? {},
+    collisionCount,
+  );
+  const current =
+    history.revisions.find(({ metadata }) => metadata.name === set.status.currentRevision) ??
+    history.latest;
+  const world: World = { ...state, pods: claims.owned, current, latest: history.latest, nowMs };
+  const steps = set.metadata.deletionTimestamp === undefined ? stepsFor(world) : [];
+  const status = statusOf(world, collisionCount);
+  const inUse = new Set(
+    [current, history.latest]
+      .map(({ metadata }) => metadata.name ?? "")
+      .concat(claims.owned.map(revisionOf)),
+  );
+  const recheckInMs = nextAvailableInMs(world);
+  return {
+    writes: [
+      ...claims.writes,
+      ...history.writes,
+      ...(isParallel(set) ? [steps] : steps),
+      ...(semanticEqual(status, set.status)
+        ? []
+        : [updateStatus(statefulSetKind, { ...set, status })]),
+      ...pruneHistory(history.revisions, set.spec.revisionHistoryLimit ?? 10, inUse),
+    ].filter((step) => !Array.isArray(step) || step.length > 0),
+    ...(recheckInMs === undefined ? {} : { recheckInMs }),
+    onRefused: ({ write, status: refusal }) =>
+      write.op === "create" &&
+      write.kind === controllerRevisionKind &&
+      refusal.reason === "AlreadyExists"
+        ? {
+            writes: [
+              updateStatus(statefulSetKind, {
+                ...set,
+                status: { ...status, collisionCount: collisionCount + 1 },
+              }),
+            ],
+          }
+        : {},
+  };
+}
+
+interface World extends StatefulSetState {
+  readonly current: ControllerRevision;
+  readonly latest: ControllerRevision;
+  readonly nowMs: number;
+}
+
+/** The writes of this round: replicas first, then the condemned, then the rolling update. */
+function stepsFor(world: World): readonly Write[] {
+  const replicas = replicaSteps(world);
+  if (replicas.blocked) return replicas.writes;
+  const condemned = condemnedSteps(world);
+  if (condemned.blocked) return [...replicas.writes, ...condemned.writes];
+  return [...replicas.writes, ...condemned.writes, ...updateSteps(world)];
+}
+
+interface Steps {
+  readonly writes: readonly Write[];
+  /** Nothing that comes later may happen in this round. */
+  readonly blocked: boolean;
+}
+
+function replicaSteps(world: World): Steps {
+  const { set, pods } = world;
+  const start = startOrdinal(set);
+  const ordered = !isParallel(set);
+  const writes: Write[] = [];
+  for (let ordinal = start; ordinal < start + (set.spec.replicas ?? 1); ordinal++) {
+    const pod = pods.find((p) => ordinalOf(set, p) === ordinal);
+    const step = pod === undefined ? createSteps(world, ordinal) : tendSteps(world, pod);
+    writes.push(...step.writes);
+    if (step.blocked && ordered) return { writes, blocked: true };
+  }
+  return { writes, blocked: false };
+}
+
+function createSteps(world: World, ordinal: number): Steps {
+  const { set, claimNamed } = world;
+  const pod = newPod(set, needsCurrent(world, ordinal) ? world.current : world.latest, ordinal);
+  const name = pod.metadata.name ?? "";
+  const wanted = claimsOf(set, ordinal).map(({ claim: wantedClaim }) => wantedClaim);
+  if (wanted.some(({ metadata }) => isStaleClaim(set, name, claimNamed(metadata.name ?? "")))) {
+    return { writes: [], blocked: true };
+  }
+  return {
+    writes: [
+      ...claimWrites(world, wanted, name),
+      noted(create(podKind, pod), notes(set, "create", "Create", `Pod ${name}`)),
+    ],
+    blocked: true,
+  };
+}
+
+function claimWrites(
+  { set, claimNamed }: World,
+  wanted: readonly PersistentVolumeClaim[],
+  podName: string,
+): readonly Write[] {
+  return wanted
+    .filter(({ metadata }) => claimNamed(metadata.name ?? "") === undefined)
+    .map((wantedClaim) => {
+      const subject = `Claim ${wantedClaim.metadata.name} Pod ${podName}`;
+      return noted(
+        create(persistentVolumeClaimKind, wantedClaim),
+        notes(set, "create", "Create", subject),
+      );
+    });
+}
+
+function tendSteps(world: World, pod: Pod): Steps {
+  const { set, nowMs } = world;
+  const name = pod.metadata.name ?? "";
+  const isGoing = pod.metadata.deletionTimestamp !== undefined;
+  if (pod.status.phase === "Failed" || pod.status.phase === "Succeeded") {
+    return { writes: isGoing ? [] : [deletePod(set, pod)], blocked: true };
+  }
+  const wanted = claimsOf(set, ordinalOf(set, pod)).map(({ claim: wantedClaim }) => wantedClaim);
+  const missing = pod.status.phase === "Pending" ? claimWrites(world, wanted, name) : [];
+  const isHealthy =
+    isRunningAndReady(pod) && isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs);
+  if (!isParallel(set) && (isGoing || !isHealthy)) return { writes: missing, blocked: true };
+  const repaired = repairedPod(set, pod);
+  const repair =
+    repaired === undefined
+      ? []
+      : [noted(update(podKind, repaired), notes(set, "update", "Update", `Pod ${name}`))];
+  return { writes: [...missing, ...repair, ...retentionWrites(world, pod)], blocked: false };
+}
+
+function retentionWrites({ set, claimNamed }: World, pod: Pod): readonly Write[] {
+  return claimsOf(set, ordinalOf(set, pod)).flatMap(({ claim: wanted }) => {
+    const existing = claimNamed(wanted.metadata.name ?? "");
+    const repaired = existing === undefined ? undefined : repairedClaim(set, pod, existing);
+    return repaired === undefined ? [] : [update(persistentVolumeClaimKind, repaired)];
+  });
+}
+
+/** Pods beyond the range go, the highest first. */
+function condemnedSteps(world: World): Steps {
+  const { set, pods, nowMs } = world;
+  const condemned = pods
+    .filter((pod) => !isInRange(set, ordinalOf(set, pod)))
+    .sort((a, b) => ordinalOf(set, b) - ordinalOf(set, a));
+  const retention = condemned.flatMap((pod) => retentionWrites(world, pod));
+  if (isParallel(set)) {
+    const next = condemned.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    return { writes: [...retention, ...next.map((pod) => deletePod(set, pod))], blocked: false };
+  }
+  const first = condemned[0];
+  if (first === undefined) return { writes: [], blocked: false };
+  if (first.metadata.deletionTimestamp !== undefined) return { writes: retention, blocked: true };
+  const isHealthy =
+    isRunningAndReady(first) && isAvailable(first, set.spec.minReadySeconds ?? 0, nowMs);
+  const firstUnhealthy = condemned.findLast((pod) => !isRunningAndReady(pod));
+  const mayGo = isHealthy || first === firstUnhealthy;
+  return { writes: mayGo ? [...retention, deletePod(set, first)] : retention, blocked: true };
+}
+
+/** Pods of an old revision go, the highest first, as many as may be unavailable at once. */
+function updateSteps(world: World): readonly Write[] {
+  const { set, pods, latest, nowMs } = world;
+  if (set.spec.updateStrategy.type === "OnDelete") return [];
+  const { partition = 0, maxUnavailable = 1 } = set.spec.updateStrategy.rollingUpdate ?? {};
+  const start = startOrdinal(set);
+  const inRange = pods
+    .filter((pod) => isInRange(set, ordinalOf(set, pod)))
+    .sort((a, b) => ordinalOf(set, b) - ordinalOf(set, a));
+  const unavailable = inRange.filter((pod) => !isHealthyNow(set, pod, nowMs)).length;
+  const scaled = scaledIntOrPercent(maxUnavailable, set.spec.replicas ?? 1, "down");
+  const room = Math.max(1, scaled.ok ? scaled.value : 1) - unavailable;
+  return inRange
+    .filter((pod) => ordinalOf(set, pod) >= start + partition)
+    .filter(
+      (pod) =>
+        revisionOf(pod) !== latest.metadata.name && pod.metadata.deletionTimestamp === undefined,
+    )
+    .slice(0, Math.max(0, room))
+    .map((pod) => deletePod(set, pod));
+}
+
+function isHealthyNow(set: StatefulSet, pod: Pod, nowMs: number): boolean {
+  return (
+    isRunningAndReady(pod) &&
+    pod.metadata.deletionTimestamp === undefined &&
+    isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs)
+  );
+}
+
+/** Below the partition, and while the update has not come so far, pods come back as they were. */
+function needsCurrent({ set }: World, ordinal: number): boolean {
+  if (set.spec.updateStrategy.type !== "RollingUpdate") return false;
+  const start = startOrdinal(set);
+  const rolling = set.spec.updateStrategy.rollingUpdate;
+  if (rolling === undefined) return ordinal < start + (set.status.currentReplicas ?? 0);
+  return ordinal < start + (rolling.partition ?? 0);
+}
+
+function statusOf(
+  { set, pods, current, latest, nowMs }: World,
+  collisionCount: number,
+): StatefulSetStatus {
+  const minReadySeconds = set.spec.minReadySeconds ?? 0;
+  const count = (test: (pod: Pod) => boolean): number => pods.filter(test).length;
+  const isStaying = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined;
+  const withRevision = ({ metadata }: ControllerRevision): number =>
+    count((pod) => isStaying(pod) && revisionOf(pod) === metadata.name);
+  const ready = count(isRunningAndReady);
+  const updated = withRevision(latest);
+  // An update is complete when every pod has the new revision and is ready.
+  const isDone =
+    set.spec.updateStrategy.type === "RollingUpdate" &&
+    updated === pods.length &&
+    ready === pods.length &&
+    updated > 0;
+  const { generation } = set.metadata;
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    replicas: pods.length,
+    readyReplicas: ready,
+    availableReplicas: count(
+      (pod) => isRunningAndReady(pod) && isAvailable(pod, minReadySeconds, nowMs),
+    ),
+    currentReplicas: isDone ? updated : withRevision(current),
+    updatedReplicas: updated,
+    currentRevision: (isDone ? latest : current).metadata.name ?? "",
+    updateRevision: latest.metadata.name ?? "",
+    collisionCount,
+    ...(set.status.conditions === undefined ? {} : { conditions: set.status.conditions }),
+  };
+}
+
+function nextAvailableInMs({ set, pods, nowMs }: World): number | undefined {
+  const times = pods
+    .map((pod) => availableAtMs(pod, set.spec.minReadySeconds ?? 0) ?? Number.POSITIVE_INFINITY)
+    .filter((atMs) => atMs > nowMs && atMs < Number.POSITIVE_INFINITY);
+  return times.length === 0 ? undefined : Math.min(...times) - nowMs;
+}
+
+function isRunningAndReady(pod: Pod): boolean {
+  return pod.status.phase === "Running" && isReady(pod);
+}
+
+function isParallel({ spec }: StatefulSet): boolean {
+  return spec.podManagementPolicy === "Parallel";
+}
+
+function deletePod(set: StatefulSet, pod: Pod): Write {
+  return noted(remove(podKind, pod), notes(set, "delete", "Delete", `Pod ${pod.metadata.name}`));
+}
+
+function notes(
+  set: StatefulSet,
+  verb: string,
+  reason: string,
+  subject: string,
+): { onDone: EventNote; onRefused: EventNote } {
+  const { name } = set.metadata;
+  const text = `${verb} ${subject} in StatefulSet ${name}`;
+  return {
+    onDone: {
+      about: set,
+      type: "Normal",
+      reason: `Successful${reason}`,
+      message: `${text} successful`,
+    },
+    onRefused: {
+      about: set,
+      type: "Warning",
+      reason: `Failed${reason}`,
+      message: `${text} failed error: {error}`,
+    },
+  };
+}
