@@ -19,6 +19,7 @@ import type { StructSchema } from "#api/schema/schema.ts";
 import { bodyEncoding, MEDIA_TYPES } from "./negotiate.ts";
 import type { FieldValidation } from "./query-options.ts";
 import type { ApiRequest, RequestBody } from "./request.ts";
+import { strictWarnings } from "./strict-warnings.ts";
 
 export interface BodyExpectation {
   readonly kind: string;
@@ -51,7 +52,7 @@ export function decodeBody(
       badRequestStatus(cannotBeHandled(expected, expected.kind, expected.version, error)),
     );
   }
-  if (fieldValidation === "Warn") for (const error of strictErrors) warn(error);
+  if (fieldValidation === "Warn") for (const text of strictWarnings(strictErrors)) warn(text);
   return success(value);
 }
 

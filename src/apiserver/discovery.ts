@@ -180,7 +180,10 @@ function aggregatedEntry(resource: ServedResource): Record<string, unknown> {
 /** Tells whether two servers store a resource in the same version; reviews are not stored. */
 function storageVersionHash({ kind, stored }: ServedResource): string | undefined {
   if (!kind.verbs.includes("update")) return undefined;
-  const name = `${stored.group}/${stored.kind.version}/${stored.kind.names.kind}`;
+  const { kind: one } = stored;
+  // Definitions are still stored in their first version upstream.
+  const version = one.names.kind === "CustomResourceDefinition" ? "v1beta1" : one.version;
+  const name = `${stored.group}/${version}/${one.names.kind}`;
   return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
 }
 

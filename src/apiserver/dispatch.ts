@@ -1,7 +1,9 @@
 /** Finds the verb of a request for a resource, settles the form of its answer, and runs it. */
 import type { Verb } from "#api/kind.ts";
-import { noSuchPathStatus } from "#api/meta/status.ts";
+import { parseDuration } from "#api/meta/duration.ts";
+import { badRequestStatus, noSuchPathStatus } from "#api/meta/status.ts";
 import { type Answer, answer, statusAnswer } from "./answer.ts";
+import { refuseTransform } from "./check-transform.ts";
 import { JSON_MEDIA, type Media, mediaTypeOf, negotiate, refuseByRoute } from "./negotiate.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import type { ServedResource } from "./resources.ts";
@@ -61,6 +63,8 @@ export async function dispatch(
   if (!found.ok) return statusAnswer(found.status);
   const { resource, run, forms } = found;
   const { headers, query } = request;
+  const badTimeout = info.verb === "watch" ? undefined : timeoutFault(query);
+  if (badTimeout !== undefined) return statusAnswer(badRequestStatus(badTimeout));
   if (info.verb === "patch" && !(mediaTypeOf(headers["content-type"] ?? "") in PATCH_TYPES)) {
     return statusAnswer(unsupportedByRouteStatus());
   }
@@ -87,15 +91,25 @@ export async function dispatch(
     mayCreate: () => security.authorize(request, { ...info, verb: "create" }, user),
   });
   const extras = { media, warnings };
-  return result.ok
-    ? answer(result.value.code, result.value.body, extras)
-    : statusAnswer(result.status, extras);
+  if (!result.ok) return statusAnswer(result.status, extras);
+  const { code, body } = result.value;
+  const refusal = refuseTransform(body, media, query);
+  return refusal === undefined ? answer(code, body, extras) : statusAnswer(refusal, extras);
 }
 
 /** What an error is sent in: what the client accepts if we can, else JSON. */
 export function mediaOrJson({ headers, query }: ApiRequest): Media {
   const media = negotiate({ headers, query });
   return media.ok ? media.value : JSON_MEDIA;
+}
+
+/** Requests that end by themselves may say how long they have. */
+function timeoutFault(query: URLSearchParams): string | undefined {
+  const timeout = query.get("timeout") ?? "";
+  if (timeout === "") return undefined;
+  const parsed = parseDuration(timeout);
+  if (parsed.ok) return undefined;
+  return `invalid timeout specified in the request URL - ${parsed.error}`;
 }
 
 type Found =

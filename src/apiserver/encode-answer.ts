@@ -66,9 +66,12 @@ function presentedValue(
     kind: listKind,
     apiVersion,
     metadata: listMeta(body.list),
-    items: items.map(({ value }) =>
-      partial === undefined ? withoutType(value) : partialMetadata(value, partial),
-    ),
+    items:
+      partial === undefined
+        ? items.map(({ value }) => withoutType(value))
+        : items.length === 0
+          ? null
+          : items.map(({ value }) => partialMetadata(value, partial)),
   } as ApiValue;
 }
 

@@ -21,6 +21,7 @@ import type { StructSchema } from "#api/schema/schema.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
 import type { WriteOptions } from "./query-options.ts";
 import type { Resources } from "./resources.ts";
+import { strictWarnings } from "./strict-warnings.ts";
 import type { VerbRequest } from "./verb.ts";
 import { fromStoredVersion, toStoredVersion } from "./write-rules.ts";
 
@@ -116,12 +117,11 @@ function readConfiguration(
       ),
     );
   }
-  for (const error of json.strictErrors) {
-    if (fieldValidation === "Strict") {
-      return failure(badRequestStatus(`error strict decoding YAML: ${error}`));
-    }
-    if (fieldValidation === "Warn") warn(error);
+  if (fieldValidation === "Strict" && json.strictErrors.length > 0) {
+    const error = `error converting YAML to JSON: ${json.strictErrors.join(", ")}`;
+    return failure(badRequestStatus(`error strict decoding YAML: ${error}`));
   }
+  if (fieldValidation === "Warn") for (const text of strictWarnings(json.strictErrors)) warn(text);
   return success(parsed.value ?? {});
 }
 

@@ -18,6 +18,7 @@ import { invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
 import { goMapText, patchedText } from "./patched-text.ts";
 import type { WriteOptions } from "./query-options.ts";
+import { strictWarnings } from "./strict-warnings.ts";
 
 export type PatchType = "json" | "merge" | "strategic";
 
@@ -46,13 +47,16 @@ export function patchDocument(
       invalidStatus({ group: "", kind: "" }, "", [invalid(Path.of("patch"), shown(), error)]),
     );
 
-  const decoded = decodePatched(document, kind);
+  const decoded =
+    type === "strategic"
+      ? decodeJson(schemaOf(kind.type), encodeJson(document))
+      : decodePatched(document, kind);
   if (!decoded.ok) return refuse(decoded.error);
   const strictErrors = [...parsed.duplicates, ...patchErrors, ...decoded.strictErrors];
   if (strictErrors.length > 0 && fieldValidation === "Strict") {
     return refuse(`strict decoding error: ${strictErrors.join(", ")}`);
   }
-  if (fieldValidation === "Warn") for (const error of strictErrors) warn(error);
+  if (fieldValidation === "Warn") for (const text of strictWarnings(strictErrors)) warn(text);
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   const draft = { kind: kind.names.kind, apiVersion: kind.apiVersion, metadata: {}, ...rest };
   kind.defaults?.(draft);

@@ -4,6 +4,7 @@
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject, SubresourceSpec } from "#api/kind.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import {
   conflictStatus,
   failure,
@@ -11,6 +12,7 @@ import {
   type Result,
   serverTimeoutStatus,
   success,
+  unknownStatus,
 } from "#api/meta/status.ts";
 import { invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
@@ -220,6 +222,9 @@ function checkVersion(
     const errors = [invalid(path, 0, "must be specified for an update")];
     const kind = { group: subject.group, kind: subject.resource };
     return failure(invalidStatus(kind, info.name, errors));
+  }
+  if (!/^\d+$/.test(said)) {
+    return failure(unknownStatus(`strconv.ParseUint: parsing ${goQuote(said)}: invalid syntax`));
   }
   if (said === String(current.number)) return success(undefined);
   return failure(conflictStatus(subject, info.name, CHANGED));

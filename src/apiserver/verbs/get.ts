@@ -1,13 +1,10 @@
 /** GET of one object. */
 
 import { goQuote } from "#api/meta/go-quote.ts";
-import {
-  badRequestStatus,
-  failure,
-  notFoundStatus,
-  type Result,
-  success,
-} from "#api/meta/status.ts";
+import { failure, notFoundStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
+import { type FieldError, invalid } from "#api/validation/field-error.ts";
+import { formatFieldError } from "#api/validation/format-field-error.ts";
+import { Path } from "#api/validation/path.ts";
 import { keyOf } from "../resources.ts";
 import type { Revision } from "../revision.ts";
 import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
@@ -48,6 +45,10 @@ export function notFound({ resource, info }: VerbRequest): Result<never> {
 export function parseResourceVersion(text: string): Result<number> {
   if (text === "") return success(0);
   if (/^\d+$/.test(text)) return success(Number(text));
-  const message = `Invalid value: ${goQuote(text)}: strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`;
-  return failure(badRequestStatus(message));
+  return failure(unknownStatus(`resourceVersion: ${formatFieldError(versionFault(text))}`));
+}
+
+export function versionFault(text: string): FieldError {
+  const error = `strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`;
+  return invalid(Path.of("resourceVersion"), text, error);
 }

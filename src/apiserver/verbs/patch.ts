@@ -44,7 +44,7 @@ export async function patch(verb: VerbRequest): Promise<VerbResult> {
   const updated = await updateObject(verb, {
     options: options.value,
     uid: undefined,
-    mayCreate: isApply,
+    mayCreate: isApply && info.subresource === "",
     subresource: subresourceOf(verb),
     next: (current) => {
       const wanted = next(current);

@@ -1,10 +1,10 @@
 /** GET of a collection with `watch`: its changes as they happen. */
-import { expiredStatus, failure, success } from "#api/meta/status.ts";
+import { expiredStatus, failure, invalidStatus, success } from "#api/meta/status.ts";
 import { listOptions } from "../query-options.ts";
 import { select } from "../selection.ts";
 import type { VerbRequest, VerbResult } from "../verb.ts";
 import { WatchFeed } from "../watch-feed.ts";
-import { parseResourceVersion } from "./get.ts";
+import { parseResourceVersion, versionFault } from "./get.ts";
 
 /** A watch without a timeout of its own ends at some time in this range, so that load spreads. */
 const TIMEOUT_MIN_MS = 1_800_000;
@@ -18,7 +18,10 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
   const selection = select(resource, info.namespace, options.value, name);
   if (!selection.ok) return selection;
   const asked = parseResourceVersion(resourceVersion);
-  if (!asked.ok) return asked;
+  if (!asked.ok) {
+    const kind = { group: resource.kind.group, kind: resource.kind.names.plural };
+    return failure(invalidStatus(kind, "", [versionFault(resourceVersion)]));
+  }
 
   const { objects, clock, random } = parts;
   if (sendInitialEvents) {
