@@ -17,11 +17,15 @@ import { versionPath } from "./paths/version-path.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
 import { createServerObjects } from "./server-objects.ts";
+import { IpAllocator } from "./services/ip-allocator.ts";
+import { PortAllocator, type PortRange } from "./services/port-allocator.ts";
+import { createServiceHooks } from "./services/service-hooks.ts";
 import { bindingVerbs } from "./special/binding.ts";
 import { componentStatusVerbs } from "./special/component-statuses.ts";
 import { evictionVerbs } from "./special/eviction.ts";
 import { reviewVerbs } from "./special/reviews.ts";
 import { StorageCodec, type StoredForm } from "./storage-codec.ts";
+import type { WriteHooks } from "./write-hooks.ts";
 
 export interface ApiServerOptions {
   readonly kinds: readonly Kind[];
@@ -40,6 +44,9 @@ export interface ApiServerOptions {
   /** Made with the server's own view of its objects. */
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
   admission(objects: Objects, security: RequestSecurity): readonly AdmissionPlugin[];
+  /** Ranges of cluster addresses, one for each family, and of node ports. */
+  readonly serviceRanges: readonly string[];
+  readonly nodePorts: PortRange;
   /** `HOST:PORT` that clients outside are told to use. */
   readonly externalAddress: string;
 }
@@ -82,6 +89,7 @@ export async function startApiServer(
     random,
     logger,
     allowPrivileged: options.allowPrivileged,
+    hooks: { "/services": serviceHooks(options, objects) },
   };
   const special: SpecialVerbs = {
     ...reviewVerbs(security),
@@ -96,6 +104,17 @@ export async function startApiServer(
   ];
   const handle = createHandler({ parts, security, paths, special });
   return { handle, objects, store, resources, done };
+}
+
+function serviceHooks(
+  { store, random, serviceRanges, nodePorts }: ApiServerOptions,
+  objects: Objects,
+): WriteHooks {
+  return createServiceHooks({
+    objects,
+    addresses: new IpAllocator({ objects, random, ranges: serviceRanges }),
+    ports: new PortAllocator({ store, random, range: nodePorts }),
+  });
 }
 
 function healthChecks(store: ObjectStore): HealthChecks {

@@ -3,6 +3,7 @@ import type { CertificateSigningRequest } from "#api/generated/certificates.v1.t
 import type { Lease } from "#api/generated/coordination.v1.ts";
 import type {
   ConfigMap,
+  Endpoints,
   LimitRange,
   Namespace,
   Node,
@@ -14,8 +15,14 @@ import type {
   Service,
   ServiceAccount,
 } from "#api/generated/core.v1.ts";
+import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
-import type { Ingress, IngressClass } from "#api/generated/networking.v1.ts";
+import type {
+  Ingress,
+  IngressClass,
+  IPAddress,
+  ServiceCIDR,
+} from "#api/generated/networking.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
 import type { PodDisruptionBudget } from "#api/generated/policy.v1.ts";
 import type { ResourceClaim, ResourceSlice } from "#api/generated/resource.v1.ts";
@@ -75,6 +82,20 @@ export const ingressClassKind = kind<IngressClass>(
   "v1",
   "IngressClass",
   "ingressclasses",
+);
+export const ipAddressKind = kind<IPAddress>("networking.k8s.io", "v1", "IPAddress", "ipaddresses");
+export const serviceCidrKind = kind<ServiceCIDR>(
+  "networking.k8s.io",
+  "v1",
+  "ServiceCIDR",
+  "servicecidrs",
+);
+export const endpointsKind = kind<Endpoints>("", "v1", "Endpoints", "endpoints");
+export const endpointSliceKind = kind<EndpointSlice>(
+  "discovery.k8s.io",
+  "v1",
+  "EndpointSlice",
+  "endpointslices",
 );
 export const podDisruptionBudgetKind = kind<PodDisruptionBudget>(
   "policy",

@@ -22,7 +22,7 @@ import { dedupeOwners, fillSystemFields, settleNamespace } from "./object-metada
 import type { WriteOptions } from "./query-options.ts";
 import { keyOf } from "./resources.ts";
 import { Revision } from "./revision.ts";
-import { groupResourceOf, type VerbRequest } from "./verb.ts";
+import { groupResourceOf, hooksOf, type VerbRequest } from "./verb.ts";
 import { notFound } from "./verbs/get.ts";
 import {
   applyCreateRules,
@@ -84,8 +84,7 @@ type Step = Result<
 >;
 
 async function createMissing(verb: VerbRequest, plan: UpdatePlan, key: string): Promise<Step> {
-  const { parts, resource, info } = verb;
-  const { stored } = resource;
+  const { parts, resource } = verb;
   if (!plan.mayCreate) return notFound(verb);
   const allowed = await verb.mayCreate();
   if (allowed !== undefined) return failure(allowed);
@@ -102,6 +101,22 @@ async function createMissing(verb: VerbRequest, plan: UpdatePlan, key: string): 
 
   delete draft.metadata.resourceVersion;
   fillSystemFields(draft.metadata, parts.clock.nowMs(), parts.random);
+  const begun = await hooksOf(verb)?.beginCreate(draft, plan.options.dryRun);
+  if (begun?.ok === false) return begun;
+  const step = await createRuled(verb, plan, key, draft, request);
+  await begun?.value(step.ok && step.value.outcome === "written");
+  return step;
+}
+
+async function createRuled(
+  verb: VerbRequest,
+  plan: UpdatePlan,
+  key: string,
+  draft: Draft<KubeObject>,
+  request: AdmissionRequest,
+): Promise<Step> {
+  const { parts, resource, info } = verb;
+  const { stored } = resource;
   const ruled = applyCreateRules(stored.kind, resource.kind, draft, ruleContext(verb), verb.warn);
   if (!ruled.ok) return ruled;
   const refused = await parts.admission.validate({ ...request, object: draft });
@@ -126,7 +141,6 @@ async function updateCurrent(
   current: Revision,
 ): Promise<Step> {
   const { parts, resource } = verb;
-  const { stored } = resource;
   const old = current.value;
   if (plan.uid !== undefined && plan.uid !== old.metadata.uid) {
     return failure(uidMismatch(verb, current.key, plan.uid, old.metadata.uid ?? ""));
@@ -143,6 +157,24 @@ async function updateCurrent(
 
   const version = checkVersion(verb, draft, current);
   if (!version.ok) return version;
+  const hooks = plan.subresource === undefined ? hooksOf(verb) : undefined;
+  const begun = await hooks?.beginUpdate(draft, old, plan.options.dryRun);
+  if (begun?.ok === false) return begun;
+  const step = await updateRuled(verb, plan, current, draft, request);
+  await begun?.value(step.ok && step.value.outcome === "written");
+  return step;
+}
+
+async function updateRuled(
+  verb: VerbRequest,
+  plan: UpdatePlan,
+  current: Revision,
+  draft: Draft<KubeObject>,
+  request: AdmissionRequest,
+): Promise<Step> {
+  const { parts, resource } = verb;
+  const { stored } = resource;
+  const old = current.value;
   const ruled = applyUpdateRules(
     stored.kind,
     resource.kind,
@@ -176,7 +208,9 @@ async function store(
     if (plan.options.dryRun) return written(asItIs());
     const removed = await parts.objects.remove(stored, current.key, current);
     if (!removed.ok) return removed;
-    return removed.value.outcome === "conflict" ? success(removed.value) : written(asItIs());
+    if (removed.value.outcome === "conflict") return success(removed.value);
+    await hooksOf(verb)?.afterDelete(object);
+    return written(asItIs());
   }
   if (parts.objects.isStored(current, object)) return written(current);
   if (plan.options.dryRun) return written(asItIs());

@@ -10,6 +10,7 @@ import type { Media } from "./negotiate.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import type { Resources, ServedResource } from "./resources.ts";
+import type { WriteHooks } from "./write-hooks.ts";
 
 export interface ServerParts {
   readonly resources: Resources;
@@ -19,6 +20,8 @@ export interface ServerParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly allowPrivileged: boolean;
+  /** By `GROUP/PLURAL`. */
+  readonly hooks: Readonly<Record<string, WriteHooks | undefined>>;
 }
 
 export interface VerbRequest {
@@ -39,6 +42,11 @@ export interface VerbAnswer {
 }
 
 export type VerbResult = Result<VerbAnswer>;
+
+/** What the resource does around its writes. */
+export function hooksOf({ parts, resource }: VerbRequest): WriteHooks | undefined {
+  return parts.hooks[`${resource.stored.group}/${resource.stored.plural}`];
+}
 
 /** The resource as error messages name it. */
 export function groupResourceOf({ kind }: ServedResource): { group: string; resource: string } {

@@ -58,6 +58,8 @@ export const apiserverCommand: Command = {
         allowPrivileged: true,
         eventTtlSeconds: 3600,
         storedForm: "json",
+        serviceRanges: (options.serviceClusterIpRange ?? "").split(","),
+        nodePorts: { first: 30_000, last: 32_767 },
         externalAddress: `127.0.0.1:${port}`,
         security: (objects, ending) =>
           createSecurity(

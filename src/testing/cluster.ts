@@ -71,6 +71,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       allowPrivileged: true,
       eventTtlSeconds: 3600,
       storedForm: "json",
+      serviceRanges: ["10.96.0.0/12"],
+      nodePorts: { first: 30_000, last: 32_767 },
       externalAddress: "127.0.0.1:6443",
       security: (objects, signal) =>
         createSecurity(

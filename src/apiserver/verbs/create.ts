@@ -6,6 +6,7 @@ import {
   alreadyExistsStatus,
   failure,
   generateNameConflictStatus,
+  type Result,
   success,
   unknownStatus,
 } from "#api/meta/status.ts";
@@ -22,7 +23,7 @@ import {
 import { type WriteOptions, writeOptions } from "../query-options.ts";
 import { keyOf } from "../resources.ts";
 import { Revision } from "../revision.ts";
-import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
+import { groupResourceOf, hooksOf, type VerbRequest, type VerbResult } from "../verb.ts";
 import { applyCreateRules, finishObject, toStoredVersion } from "../write-rules.ts";
 
 /** So many names are tried before a generated name counts as taken. */
@@ -55,7 +56,7 @@ export async function createDecoded(
   verb: VerbRequest,
   draft: Draft<KubeObject>,
   options: WriteOptions,
-): Promise<ReturnType<typeof success<Revision>> | { ok: false; status: Status }> {
+): Promise<Result<Revision>> {
   const stored = toStoredVersion(verb.resource.kind, draft);
   const admission = admissionRequest(verb, stored, options);
   const refusal = await verb.parts.admission.admit(admission);
@@ -79,10 +80,23 @@ async function createOnce(
   verb: VerbRequest,
   draft: Draft<KubeObject>,
   options: WriteOptions,
-): Promise<ReturnType<typeof success<Revision>> | { ok: false; status: Status }> {
+): Promise<Result<Revision>> {
+  const { parts } = verb;
+  fillSystemFields(draft.metadata, parts.clock.nowMs(), parts.random);
+  const begun = await hooksOf(verb)?.beginCreate(draft, options.dryRun);
+  if (begun?.ok === false) return begun;
+  const created = await createRuled(verb, draft, options);
+  await begun?.value(created.ok);
+  return created;
+}
+
+async function createRuled(
+  verb: VerbRequest,
+  draft: Draft<KubeObject>,
+  options: WriteOptions,
+): Promise<Result<Revision>> {
   const { parts, resource, info } = verb;
   const { stored } = resource;
-  fillSystemFields(draft.metadata, parts.clock.nowMs(), parts.random);
   const context = {
     nowMs: parts.clock.nowMs(),
     requestName: info.name,

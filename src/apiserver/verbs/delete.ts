@@ -6,7 +6,7 @@ import { decodeDeleteOptions } from "../decode-delete-options.ts";
 import { deleteTraits } from "../delete-traits.ts";
 import { keyOf } from "../resources.ts";
 import { Revision } from "../revision.ts";
-import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
+import { groupResourceOf, hooksOf, type VerbRequest, type VerbResult } from "../verb.ts";
 import { finishObject } from "../write-rules.ts";
 import { notFound } from "./get.ts";
 
@@ -100,6 +100,7 @@ async function carryOut(
   const removed = await objects.remove(stored, current.key, last);
   if (!removed.ok) return removed;
   if (removed.value.outcome === "written") {
+    await hooksOf(verb)?.afterDelete(last.value);
     return success({ outcome: "done", revision: removed.value.revision, gone: true });
   }
   // Marked by us, removed by someone else: it is gone, which is what was asked for.

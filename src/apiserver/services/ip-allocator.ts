@@ -1,0 +1,126 @@
+/**
+ * Cluster addresses of Services. An address is taken by creating the IPAddress object of its name,
+ * so that any number of API servers on one store never give it away twice.
+ */
+import type { Service } from "#api/generated/core.v1.ts";
+import type { IPAddress } from "#api/generated/networking.v1.ts";
+import { formatIp, parseCidr, parseIp } from "#api/validation/ip.ts";
+import type { Random } from "#lib/random.ts";
+import type { Objects } from "../objects.ts";
+import { ipAddressKind, serviceCidrKind } from "../stored-kinds.ts";
+import { type AddressRange, addressRange, candidates, contains } from "./address-range.ts";
+
+export type Family = "IPv4" | "IPv6";
+
+export type Allocation =
+  | { readonly ok: true; readonly address: string }
+  | { readonly ok: false; readonly error: string; readonly full: boolean };
+
+const MANAGED_BY = "ipallocator.k8s.io";
+
+export interface IpAllocatorOptions {
+  readonly objects: Objects;
+  readonly random: Random;
+  /** The ranges of the server's own flag: one for each family. */
+  readonly ranges: readonly string[];
+}
+
+export class IpAllocator {
+  readonly #options: IpAllocatorOptions;
+  readonly #own: readonly AddressRange[];
+
+  constructor(options: IpAllocatorOptions) {
+    this.#options = options;
+    this.#own = options.ranges.flatMap(rangesOf);
+  }
+
+  /** The default first. */
+  get families(): readonly Family[] {
+    return [...new Set(this.#own.map(({ family }) => family))];
+  }
+
+  /** Any free address. A dry run takes none. */
+  async allocateNext(family: Family, owner: Service, dryRun: boolean): Promise<Allocation> {
+    const { objects, random } = this.#options;
+    for (const range of this.#ranges(family)) {
+      for (const address of candidates(range, random)) {
+        if (objects.get(ipAddressKind, "", address) !== undefined) continue;
+        if (dryRun) return { ok: true, address };
+        const taken = await this.#take(address, family, owner);
+        if (taken === undefined) return { ok: true, address };
+        if (taken !== ALREADY_ALLOCATED) return { ok: false, error: taken, full: false };
+      }
+    }
+    return { ok: false, error: "range is full", full: true };
+  }
+
+  async allocate(address: string, owner: Service, dryRun: boolean): Promise<Allocation> {
+    const parsed = parseIp(address);
+    const fail = (error: string): Allocation => ({ ok: false, error, full: false });
+    if (parsed === undefined) return fail("invalid address");
+    const family: Family = parsed.bytes.length === 4 ? "IPv4" : "IPv6";
+    const ranges = this.#ranges(family);
+    if (!ranges.some((range) => contains(range, address))) {
+      return fail(
+        dryRun
+          ? `the provided IP (${address}) is not in the valid range. The range of valid IPs is ${ranges[0]?.cidr ?? ""}`
+          : "the provided network does not match the current range",
+      );
+    }
+    if (dryRun) return { ok: true, address };
+    const taken = await this.#take(formatIp(parsed), family, owner);
+    return taken === undefined ? { ok: true, address } : fail(taken);
+  }
+
+  async release(address: string): Promise<void> {
+    const parsed = parseIp(address);
+    if (parsed !== undefined) {
+      await this.#options.objects.delete(ipAddressKind, "", formatIp(parsed));
+    }
+  }
+
+  /** Undefined when it was taken; else why not. */
+  async #take(name: string, family: Family, { metadata }: Service): Promise<string | undefined> {
+    const object: IPAddress = {
+      kind: "IPAddress",
+      apiVersion: "networking.k8s.io/v1",
+      metadata: {
+        name,
+        labels: {
+          "ipaddress.kubernetes.io/ip-family": family,
+          "ipaddress.kubernetes.io/managed-by": MANAGED_BY,
+        },
+      },
+      spec: {
+        parentRef: {
+          resource: "services",
+          namespace: metadata.namespace ?? "",
+          name: metadata.name ?? "",
+        },
+      },
+    };
+    const created = await this.#options.objects.create(ipAddressKind, object);
+    if (created.ok) return undefined;
+    return created.status.reason === "AlreadyExists"
+      ? ALREADY_ALLOCATED
+      : (created.status.message ?? "");
+  }
+
+  /** The ranges that addresses may be taken from now: those of ServiceCIDRs, and our own. */
+  #ranges(family: Family): readonly AddressRange[] {
+    const ranges = new Map<string, AddressRange>();
+    for (const range of this.#own) ranges.set(range.cidr, range);
+    for (const { metadata, spec } of this.#options.objects.list(serviceCidrKind)) {
+      if (metadata.deletionTimestamp !== undefined) continue;
+      for (const range of (spec?.cidrs ?? []).flatMap(rangesOf)) ranges.set(range.cidr, range);
+    }
+    return [...ranges.values()].filter((range) => range.family === family);
+  }
+}
+
+const ALREADY_ALLOCATED = "provided IP is already allocated";
+
+function rangesOf(text: string): AddressRange[] {
+  const cidr = parseCidr(text);
+  return cidr === undefined ? [] : [addressRange(cidr, text)];
+}

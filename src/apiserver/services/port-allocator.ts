@@ -1,0 +1,157 @@
+/**
+ * Node ports of Services. Which are taken is written in one stored bitmap, upstream's RangeAllocation,
+ * and changed by compare-and-swap, so that several API servers agree.
+ */
+import { decodeJson } from "#api/codec/json.ts";
+import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import type { Random } from "#lib/random.ts";
+import type { Entry, Store } from "#store/contract.ts";
+
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+export type PortAllocation =
+  | { readonly ok: true; readonly port: number }
+  | { readonly ok: false; readonly error: string };
+
+const KEY = "/registry/ranges/servicenodeports";
+
+export interface PortAllocatorOptions {
+  readonly store: Store;
+  readonly random: Random;
+  readonly range: PortRange;
+}
+
+export class PortAllocator {
+  readonly #options: PortAllocatorOptions;
+
+  constructor(options: PortAllocatorOptions) {
+    this.#options = options;
+  }
+
+  /** One request's changes: nothing is written before `commit`. */
+  async begin(): Promise<PortOperation> {
+    return new PortOperation(this.#options, await this.#load());
+  }
+
+  /** Writes the change unless another server was faster; then it has to be decided again. */
+  async change(change: (taken: Set<number>) => void): Promise<void> {
+    for (;;) {
+      const { taken, entry } = await this.#load();
+      change(taken);
+      if (await write(this.#options, taken, entry)) return;
+    }
+  }
+
+  async #load(): Promise<Loaded> {
+    const { entry } = await this.#options.store.get(KEY);
+    return { entry, taken: entry === undefined ? new Set() : decode(this.#options.range, entry) };
+  }
+}
+
+interface Loaded {
+  readonly taken: Set<number>;
+  readonly entry: Entry | undefined;
+}
+
+/** The ports that one write takes. They are marked as taken before the Service is written. */
+export class PortOperation {
+  readonly #options: PortAllocatorOptions;
+  readonly #loaded: Loaded;
+  readonly #added = new Set<number>();
+
+  constructor(options: PortAllocatorOptions, loaded: Loaded) {
+    this.#options = options;
+    this.#loaded = loaded;
+  }
+
+  get added(): ReadonlySet<number> {
+    return this.#added;
+  }
+
+  allocate(port: number): PortAllocation {
+    const { first, last } = this.#options.range;
+    if (port < first || port > last) {
+      const error = `provided port is not in the valid range. The range of valid ports is ${first}-${last}`;
+      return { ok: false, error };
+    }
+    if (this.#isTaken(port)) return { ok: false, error: "provided port is already allocated" };
+    this.#added.add(port);
+    return { ok: true, port };
+  }
+
+  /** Any free port; the lower band is left to those who choose their ports themselves. */
+  allocateNext(): PortAllocation {
+    const { range, random } = this.#options;
+    const size = range.last - range.first + 1;
+    const lower = size < 16 ? 0 : Math.min(Math.max(16, Math.floor(size / 32)), 128);
+    const upper = size - lower;
+    const start = random.integer(upper);
+    for (let i = 0; i < size; i++) {
+      const index = i < upper ? lower + ((start + i) % upper) : i - upper;
+      const port = range.first + index;
+      if (this.#isTaken(port)) continue;
+      this.#added.add(port);
+      return { ok: true, port };
+    }
+    return { ok: false, error: "range is full" };
+  }
+
+  /** False: another server has changed the bitmap; begin again. */
+  async commit(): Promise<boolean> {
+    if (this.#added.size === 0) return true;
+    const taken = new Set([...this.#loaded.taken, ...this.#added]);
+    return await write(this.#options, taken, this.#loaded.entry);
+  }
+
+  #isTaken(port: number): boolean {
+    return this.#loaded.taken.has(port) || this.#added.has(port);
+  }
+}
+
+async function write(
+  { store, range }: PortAllocatorOptions,
+  taken: ReadonlySet<number>,
+  entry: Entry | undefined,
+): Promise<boolean> {
+  const bytes = Buffer.from(JSON.stringify(encode(range, taken)));
+  const condition =
+    entry === undefined ? { mustNotExist: true } : { expectRevision: entry.modRevision };
+  return (await store.put(KEY, bytes, condition)).ok;
+}
+
+function encode(range: PortRange, taken: ReadonlySet<number>) {
+  let bits = 0n;
+  for (const port of taken) bits |= 1n << BigInt(port - range.first);
+  const hex = bits === 0n ? "" : bits.toString(16);
+  const data = Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, "hex").toString("base64");
+  return {
+    kind: "RangeAllocation",
+    apiVersion: "v1",
+    metadata: {},
+    range: `${range.first}-${range.last}`,
+    data,
+  };
+}
+
+function decode(range: PortRange, { value }: Entry): Set<number> {
+  const hex = Buffer.from(dataOf(value), "base64").toString("hex");
+  const bits = hex === "" ? 0n : BigInt(`0x${hex}`);
+  const taken = new Set<number>();
+  for (let port = range.first; port <= range.last; port++) {
+    if ((bits >> BigInt(port - range.first)) & 1n) taken.add(port);
+  }
+  return taken;
+}
+
+/** Upstream writes it as protobuf. */
+function dataOf(value: Uint8Array): string {
+  const envelope = readEnvelope(value);
+  const decoded = envelope.ok
+    ? decodeProtobuf(schemaOf("core.v1.RangeAllocation"), envelope.message)
+    : decodeJson(schemaOf("core.v1.RangeAllocation"), value);
+  return decoded.ok ? ((decoded.value as { data?: string }).data ?? "") : "";
+}
