@@ -96,24 +96,25 @@ type Parsed =
   | { readonly ok: false; readonly error: string };
 
 // A byte order mark is no JSON, so it must not be dropped unseen.
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const utf8Decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const utf8Encoder = new TextEncoder();
 
 function parse(input: string | Uint8Array): Parsed {
-  const text = typeof input === "string" ? input : utf8.decode(input);
+  const text = typeof input === "string" ? input : utf8Decoder.decode(input);
+  const bytes = typeof input === "string" ? utf8Encoder.encode(input) : input;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { ok: false, error: syntaxErrorOf(input) };
+    return { ok: false, error: syntaxErrorOf(bytes) };
   }
-  const { keys, depth, oddNumbers } = scanJson(text);
+  const { keys, depth, oddNumbers } = scanJson(bytes);
   // The scanner of errors has the same limit and names the character.
-  if (depth > JSON_DEPTH_MAX) return { ok: false, error: syntaxErrorOf(input) };
+  if (depth > JSON_DEPTH_MAX) return { ok: false, error: syntaxErrorOf(bytes) };
   return { ok: true, text, value, keys, odd: oddNumbers || mayHoldHalfAPair(text) };
 }
 
-function syntaxErrorOf(input: string | Uint8Array): string {
-  const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
+function syntaxErrorOf(bytes: Uint8Array): string {
   return findJsonSyntaxError(bytes) ?? "invalid JSON";
 }
 

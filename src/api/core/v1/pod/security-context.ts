@@ -91,14 +91,14 @@ function validateProcMount(
 }
 
 function validateNoEscalation(context: SecurityContext, path: Path, errors: FieldError[]): void {
-  const shown = internalForm("core.v1.SecurityContext", context);
+  const shown = () => internalForm("core.v1.SecurityContext", context);
   const start = "cannot set `allowPrivilegeEscalation` to false and";
   if (context.privileged === true) {
-    errors.push(invalid(path, shown, `${start} \`privileged\` to true`));
+    errors.push(invalid(path, shown(), `${start} \`privileged\` to true`));
   }
   for (const capability of context.capabilities?.add ?? []) {
     if (capability !== "CAP_SYS_ADMIN") continue;
-    errors.push(invalid(path, shown, `${start} \`capabilities.Add\` CAP_SYS_ADMIN`));
+    errors.push(invalid(path, shown(), `${start} \`capabilities.Add\` CAP_SYS_ADMIN`));
   }
 }
 
