@@ -38,11 +38,11 @@ export function normalizerOf(schema: StructSchema): Normalizer {
   return slotOf(schema).run;
 }
 
-// Keyed by the fields, which all uses of a struct share.
-const slots = new WeakMap<readonly Field[], Slot>();
+// Asking for a slot reads nothing of the type: most types that a type mentions are never met.
+const slots = new WeakMap<StructSchema, Slot>();
 
 function slotOf(schema: StructSchema): Slot {
-  const known = slots.get(schema.fields);
+  const known = slots.get(schema);
   if (known !== undefined) return known;
   const slot: Slot = {
     run: (value) => {
@@ -50,7 +50,7 @@ function slotOf(schema: StructSchema): Slot {
       return slot.run(value);
     },
   };
-  slots.set(schema.fields, slot);
+  slots.set(schema, slot);
   return slot;
 }
 

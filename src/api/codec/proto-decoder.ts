@@ -2,7 +2,7 @@
  * Decoders from protobuf messages to the JSON shape, generated per type at first use. They fill in
  * what the message holds; bringing the object into normal form is the normalizer's part.
  */
-import type { AnySchema, Field, Schema, StructSchema } from "#api/schema/schema.ts";
+import type { AnySchema, Schema, StructSchema } from "#api/schema/schema.ts";
 import { JSON_DEPTH_MAX } from "./json-syntax.ts";
 import { define } from "./normal-values.ts";
 import { type MessagePart, messageParts } from "./proto-message.ts";
@@ -22,10 +22,10 @@ export function messageDecoderOf(schema: StructSchema): MessageDecoder {
   return slotOf(schema).run;
 }
 
-const slots = new WeakMap<readonly Field[], Slot>();
+const slots = new WeakMap<StructSchema, Slot>();
 
 function slotOf(schema: StructSchema): Slot {
-  const known = slots.get(schema.fields);
+  const known = slots.get(schema);
   if (known !== undefined) return known;
   const slot: Slot = {
     run: (r, end, target) => {
@@ -33,7 +33,7 @@ function slotOf(schema: StructSchema): Slot {
       return slot.run(r, end, target);
     },
   };
-  slots.set(schema.fields, slot);
+  slots.set(schema, slot);
   return slot;
 }
 

@@ -21,10 +21,10 @@ export function messageEncoderOf(schema: StructSchema): MessageEncoder {
   return slotOf(schema).run;
 }
 
-const slots = new WeakMap<readonly Field[], Slot>();
+const slots = new WeakMap<StructSchema, Slot>();
 
 function slotOf(schema: StructSchema): Slot {
-  const known = slots.get(schema.fields);
+  const known = slots.get(schema);
   if (known !== undefined) return known;
   const slot: Slot = {
     run: (w, object) => {
@@ -32,7 +32,7 @@ function slotOf(schema: StructSchema): Slot {
       slot.run(w, object);
     },
   };
-  slots.set(schema.fields, slot);
+  slots.set(schema, slot);
   return slot;
 }
 
