@@ -193,6 +193,11 @@ describe("stated managers", () => {
       assert.deepEqual(history.managers(), ["m1 Update @1 {f:data:{.:{},f:k:{}}}"]);
     });
   }
+  test("an empty list survives decoding, so that it can be told from none", () => {
+    const history = configMap().put(m1, { data: { k: "v" } });
+    history.put(m2, { metadata: { managedFields: [] }, data: { k: "v" } });
+    assert.deepEqual(history.managers(), []);
+  });
   for (const managedFields of [[], [{}]]) {
     test(`${JSON.stringify(managedFields)} forgets all, until the object is applied`, () => {
       const live = configMap().put(m1, { data: { k: "v" } }).live;

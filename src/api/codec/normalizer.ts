@@ -125,7 +125,8 @@ function writeField(field: Field, value: string, refs: References, keepsEmpty: b
   let present = set(code.result);
   if (!field.pointer) {
     const empty = field.omitZero ? "=== null" : EMPTY[code.kind];
-    if (!always && empty !== undefined) present = `if (!(${code.result} ${empty})) ${present}`;
+    const optional = !always && field.name !== "managedFields"; // an empty list resets them
+    if (optional && empty !== undefined) present = `if (!(${code.result} ${empty})) ${present}`;
     if (always && code.kind === "list" && !keepsEmpty && field.name !== "items") {
       present = `if (${code.result}.length > 0) ${present} else ${set("null")}`;
     }
