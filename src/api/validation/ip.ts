@@ -113,7 +113,7 @@ export function parseCidr(text: string): Cidr | undefined {
   if (slash < 0) return undefined;
   const address = parseIp(text.slice(0, slash));
   const bitsText = text.slice(slash + 1);
-  if (address === undefined || !/^[0-9]{1,8}$/.test(bitsText)) return undefined;
+  if (address === undefined || !/^[0-9]+$/.test(bitsText)) return undefined;
   const prefixBits = Number(bitsText);
   const bitsMax = address.bytes.length === 4 && !address.mapped ? 32 : 128;
   if (prefixBits > bitsMax) return undefined;
