@@ -1,6 +1,6 @@
 /** Takes an object through a kind's rules as a write would, for tests of kinds. */
 import { normalize } from "#api/codec/json.ts";
-import type { Kind, KubeObject } from "#api/kind.ts";
+import type { Kind, KubeObject, RuleContext } from "#api/kind.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
@@ -14,6 +14,8 @@ export interface Write {
   /** The write goes to `…/name/<subresource>`. */
   readonly subresource?: string;
   readonly nowMs?: number;
+  /** What else the rules may know. */
+  readonly context?: Partial<RuleContext>;
 }
 
 export interface Outcome {
@@ -23,9 +25,10 @@ export interface Outcome {
   readonly warnings: readonly string[];
 }
 
-export function runKind(kind: Kind, { object, old, subresource, nowMs = 0 }: Write): Outcome {
+export function runKind(kind: Kind, write: Write): Outcome {
+  const { object, old, subresource, nowMs = 0 } = write;
   const draft = normal(kind, object);
-  const context = { nowMs, requestName: "x" };
+  const context = { nowMs, requestName: "x", ...write.context };
   const before = old === undefined ? undefined : prepared(kind, old);
   kind.defaults?.(draft);
   const part = subresource === undefined ? undefined : kind.subresources?.[subresource];
@@ -49,6 +52,11 @@ export function runKind(kind: Kind, { object, old, subresource, nowMs = 0 }: Wri
     faults: [...new Set(errors.map((error) => `${error.field}: ${formatFieldError(error)}`))],
     warnings: (part ?? kind).warnings?.(draft, before) ?? [],
   };
+}
+
+/** The cells of an object's row, as `kubectl get -o wide` would show them at this time. */
+export function cellsOf(kind: Kind, { object }: Outcome, nowMs = 0): readonly unknown[] {
+  return kind.columns.map((column) => column.cell(object, nowMs));
 }
 
 function prepared(kind: Kind, value: Readonly<Record<string, unknown>>): KubeObject {
