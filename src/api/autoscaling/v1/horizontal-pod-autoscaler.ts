@@ -10,6 +10,7 @@ import {
 } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
 import type * as v1 from "#api/generated/autoscaling.v1.ts";
 import type * as v2 from "#api/generated/autoscaling.v2.ts";
+import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import { type Column, defineKind } from "#api/kind.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
@@ -58,7 +59,7 @@ function toV2(object: v1.HorizontalPodAutoscaler): v2.HorizontalPodAutoscaler {
   return {
     ...object,
     apiVersion: "autoscaling/v2",
-    metadata: { ...metadata, ...plainAnnotations(metadata.annotations) },
+    metadata: withAnnotations(metadata),
     spec: {
       ...sameSpec,
       metrics: all.length > 0 ? all : cpuMetric(DEFAULT_CPU_UTILIZATION),
@@ -118,7 +119,7 @@ function toV1(object: v2.HorizontalPodAutoscaler): v1.HorizontalPodAutoscaler {
   return {
     ...object,
     apiVersion: "autoscaling/v1",
-    metadata: { ...metadata, ...plainAnnotations(metadata.annotations, carried) },
+    metadata: withAnnotations(metadata, carried),
     spec: { ...sameSpec, ...(cpu === undefined ? {} : { targetCPUUtilizationPercentage: cpu }) },
     status: {
       ...sameStatus,
@@ -143,13 +144,14 @@ function isCpuUtilization({ type, resource }: v2.MetricSpec): boolean {
 }
 
 /** The user's own annotations, with `carried` beside them; no key at all when none is left. */
-function plainAnnotations(
-  annotations: Readonly<Record<string, string>> | undefined,
+function withAnnotations(
+  { annotations = {}, ...metadata }: ObjectMeta,
   carried: Readonly<Record<string, string>> = {},
-): { readonly annotations?: Readonly<Record<string, string>> } {
+): ObjectMeta {
   const ours: readonly string[] = Object.values(ROUND_TRIP_ANNOTATIONS);
-  const kept = Object.entries(annotations ?? {}).filter(([key]) => !ours.includes(key));
+  const kept = Object.entries(annotations).filter(([key]) => !ours.includes(key));
   const entries = [...kept, ...Object.entries(carried)].sort(([a], [b]) => (a < b ? -1 : 1));
-  if (entries.length === 0 && annotations === undefined) return {};
-  return { annotations: Object.fromEntries(entries) };
+  return entries.length === 0
+    ? metadata
+    : { ...metadata, annotations: Object.fromEntries(entries) };
 }
