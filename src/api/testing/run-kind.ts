@@ -37,14 +37,7 @@ export function runKind(kind: Kind, write: Write): Outcome {
 
   const errors =
     before === undefined
-      ? [
-          ...validateObjectMeta(
-            draft.metadata,
-            { namespaced: kind.scope === "Namespaced", nameRule: kind.nameRule },
-            METADATA,
-          ),
-          ...(kind.validate?.(draft, context) ?? []),
-        ]
+      ? [...metadataErrors(kind, draft), ...(kind.validate?.(draft, context) ?? [])]
       : ((part ?? kind).validateUpdate?.(draft, before, context) ?? []);
   kind.canonicalize?.(draft);
   return {
@@ -57,6 +50,11 @@ export function runKind(kind: Kind, write: Write): Outcome {
 /** The cells of an object's row, as `kubectl get -o wide` would show them at this time. */
 export function cellsOf(kind: Kind, { object }: Outcome, nowMs = 0): readonly unknown[] {
   return kind.columns.map((column) => column.cell(object, nowMs));
+}
+
+function metadataErrors({ transient, scope, nameRule }: Kind, { metadata }: KubeObject) {
+  if (transient) return [];
+  return validateObjectMeta(metadata, { namespaced: scope === "Namespaced", nameRule }, METADATA);
 }
 
 function prepared(kind: Kind, value: Readonly<Record<string, unknown>>): KubeObject {
@@ -73,8 +71,7 @@ function normal(kind: Kind, value: object): KubeObject {
     apiVersion: kind.apiVersion,
     kind: kind.names.kind,
     metadata: {
-      name: "x",
-      resourceVersion: "1",
+      ...(kind.transient ? {} : { name: "x", resourceVersion: "1" }),
       ...(kind.scope === "Namespaced" ? { namespace: "ns" } : {}),
       ...metadata,
     },
