@@ -19,7 +19,7 @@ export interface FieldSet {
 }
 
 export const LEAF: FieldSet = Object.freeze({});
-export const EMPTY_SET: FieldSet = LEAF;
+export const EMPTY_SET: FieldSet = Object.freeze({});
 
 export function isEmptySet(set: FieldSet): boolean {
   for (const _ in set) return false;

@@ -151,11 +151,12 @@ export function itemsByElement(
   items: readonly unknown[],
   list: ListSchema,
 ): Map<string, readonly unknown[]> {
-  const groups = new Map<string, readonly unknown[]>();
+  const groups = new Map<string, unknown[]>();
   for (const [i, item] of items.entries()) {
     const element = checkedElement(item, i, list);
     const group = groups.get(element);
-    groups.set(element, group === undefined ? [item] : [...group, item]);
+    if (group === undefined) groups.set(element, [item]);
+    else group.push(item);
   }
   return groups;
 }

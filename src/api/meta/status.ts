@@ -54,7 +54,7 @@ export interface GroupKind {
 }
 
 /** `deployments.apps`, `pods`. */
-export function groupResourceText({ group, resource }: GroupResource): string {
+function groupResourceText({ group, resource }: GroupResource): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
 

@@ -166,3 +166,20 @@ test("ten thousand operations on one list end soon", () => {
   const patched = applyJsonPatch({ a: [] }, operations);
   assert.equal(patched.ok && (patched.value as { a: unknown[] }).a.length, 10_000);
 });
+
+test("large lists end soon", () => {
+  const count = 5_000;
+  const items = (step: number) =>
+    Array.from({ length: count }, (_, i) => ({ name: `n${(i * step) % count}`, image: "x" }));
+  const live = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "a" },
+    spec: { containers: items(1) },
+  };
+  const config = { ...live, spec: { containers: items(7) } };
+  assert.ok(applyStrategicMergePatch(live, config, schema).ok);
+  assert.ok(applyPatch({ ...write, live, applied: config, kind: "Pod", force: true }).ok);
+  const same = Array.from({ length: count }, () => ({ name: "same", image: "x" }));
+  applyUpdate({ ...write, live, next: { ...live, spec: { containers: same } } });
+});
