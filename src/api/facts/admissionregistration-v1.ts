@@ -15,9 +15,9 @@ proto k8s.io.api.admissionregistration.v1
 = ReinvocationPolicyType string
 = OperationType string
 Rule
-  apiGroups 1 []string ~
-  apiVersions 2 []string ~
-  resources 3 []string ~
+  apiGroups 1 []string ~ atomic
+  apiVersions 2 []string ~ atomic
+  resources 3 []string ~ atomic
   scope 4 *ScopeType ~
 ValidatingAdmissionPolicy
   + TypeMeta

@@ -797,7 +797,7 @@ PodOS
   name 1 OSName !
 PodSchedulingGate
   name 1 string !
-PodSchedulingGroup union
+PodSchedulingGroup union(:podGroupName)
   podGroupName 1 *string ~
 TopologySpreadConstraint
   maxSkew 1 int32 !
@@ -825,10 +825,10 @@ PodSecurityContext
   seccompProfile 10 *SeccompProfile ~
   appArmorProfile 11 *AppArmorProfile ~
   seLinuxChangePolicy 13 *PodSELinuxChangePolicy ~
-SeccompProfile union
+SeccompProfile union(type:localhostProfile)
   type 1 SeccompProfileType ! enum(Localhost|RuntimeDefault|Unconfined)
   localhostProfile 2 *string ~
-AppArmorProfile union
+AppArmorProfile union(type:localhostProfile)
   type 1 AppArmorProfileType ! enum(Localhost|RuntimeDefault|Unconfined)
   localhostProfile 2 *string ~
 PodDNSConfig
@@ -845,25 +845,25 @@ HostIP
 EphemeralContainerCommon
   name 1 string !
   image 2 string ~
-  command 3 []string ~
-  args 4 []string ~
+  command 3 []string ~ atomic
+  args 4 []string ~ atomic
   workingDir 5 string ~
-  ports 6 []ContainerPort ~
-  envFrom 19 []EnvFromSource ~
-  env 7 []EnvVar ~
+  ports 6 []ContainerPort ~ map(containerPort,protocol) patch(merge:containerPort)
+  envFrom 19 []EnvFromSource ~ atomic
+  env 7 []EnvVar ~ map(name) patch(merge:name)
   resources 8 ResourceRequirements ~
-  resizePolicy 23 []ContainerResizePolicy ~
+  resizePolicy 23 []ContainerResizePolicy ~ atomic
   restartPolicy 24 *ContainerRestartPolicy ~
-  restartPolicyRules 25 []ContainerRestartRule ~
-  volumeMounts 9 []VolumeMount ~
-  volumeDevices 21 []VolumeDevice ~
+  restartPolicyRules 25 []ContainerRestartRule ~ atomic
+  volumeMounts 9 []VolumeMount ~ map(mountPath) patch(merge:mountPath)
+  volumeDevices 21 []VolumeDevice ~ map(devicePath) patch(merge:devicePath)
   livenessProbe 10 *Probe ~
   readinessProbe 11 *Probe ~
   startupProbe 22 *Probe ~
   lifecycle 12 *Lifecycle ~
   terminationMessagePath 13 string ~
-  terminationMessagePolicy 20 TerminationMessagePolicy ~
-  imagePullPolicy 14 PullPolicy ~
+  terminationMessagePolicy 20 TerminationMessagePolicy ~ enum(FallbackToLogsOnError|File)
+  imagePullPolicy 14 PullPolicy ~ enum(Always|IfNotPresent|Never)
   securityContext 15 *SecurityContext ~
   stdin 16 bool ~
   stdinOnce 17 bool ~

@@ -33,7 +33,7 @@ PolicyRulesWithSubjects
   subjects 1 []Subject ! atomic
   resourceRules 2 []ResourcePolicyRule ~ atomic
   nonResourceRules 3 []NonResourcePolicyRule ~ atomic
-Subject union
+Subject union(kind:user,group,serviceAccount)
   kind 1 SubjectKind !
   user 2 *UserSubject ~
   group 3 *GroupSubject ~
@@ -71,7 +71,7 @@ PriorityLevelConfigurationList
   + TypeMeta
   metadata 1 meta.v1.ListMeta ~
   items 2 []PriorityLevelConfiguration !
-PriorityLevelConfigurationSpec union
+PriorityLevelConfigurationSpec union(type:limited,exempt)
   type 1 PriorityLevelEnablement !
   limited 2 *LimitedPriorityLevelConfiguration ~
   exempt 3 *ExemptPriorityLevelConfiguration ~
@@ -83,7 +83,7 @@ LimitedPriorityLevelConfiguration
 ExemptPriorityLevelConfiguration
   nominalConcurrencyShares 1 *int32 ~
   lendablePercent 2 *int32 ~
-LimitResponse union
+LimitResponse union(type:queuing)
   type 1 LimitResponseType !
   queuing 2 *QueuingConfiguration ~
 QueuingConfiguration

@@ -20,7 +20,13 @@ export interface AliasFacts {
 export interface StructFacts {
   readonly name: string;
   readonly atomic: boolean;
+  readonly union: UnionFacts | undefined;
   readonly members: readonly (FieldFacts | InlineFacts)[];
+}
+
+export interface UnionFacts {
+  readonly discriminator: string | undefined;
+  readonly fields: readonly string[];
 }
 
 export interface FieldFacts {
@@ -71,7 +77,7 @@ export function parseFacts(text: string): FactTable {
     } else if (first in HEADER) {
       header[first] = second;
     } else {
-      structs.set(first, new ParsedStruct(first, words.includes("atomic"), body));
+      structs.set(first, new ParsedStruct(first, words, body));
     }
   }
   const { group = "", version = "", openapi = "", proto = "" } = header;
@@ -83,12 +89,14 @@ const HEADER = { group: 0, version: 0, openapi: 0, proto: 0 };
 class ParsedStruct implements StructFacts {
   readonly name: string;
   readonly atomic: boolean;
+  readonly union: UnionFacts | undefined;
   readonly #body: string;
   #members: readonly (FieldFacts | InlineFacts)[] | undefined;
 
-  constructor(name: string, atomic: boolean, body: string) {
+  constructor(name: string, flags: readonly string[], body: string) {
     this.name = name;
-    this.atomic = atomic;
+    this.atomic = flags.includes("atomic");
+    this.union = parseUnion(flags);
     this.#body = body;
   }
 
@@ -115,6 +123,13 @@ export function parseType(text: string): TypeExpression {
     return { form: "map", key, of: parseType(text.slice(close + 1)) };
   }
   return { form: "name", name: text };
+}
+
+function parseUnion(flags: readonly string[]): UnionFacts | undefined {
+  const argument = flags.find((flag) => flag.startsWith("union("))?.slice("union(".length, -1);
+  if (argument === undefined) return undefined;
+  const [discriminator = "", fields = ""] = argument.split(":");
+  return { discriminator: discriminator || undefined, fields: fields.split(",") };
 }
 
 function parseInline([, type, number]: readonly string[]): InlineFacts {

@@ -28,7 +28,7 @@ PodGroupTemplate
   disruptionMode 5 *DisruptionMode ~
   priorityClassName 6 string ~
   priority 7 *int32 ~
-PodGroupSchedulingPolicy union
+PodGroupSchedulingPolicy union(:basic,gang)
   basic 1 *BasicSchedulingPolicy ~
   gang 2 *GangSchedulingPolicy ~
 BasicSchedulingPolicy
@@ -61,7 +61,7 @@ PodGroupStatus
 PodGroupResourceClaimStatus
   name 1 string !
   resourceClaimName 2 *string ~
-PodGroupTemplateReference union
+PodGroupTemplateReference union(:workload)
   workload 1 *WorkloadPodGroupTemplateReference
 WorkloadPodGroupTemplateReference
   workloadName 1 string !

@@ -23,7 +23,9 @@ import type {
   Scalar,
   ScalarSchema,
   Schema,
+  StatedFacts,
   StructSchema,
+  UnionFacts,
 } from "./schema.ts";
 
 /** The schema of a built-in type, by its name in the fact tables (`core.v1.Pod`). */
@@ -226,6 +228,7 @@ class StructFromFacts implements StructSchema {
   readonly proto: string;
   readonly goType: string;
   readonly atomic: boolean;
+  readonly union: UnionFacts | undefined;
   readonly preserveUnknown = false;
   readonly #fields: () => readonly Field[];
   readonly #byName: () => ReadonlyMap<string, Field>;
@@ -235,6 +238,7 @@ class StructFromFacts implements StructSchema {
     this.proto = `${facts.proto}.${name}`;
     this.goType = `${facts.version}.${name}`;
     this.atomic = facts.structs.get(name)!.atomic;
+    this.union = facts.structs.get(name)!.union;
     this.#fields = lazily(fields);
     this.#byName = lazily(() => new Map(this.fields.map((field) => [field.name, field])));
   }
@@ -258,6 +262,7 @@ class FieldFromFacts implements Field {
   readonly enum: readonly string[] | undefined;
   readonly default: unknown;
   readonly patch: PatchFacts | undefined;
+  readonly stated: StatedFacts;
   readonly inlinedBy: readonly InlinedBy[] = [];
   readonly #schema: () => Schema;
 
@@ -271,6 +276,7 @@ class FieldFromFacts implements Field {
     this.enum = facts.enum;
     this.default = facts.default === undefined ? undefined : JSON.parse(facts.default);
     this.patch = patchFactsOf(facts);
+    this.stated = { listType: facts.listType, mapType: facts.mapType };
     this.#schema = lazily(() => table.schema(facts.type, facts));
   }
 
@@ -312,6 +318,7 @@ function inlinedField(field: Field, by: InlinedBy): Field {
     enum: field.enum,
     default: field.default,
     patch: field.patch,
+    ...(field.stated === undefined ? {} : { stated: field.stated }),
     inlinedBy: outside ? [] : [by, ...field.inlinedBy],
   };
 }

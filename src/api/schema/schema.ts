@@ -55,6 +55,13 @@ export interface StructSchema {
   readonly atomic: boolean;
   /** Fields not in `byName` are kept instead of being unknown. */
   readonly preserveUnknown: boolean;
+  /** Of these members one is set; the discriminator, where there is one, says which. */
+  readonly union?: UnionFacts | undefined;
+}
+
+export interface UnionFacts {
+  readonly discriminator: string | undefined;
+  readonly fields: readonly string[];
 }
 
 export interface ListSchema {
@@ -88,8 +95,15 @@ export interface Field {
   /** JSON value of a default that the schema itself states. */
   readonly default: unknown;
   readonly patch: PatchFacts | undefined;
+  /** What the field itself says of the list or map in it, as published schemas repeat it. */
+  readonly stated?: StatedFacts;
   /** The chain of inlined structs that brought the field here, outermost first. */
   readonly inlinedBy: readonly InlinedBy[];
+}
+
+export interface StatedFacts {
+  readonly listType: "atomic" | "set" | "map" | undefined;
+  readonly mapType: "granular" | "atomic" | undefined;
 }
 
 export interface PatchFacts {
