@@ -1,4 +1,5 @@
 /** The built-in kinds that the server itself reads and writes. */
+import type { APIService } from "#api/generated/apiregistration.v1.ts";
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
 import type { Lease } from "#api/generated/coordination.v1.ts";
 import type {
@@ -96,6 +97,12 @@ export const endpointSliceKind = kind<EndpointSlice>(
   "v1",
   "EndpointSlice",
   "endpointslices",
+);
+export const apiServiceKind = kind<APIService>(
+  "apiregistration.k8s.io",
+  "v1",
+  "APIService",
+  "apiservices",
 );
 export const podDisruptionBudgetKind = kind<PodDisruptionBudget>(
   "policy",

@@ -1,0 +1,89 @@
+/** An APIService for each group version that this server serves itself, so that clients see all of them. */
+import type { APIService } from "#api/generated/apiregistration.v1.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import type { Discovery } from "../discovery.ts";
+import type { Objects } from "../objects.ts";
+import { apiServiceKind } from "../stored-kinds.ts";
+
+const MANAGED = "kube-aggregator.kubernetes.io/automanaged";
+
+/** How high a group stands among the others. */
+const GROUP_PRIORITIES: Readonly<Record<string, number>> = {
+  "": 18000,
+  apps: 17800,
+  "events.k8s.io": 17750,
+  "authentication.k8s.io": 17700,
+  "authorization.k8s.io": 17600,
+  autoscaling: 17500,
+  batch: 17400,
+  "certificates.k8s.io": 17300,
+  "networking.k8s.io": 17200,
+  policy: 17100,
+  "rbac.authorization.k8s.io": 17000,
+  "storage.k8s.io": 16800,
+  "apiextensions.k8s.io": 16700,
+  "admissionregistration.k8s.io": 16700,
+  "scheduling.k8s.io": 16600,
+  "coordination.k8s.io": 16500,
+  "node.k8s.io": 16300,
+  "discovery.k8s.io": 16200,
+  "resource.k8s.io": 16200,
+  "flowcontrol.apiserver.k8s.io": 16100,
+  "internal.apiserver.k8s.io": 16000,
+  "storagemigration.k8s.io": 15700,
+};
+
+const VERSION_PRIORITIES: Readonly<Record<string, number>> = {
+  "/v1": 1,
+  "autoscaling/v2": 30,
+  "flowcontrol.apiserver.k8s.io/v1": 21,
+  "resource.k8s.io/v1": 21,
+};
+
+/** Returns what went wrong. */
+export async function ensureApiServices(
+  objects: Objects,
+  discovery: Discovery,
+  nowMs: number,
+): Promise<string[]> {
+  const wanted = discovery
+    .groupVersions()
+    .filter(({ group }) => group !== "apiregistration.k8s.io")
+    .map(({ group, version }) => apiServiceOf(group, version, nowMs));
+  const created = await Promise.all(
+    wanted
+      .filter(({ metadata }) => objects.get(apiServiceKind, "", metadata.name ?? "") === undefined)
+      .map((service) => objects.create(apiServiceKind, service)),
+  );
+  return created.flatMap((one) => (one.ok ? [] : [one.status.message ?? ""]));
+}
+
+function apiServiceOf(group: string, version: string, nowMs: number): APIService {
+  return {
+    kind: "APIService",
+    apiVersion: "apiregistration.k8s.io/v1",
+    metadata: { name: `${version}.${group}`, labels: { [MANAGED]: "onstart" } },
+    spec: {
+      ...(group === "" ? {} : { group }),
+      version,
+      groupPriorityMinimum: GROUP_PRIORITIES[group] ?? 15000,
+      versionPriority: VERSION_PRIORITIES[`${group}/${version}`] ?? versionPriority(version),
+    },
+    status: {
+      conditions: [
+        {
+          type: "Available",
+          status: "True",
+          lastTransitionTime: timeFromMs(nowMs),
+          reason: "Local",
+          message: "Local APIServices are always available",
+        },
+      ],
+    },
+  };
+}
+
+function versionPriority(version: string): number {
+  if (version.includes("alpha")) return 1;
+  return version.includes("beta") ? 9 : 15;
+}
