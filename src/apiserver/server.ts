@@ -9,10 +9,11 @@ import { createAdmission } from "./admission-gate.ts";
 import { Discovery } from "./discovery.ts";
 import type { SpecialVerbs } from "./dispatch.ts";
 import { createHandler, type Handler, type PathHandler } from "./handler.ts";
+import { Health } from "./health.ts";
 import { ObjectStore } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
 import { discoveryPaths } from "./paths/discovery-paths.ts";
-import { type HealthChecks, healthPaths } from "./paths/health-paths.ts";
+import { healthPaths } from "./paths/health-paths.ts";
 import { versionPath } from "./paths/version-path.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
@@ -44,6 +45,8 @@ export interface ApiServerOptions {
   /** Made with the server's own view of its objects. */
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
   admission(objects: Objects, security: RequestSecurity): readonly AdmissionPlugin[];
+  /** What has to be done before the server counts as ready: `ready` is told. */
+  readonly pending?: readonly string[];
   /** Ranges of cluster addresses, one for each family, and of node ports. */
   readonly serviceRanges: readonly string[];
   readonly nodePorts: PortRange;
@@ -57,6 +60,11 @@ export interface ApiServer {
   readonly objects: Objects;
   readonly store: ObjectStore;
   readonly resources: Resources;
+  readonly discovery: Discovery;
+  /** One of the things that have to be done before the server counts as ready is done. */
+  ready(what: string): void;
+  /** From now on the server says that it is not ready, so that nobody new comes. */
+  shutDown(): void;
   /** Ends when the signal aborts. */
   readonly done: Promise<void>;
 }
@@ -97,13 +105,24 @@ export async function startApiServer(
     ...evictionVerbs(objects),
     ...componentStatusVerbs(() => store.cache.current),
   };
+  const discovery = new Discovery(resources.served());
+  const health = new Health(store, options.pending ?? []);
   const paths: PathHandler[] = [
-    healthPaths(healthChecks(store)),
+    healthPaths(health.checks),
     versionPath,
-    discoveryPaths(new Discovery(resources.served()), options.externalAddress),
+    discoveryPaths(discovery, options.externalAddress),
   ];
   const handle = createHandler({ parts, security, paths, special });
-  return { handle, objects, store, resources, done };
+  return {
+    handle,
+    objects,
+    store,
+    resources,
+    discovery,
+    ready: (what) => health.ready(what),
+    shutDown: () => health.shutDown(),
+    done,
+  };
 }
 
 function serviceHooks(
@@ -115,18 +134,4 @@ function serviceHooks(
     addresses: new IpAllocator({ objects, random, ranges: serviceRanges }),
     ports: new PortAllocator({ store, random, range: nodePorts }),
   });
-}
-
-function healthChecks(store: ObjectStore): HealthChecks {
-  const ping = { name: "ping", check: () => undefined };
-  const etcd = { name: "etcd", check: () => store.unavailable() };
-  const caches = {
-    name: "informer-sync",
-    check: () => (store.cache.current ? undefined : "the caches are not loaded"),
-  };
-  return {
-    healthz: [ping, etcd],
-    livez: [ping, etcd],
-    readyz: [ping, etcd, { ...etcd, name: "etcd-readiness" }, caches],
-  };
 }

@@ -19,11 +19,12 @@ export interface HealthChecks {
 
 export function healthPaths(checks: HealthChecks): PathHandler {
   return ({ path, method, query }) => {
-    const [, root = "", name, more] = path.split("/");
-    if (!(root in checks) || more !== undefined) return undefined;
+    const [, root = "", ...rest] = path.split("/");
+    const name = rest.join("/");
+    if (!(root in checks)) return undefined;
     if (method !== "GET" && method !== "HEAD") return undefined;
     const all = checks[root as keyof HealthChecks];
-    if (name === undefined || name === "") return answerAll(root, all, query);
+    if (name === "") return answerAll(root, all, query);
     const one = all.find((check) => check.name === name);
     return one && answerOne(one);
   };

@@ -1,0 +1,33 @@
+/** GETs a JSON document over HTTPS, trusting one authority if it is given. */
+import { get } from "node:https";
+
+const TIMEOUT_MS = 10_000;
+const BYTES_MAX = 1024 * 1024;
+
+export function fetchJson(url: string, ca: string | undefined): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { timeout: TIMEOUT_MS, ...(ca === undefined ? {} : { ca }) });
+    request.on("timeout", () => request.destroy(new Error(`no answer from ${url}`)));
+    request.on("error", reject);
+    request.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on("data", (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > BYTES_MAX) request.destroy(new Error(`${url} is too long`));
+        chunks.push(chunk);
+      });
+      response.on("end", () => {
+        if (response.statusCode !== 200) {
+          reject(new Error(`${url} answered ${response.statusCode}`));
+          return;
+        }
+        try {
+          resolve(JSON.parse(Buffer.concat(chunks).toString()));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  });
+}

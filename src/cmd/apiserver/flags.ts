@@ -1,0 +1,210 @@
+/** The flags of `k8ts apiserver`: upstream's names where upstream has the flag. */
+import { Command as Parser } from "commander";
+
+export interface ApiServerFlags {
+  readonly dataDir: string;
+  readonly securePort: number;
+  readonly bindAddress: string;
+  readonly advertiseAddress: string | undefined;
+  readonly externalHostname: string | undefined;
+  readonly etcdServers: readonly string[];
+  readonly etcdCafile: string | undefined;
+  readonly etcdCertfile: string | undefined;
+  readonly etcdKeyfile: string | undefined;
+  readonly storageMediaType: string;
+  readonly clientCaFile: string | undefined;
+  readonly tlsCertFile: string | undefined;
+  readonly tlsPrivateKeyFile: string | undefined;
+  readonly requestheaderClientCaFile: string | undefined;
+  readonly requestheaderAllowedNames: readonly string[];
+  readonly tokenAuthFile: string | undefined;
+  readonly anonymousAuth: boolean;
+  readonly enableBootstrapTokenAuth: boolean;
+  readonly oidcIssuerUrl: string | undefined;
+  readonly oidcClientId: string | undefined;
+  readonly oidcUsernameClaim: string;
+  readonly oidcUsernamePrefix: string | undefined;
+  readonly oidcGroupsClaim: string | undefined;
+  readonly oidcGroupsPrefix: string | undefined;
+  readonly oidcCaFile: string | undefined;
+  readonly serviceAccountIssuer: readonly string[];
+  readonly serviceAccountKeyFile: readonly string[];
+  readonly serviceAccountSigningKeyFile: string | undefined;
+  readonly apiAudiences: readonly string[];
+  readonly authorizationMode: readonly string[];
+  readonly enableAdmissionPlugins: readonly string[];
+  readonly disableAdmissionPlugins: readonly string[];
+  readonly defaultNotReadyTolerationSeconds: number;
+  readonly defaultUnreachableTolerationSeconds: number;
+  readonly auditLogPath: string | undefined;
+  readonly auditPolicyFile: string | undefined;
+  readonly kubeletCertificateAuthority: string | undefined;
+  readonly kubeletClientCertificate: string | undefined;
+  readonly kubeletClientKey: string | undefined;
+  readonly kubeletPreferredAddressTypes: readonly string[];
+  readonly serviceClusterIpRange: readonly string[];
+  readonly serviceNodePortRange: { readonly first: number; readonly last: number };
+  readonly allowPrivileged: boolean;
+  readonly eventTtlSeconds: number;
+  readonly runtimeConfig: Readonly<Record<string, boolean>>;
+  readonly maxRequestsInflight: number;
+  readonly maxMutatingRequestsInflight: number;
+  readonly logLevel: "debug" | "info" | "warn" | "error";
+  readonly logFormat: "pretty" | "json";
+}
+
+/** Throws commander's error, which says what is wrong, for flags that cannot be used. */
+export function parseFlags(args: readonly string[]): ApiServerFlags {
+  const raw = parser()
+    .parse([...args], { from: "user" })
+    .opts<Record<string, unknown>>();
+  const { eventTtl, v, loggingFormat, serviceNodePortRange, ...flags } = raw;
+  return {
+    ...flags,
+    eventTtlSeconds: eventTtl,
+    serviceNodePortRange,
+    logLevel: Number(v) >= 4 ? "debug" : "info",
+    logFormat: loggingFormat === "json" ? "json" : "pretty",
+  } as unknown as ApiServerFlags;
+}
+
+function parser(): Parser {
+  const command = new Parser("k8ts apiserver")
+    .exitOverride()
+    .description("Runs the API server.")
+    .option("--data-dir <dir>", "where the embedded store and the keys are kept", "k8ts-data")
+    .option("--v <level>", "how much to log", "0")
+    .option("--logging-format <format>", "text or json", "text");
+  addServing(command);
+  addStorage(command);
+  addSecurity(command);
+  addCluster(command);
+  return command;
+}
+
+function addServing(command: Parser): void {
+  command
+    .option("--secure-port <port>", "port of HTTPS", integer, 6443)
+    .option("--bind-address <ip>", "address to listen on", "0.0.0.0")
+    .option("--advertise-address <ip>", "address that others are told; found out unless given")
+    .option("--external-hostname <name>", "name that others are told")
+    .option("--tls-cert-file <file>", "certificate of the server; made unless given")
+    .option("--tls-private-key-file <file>", "its key")
+    .option("--max-requests-inflight <n>", "reading requests at a time", integer, 400)
+    .option("--max-mutating-requests-inflight <n>", "writing requests at a time", integer, 200)
+    .option("--audit-log-path <file>", "audit log; - is the standard output")
+    .option("--audit-policy-file <file>", "what the audit log tells");
+}
+
+function addStorage(command: Parser): void {
+  command
+    .option(
+      "--etcd-servers <urls>",
+      "members of an etcd cluster, instead of the embedded store",
+      list,
+      [],
+    )
+    .option("--etcd-cafile <file>", "authority of their certificates")
+    .option("--etcd-certfile <file>", "certificate to show them")
+    .option("--etcd-keyfile <file>", "its key")
+    .option("--storage-media-type <type>", "form of stored objects; JSON in the embedded store", "")
+    .option("--event-ttl <duration>", "how long Events are kept", seconds, 3600);
+}
+
+function addSecurity(command: Parser): void {
+  command
+    .option("--client-ca-file <file>", "authority of client certificates; made unless given")
+    .option("--requestheader-client-ca-file <file>", "authority of the front proxy")
+    .option("--requestheader-allowed-names <names>", "names that it may have", list, [])
+    .option("--token-auth-file <file>", 'static tokens: token,user,uid,"groups"')
+    .option("--anonymous-auth [bool]", "whether callers may be nobody", flag, true)
+    .option("--enable-bootstrap-token-auth [bool]", "whether bootstrap tokens count", flag, true)
+    .option("--oidc-issuer-url <url>", "OpenID issuer whose tokens count")
+    .option("--oidc-client-id <id>", "audience of such tokens")
+    .option("--oidc-username-claim <claim>", "claim with the user's name", "sub")
+    .option("--oidc-username-prefix <prefix>", "what to put before it")
+    .option("--oidc-groups-claim <claim>", "claim with the groups")
+    .option("--oidc-groups-prefix <prefix>", "what to put before them")
+    .option("--oidc-ca-file <file>", "authority of the issuer's certificate")
+    .option(
+      "--service-account-issuer <url>",
+      "issuer of service account tokens; the first signs",
+      collect,
+      [],
+    )
+    .option("--service-account-key-file <file>", "keys whose tokens count", collect, [])
+    .option("--service-account-signing-key-file <file>", "key that signs; made unless given")
+    .option("--api-audiences <names>", "audiences of the API itself", list, [])
+    .option("--authorization-mode <modes>", "Node, RBAC, AlwaysAllow, AlwaysDeny", list, [
+      "Node",
+      "RBAC",
+    ])
+    .option("--enable-admission-plugins <names>", "in addition to the default ones", list, [])
+    .option("--disable-admission-plugins <names>", "of the default ones", list, [])
+    .option("--default-not-ready-toleration-seconds <n>", "of pods", integer, 300)
+    .option("--default-unreachable-toleration-seconds <n>", "of pods", integer, 300)
+    .option("--kubelet-certificate-authority <file>", "authority of kubelets' certificates")
+    .option(
+      "--kubelet-client-certificate <file>",
+      "certificate to show kubelets; made unless given",
+    )
+    .option("--kubelet-client-key <file>", "its key");
+}
+
+function addCluster(command: Parser): void {
+  command
+    .option("--service-cluster-ip-range <cidrs>", "addresses of Services", list, ["10.96.0.0/12"])
+    .option("--service-node-port-range <first-last>", "node ports of Services", ports, {
+      first: 30_000,
+      last: 32_767,
+    })
+    .option("--allow-privileged [bool]", "whether containers may be privileged", flag, true)
+    .option("--runtime-config <settings>", "api/all=true, GROUP/VERSION=true, …", settings, {})
+    .option("--kubelet-preferred-address-types <types>", "which address of a node to use", list, [
+      "Hostname",
+      "InternalDNS",
+      "InternalIP",
+      "ExternalDNS",
+      "ExternalIP",
+    ]);
+}
+
+function list(value: string): string[] {
+  return value.split(",").filter((part) => part !== "");
+}
+
+function collect(value: string, before: readonly string[]): string[] {
+  return [...before, ...list(value)];
+}
+
+function integer(value: string): number {
+  const number = Number(value);
+  if (!Number.isInteger(number)) throw new Error(`not a whole number: ${value}`);
+  return number;
+}
+
+function flag(value: string): boolean {
+  return value !== "false";
+}
+
+function seconds(value: string): number {
+  const parts = [...value.matchAll(/(\d+(?:\.\d+)?)(h|m|s)/g)];
+  if (parts.map(([whole]) => whole).join("") !== value) throw new Error(`not a duration: ${value}`);
+  const units = { h: 3600, m: 60, s: 1 };
+  return parts.reduce((sum, [, n, unit]) => sum + Number(n) * units[unit as "h" | "m" | "s"], 0);
+}
+
+function ports(value: string): { first: number; last: number } {
+  const match = /^(\d+)-(\d+)$/.exec(value);
+  if (match === null) throw new Error(`not a range of ports: ${value}`);
+  return { first: Number(match[1]), last: Number(match[2]) };
+}
+
+function settings(value: string): Record<string, boolean> {
+  return Object.fromEntries(
+    list(value).map((part) => {
+      const [name = "", setting = "true"] = part.split("=");
+      return [name, setting !== "false"];
+    }),
+  );
+}

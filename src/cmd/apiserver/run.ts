@@ -1,0 +1,179 @@
+/** The API server put together from its flags: store, keys, security, admission, HTTPS. */
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import type { Kind } from "#api/kind.ts";
+import { builtInKinds } from "#api/kinds.ts";
+import { peerOf } from "#apiserver/authn/peer-certificate.ts";
+import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
+import { createLoopback } from "#apiserver/cluster/loopback.ts";
+import { isStable } from "#apiserver/discovery.ts";
+import { type HttpServer, startHttpServer } from "#apiserver/http-server.ts";
+import { createSecurity } from "#apiserver/security.ts";
+import { serve } from "#apiserver/serve.ts";
+import { type ApiServer, startApiServer } from "#apiserver/server.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+import type { Store } from "#store/contract.ts";
+import { openEmbeddedStore } from "#store/embedded.ts";
+import { admissionOf } from "./admission.ts";
+import type { ApiServerFlags } from "./flags.ts";
+import { type Keys, openKeys, readPem } from "./keys.ts";
+import { securityOptionsOf } from "./security-options.ts";
+
+const BOOTSTRAP = "poststarthook/bootstrap-cluster";
+
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly hostname: string;
+  /** Another store than the flags say: tests, and whoever opened it already. */
+  readonly store?: Store;
+}
+
+export interface RunningApiServer extends AsyncDisposable {
+  readonly api: ApiServer;
+  readonly port: number;
+  readonly keys: Keys;
+  /** Resolves when everything that a fresh cluster has is there. */
+  readonly bootstrapped: Promise<void>;
+  /** Ends connections, then the store; running requests have up to `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Resolves when requests are answered. */
+export async function runApiServer(
+  flags: ApiServerFlags,
+  surroundings: Surroundings,
+  signal: AbortSignal,
+): Promise<RunningApiServer> {
+  const { clock, random, logger, hostname } = surroundings;
+  const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
+  const shared = flags.etcdServers.length > 0;
+  const store = surroundings.store ?? (await openStore(flags, clock));
+  const life = new AbortController();
+  const ending = AbortSignal.any([signal, life.signal]);
+  const keys = openKeys(flags, surroundings, advertiseAddress);
+  const api = await startApiServer(
+    {
+      kinds: builtInKinds,
+      isServed: (kind) => isServed(flags, kind),
+      store,
+      storeIsLocal: !shared,
+      clock,
+      random,
+      logger,
+      allowPrivileged: flags.allowPrivileged,
+      eventTtlSeconds: flags.eventTtlSeconds,
+      storedForm: storedForm(flags, shared),
+      serviceRanges: flags.serviceClusterIpRange,
+      nodePorts: flags.serviceNodePortRange,
+      pending: [BOOTSTRAP],
+      externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
+      security: (objects, until) =>
+        createSecurity(securityOptionsOf(flags, keys, clock, random), objects, until),
+      admission: (_objects, security) => admissionOf(flags, security, clock, random),
+    },
+    ending,
+  );
+  const server = await listen(flags, surroundings, keys, api);
+  const bootstrapped = bootstrapCluster(
+    {
+      objects: api.objects,
+      loopback: createLoopback(api.handle, ending),
+      discovery: api.discovery,
+      store,
+      storeIsShared: shared,
+      clock,
+      random,
+      logger,
+      hostname,
+      advertiseAddress,
+      port: server.port,
+      serviceRanges: flags.serviceClusterIpRange,
+      published: keys.published,
+    },
+    ending,
+  ).then(() => api.ready(BOOTSTRAP));
+  void keys.run(ending);
+
+  const close = async (graceMs: number): Promise<void> => {
+    api.shutDown();
+    await server.close(graceMs);
+    life.abort(new Error("the API server is closing"));
+    await api.done.catch(() => undefined);
+    if (surroundings.store === undefined) await store[Symbol.asyncDispose]();
+  };
+  return {
+    api,
+    port: server.port,
+    keys,
+    bootstrapped,
+    close,
+    [Symbol.asyncDispose]: () => close(0),
+  };
+}
+
+async function listen(
+  flags: ApiServerFlags,
+  { clock, logger }: Surroundings,
+  keys: Keys,
+  api: ApiServer,
+): Promise<HttpServer> {
+  const server = await startHttpServer({
+    tls: {
+      context: keys.tlsContext(),
+      identify: (socket) => peerOf(socket, keys.authorities()),
+    },
+    host: flags.bindAddress,
+    port: flags.securePort,
+    clock,
+    logger,
+    handle: (request, reply) => serve(api.handle, clock, request, reply),
+    upgrade: async (_request, socket) => void socket.destroy(),
+  });
+  keys.onRenewal(() => server.renew(keys.tlsContext()));
+  return server;
+}
+
+async function openStore(flags: ApiServerFlags, clock: Clock): Promise<Store> {
+  if (flags.etcdServers.length === 0) {
+    return await openEmbeddedStore({ directory: join(flags.dataDir, "store"), clock });
+  }
+  const { openEtcdStore } = await import("#store/etcd.ts");
+  const pem = (file: string | undefined) => (file === undefined ? undefined : readPem(file));
+  const [ca, cert, key] = [flags.etcdCafile, flags.etcdCertfile, flags.etcdKeyfile].map(pem);
+  const tls = {
+    ...(ca === undefined ? {} : { ca: Buffer.from(ca) }),
+    ...(cert === undefined ? {} : { cert: Buffer.from(cert) }),
+    ...(key === undefined ? {} : { key: Buffer.from(key) }),
+  };
+  const secure = flags.etcdServers.some((url) => url.startsWith("https:"));
+  return await openEtcdStore({ endpoints: flags.etcdServers, clock, ...(secure ? { tls } : {}) });
+}
+
+/** JSON where only we read it; what upstream writes where it may read along. */
+function storedForm({ storageMediaType }: ApiServerFlags, shared: boolean): "json" | "protobuf" {
+  if (storageMediaType === "application/json") return "json";
+  if (storageMediaType === "application/vnd.kubernetes.protobuf") return "protobuf";
+  return shared ? "protobuf" : "json";
+}
+
+/** Stable versions, and what --runtime-config says. */
+function isServed({ runtimeConfig }: ApiServerFlags, kind: Kind): boolean {
+  const own =
+    runtimeConfig[kind.apiVersion] ?? runtimeConfig[`${kind.apiVersion}/${kind.names.plural}`];
+  if (own !== undefined) return own;
+  const stage = isStable(kind) ? "ga" : kind.version.includes("beta") ? "beta" : "alpha";
+  return runtimeConfig[`api/${stage}`] ?? runtimeConfig["api/all"] ?? stage === "ga";
+}
+
+/** The address that the machine has to the outside, if it has one. */
+function ownAddress(bindAddress: string): string {
+  if (bindAddress !== "0.0.0.0" && bindAddress !== "::") return bindAddress;
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const outside = all.filter(({ internal }) => !internal);
+  const chosen = outside.find(({ family }) => family === "IPv4") ?? outside[0];
+  return chosen?.address ?? "127.0.0.1";
+}
