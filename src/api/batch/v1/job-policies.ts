@@ -121,7 +121,7 @@ function validateExitCodes(
   const codes = values ?? [];
   const valuesPath = path.child("values");
   if (codes.length === 0) {
-    errors.push(invalid(valuesPath, codes, "at least one value is required"));
+    errors.push(invalid(valuesPath, values, "at least one value is required"));
   } else if (codes.length > EXIT_CODES_MAX) {
     errors.push(tooMany(valuesPath, codes.length, EXIT_CODES_MAX));
   }

@@ -38,7 +38,7 @@ export function podNameWarnings({ metadata: { name = "" } }: KubeObject): string
 
 /** Counts one generation if the parts differ. */
 export function countChange(draft: Draft<KubeObject>, old: KubeObject, changed: boolean): void {
-  if (changed) draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  if (changed) draft.metadata.generation = Number(old.metadata.generation ?? 0) + 1;
 }
 
 /** True if two specs differ in anything but notation. */

@@ -1,4 +1,5 @@
 /** Annotations that mean something for pods: mirrors, deletion cost, old tolerations and profiles. */
+import { findJsonSyntaxError } from "#api/codec/json-syntax.ts";
 import type { Pod, PodSpec, Toleration } from "#api/generated/core.v1.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
@@ -85,23 +86,48 @@ function validateTolerationText(
   path: Path,
   errors: FieldError[],
 ): void {
-  const tolerations = parseTolerations(text);
-  if (tolerations === undefined) {
-    errors.push(invalid(path, TOLERATIONS, "invalid character looking for beginning of value"));
+  const fault = findJsonSyntaxError(new TextEncoder().encode(text)) ?? typeFault(JSON.parse(text));
+  if (fault !== undefined) {
+    errors.push(invalid(path, TOLERATIONS, fault));
     return;
   }
+  const items = (JSON.parse(text) ?? []) as readonly (Readonly<Record<string, unknown>> | null)[];
+  const tolerations = items.map((item) => lowerCaseKeys(item ?? {}));
   validateTolerations(tolerations, rules, path.child(TOLERATIONS), errors);
 }
 
-function parseTolerations(text: string): Toleration[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (value === null) return [];
-    if (!Array.isArray(value) || value.some((item) => typeof item !== "object")) return undefined;
-    return value.map((item: unknown) => lowerCaseKeys((item ?? {}) as Record<string, unknown>));
-  } catch {
-    return undefined;
+/** What each field of a toleration must be, and how the type is called. */
+const TOLERATION_FIELDS: Readonly<Record<string, readonly [json: string, type: string]>> = {
+  Key: ["string", "string"],
+  Operator: ["string", "core.TolerationOperator"],
+  Value: ["string", "string"],
+  Effect: ["string", "core.TaintEffect"],
+  TolerationSeconds: ["number", "int64"],
+};
+
+function typeFault(value: unknown): string | undefined {
+  const fault = (found: unknown, where: string) =>
+    `json: cannot unmarshal ${jsonType(found)} into Go ${where}`;
+  if (value === null) return undefined;
+  if (!Array.isArray(value)) return fault(value, "value of type []core.Toleration");
+  for (const item of value) {
+    if (typeof item !== "object" || Array.isArray(item)) {
+      return fault(item, "value of type core.Toleration");
+    }
+    for (const [name, found] of Object.entries(lowerCaseKeys(item ?? {}))) {
+      const goName = name.slice(0, 1).toUpperCase() + name.slice(1);
+      const [json, type] = TOLERATION_FIELDS[goName]!;
+      if (jsonType(found) !== json) {
+        return fault(found, `struct field Toleration.${goName} of type ${type}`);
+      }
+    }
   }
+  return undefined;
+}
+
+function jsonType(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value;
 }
 
 /** Names of fields are read whatever their case. */
@@ -109,7 +135,7 @@ function lowerCaseKeys(record: Readonly<Record<string, unknown>>): Toleration {
   const known = ["key", "operator", "value", "effect", "tolerationSeconds"];
   const entries = Object.entries(record).flatMap(([key, value]) => {
     const name = known.find((candidate) => candidate.toLowerCase() === key.toLowerCase());
-    return name === undefined ? [] : [[name, value] as const];
+    return name === undefined || value === null ? [] : [[name, value] as const];
   });
   return Object.fromEntries(entries) as Toleration;
 }

@@ -21,7 +21,7 @@ export function validateClaimTemplate(
   errors.push(...validateLabels(metadata.labels, at.child("labels")));
   for (const [field, value] of Object.entries(metadata)) {
     if (field === "annotations" || field === "labels" || value === null) continue;
-    errors.push(forbidden(at.child(field), "cannot be set"));
+    errors.push(forbidden(at.child(field === "uid" ? "uID" : field), "cannot be set"));
   }
   errors.push(...validateClaimSpec(spec, {}, path.child("spec")));
 }

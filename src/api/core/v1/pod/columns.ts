@@ -3,6 +3,7 @@ import { ageColumn, ageOf, NONE, nameColumn } from "#api/columns.ts";
 import type { Container, ContainerStatus, Pod } from "#api/generated/core.v1.ts";
 import type { TableRowCondition } from "#api/generated/meta.v1.ts";
 import type { Column } from "#api/kind.ts";
+import { ownValue } from "#lib/own-value.ts";
 import { isSidecar } from "./containers.ts";
 
 export const podColumns: readonly Column<Pod>[] = [
@@ -66,7 +67,7 @@ export const podColumns: readonly Column<Pod>[] = [
 
 /** Pods that have ended are marked, so that clients can leave them out. */
 export function podRowConditions({ status }: Pod): readonly TableRowCondition[] {
-  const message = ENDED[status.phase ?? ""];
+  const message = ownValue(ENDED, status.phase ?? "");
   if (message === undefined) return [];
   return [{ type: "Completed", status: "True", reason: status!.phase!, message }];
 }
@@ -98,7 +99,7 @@ function summarize(pod: Pod): Summary {
   let reason = running?.reason ?? init.reason ?? podReason(pod);
   if (metadata.deletionTimestamp !== undefined) {
     if (status.reason === "NodeLost") reason = "Unknown";
-    else if (ENDED[status.phase ?? ""] === undefined) reason = "Terminating";
+    else if (ownValue(ENDED, status.phase ?? "") === undefined) reason = "Terminating";
   }
   return { ready: init.ready + (running?.ready ?? 0), total, reason, ...counted };
 }

@@ -18,6 +18,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isUnixId } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
+import { ownValue } from "#lib/own-value.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
 
 const HEALTHS = ["Healthy", "Unhealthy", "Unknown"];
@@ -165,7 +166,7 @@ function validateAllocated(
   const isClaim = name.startsWith("claim:");
   const known = isClaim
     ? claims.some((c) => name === `claim:${c.name}${c.request ? `/${c.request}` : ""}`)
-    : requests[name] !== undefined;
+    : ownValue(requests, name) !== undefined;
   if (known) return;
   const detail = isClaim
     ? "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"

@@ -16,6 +16,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isHttpHeaderName, isPortName, isPortNumber } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
+import { ownValue } from "#lib/own-value.ts";
 import type { AnyContainer } from "./containers.ts";
 import { LINUX_STOP_SIGNALS, WINDOWS_STOP_SIGNALS } from "./stop-signals.ts";
 
@@ -106,7 +107,8 @@ function validateStopSignal(
     errors.push(forbidden(path, detail));
     return;
   }
-  const known = { windows: WINDOWS_STOP_SIGNALS, linux: LINUX_STOP_SIGNALS }[os.name];
+  const signals = { windows: WINDOWS_STOP_SIGNALS, linux: LINUX_STOP_SIGNALS };
+  const known = ownValue(signals, os.name);
   if (known !== undefined && !known.includes(signal)) {
     errors.push(notSupported(path, signal, known));
   }

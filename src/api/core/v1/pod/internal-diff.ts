@@ -1,4 +1,5 @@
 /** The difference between two values of a type, line by line, as messages about updates show it. */
+import { htmlSafeJson } from "#api/meta/go-json.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { unifiedDiff } from "#lib/unified-diff.ts";
 
@@ -6,10 +7,11 @@ export function internalDiff(type: string, before: unknown, after: unknown): str
   return unifiedDiff(prettyJson(type, before), prettyJson(type, after));
 }
 
-/** Characters that mean something in a page are escaped, as in every JSON text of the server. */
 function prettyJson(type: string, value: unknown): string {
-  return JSON.stringify(internalForm(type, value), null, 1).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return htmlSafeJson(JSON.stringify(internalForm(type, value), withoutBigInts, 1));
+}
+
+/** Whole numbers beyond 2^53; that they show inexactly here matters to nobody. */
+function withoutBigInts(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? Number(value) : value;
 }

@@ -63,7 +63,8 @@ const CONTAINER_FIELDS: readonly (keyof SecurityContext)[] = [
 function validateWindows(spec: PodSpec, path: Path, errors: FieldError[]): void {
   const fields = { ...spec.securityContext, ...ofSpec(spec) } as Record<string, unknown>;
   for (const field of POD_FIELDS) {
-    if (!isGiven(fields[field])) continue;
+    const value = fields[field];
+    if (value === undefined || (field === "sysctls" && isEmptyList(value))) continue;
     const inSpec = (OF_SPEC as readonly string[]).includes(field);
     const at = inSpec ? path.child(field) : path.child("securityContext", field);
     errors.push(forbidden(at, NOT_ON_WINDOWS));
@@ -83,6 +84,6 @@ function ofSpec(spec: PodSpec): Record<string, unknown> {
   return { hostUsers, shareProcessNamespace, hostPID, hostIPC };
 }
 
-function isGiven(value: unknown): boolean {
-  return value !== undefined && !(Array.isArray(value) && value.length === 0);
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }

@@ -14,6 +14,7 @@ import type { Draft, RuleContext } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { Path } from "#api/validation/path.ts";
+import { ownValue } from "#lib/own-value.ts";
 import { allContainers } from "./containers.ts";
 import { defaultServiceAccount } from "./defaults.ts";
 import { dropDisabledPodFields, dropDisabledStatusFields } from "./drop-disabled.ts";
@@ -94,7 +95,7 @@ function keepStatus(pod: Draft<Pod>, old: Pod): void {
 
 function countSpecChange(pod: Draft<Pod>, old: Pod): void {
   if (podSpecsEqual(pod.spec, old.spec)) return;
-  pod.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  pod.metadata.generation = Number(old.metadata.generation ?? 0) + 1;
 }
 
 function withResources(next: Draft<Container>[], old: readonly Container[]): Draft<Container>[] {
@@ -146,7 +147,7 @@ function mergeKeys(
 ): void {
   if (selector === undefined) return;
   for (const key of keys ?? []) {
-    const value = labels[key];
+    const value = ownValue(labels, key);
     if (value === undefined) continue;
     selector.matchExpressions ??= [];
     selector.matchExpressions.push({ key, operator, values: [value] });

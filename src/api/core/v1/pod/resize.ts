@@ -3,6 +3,7 @@ import type { Container, Pod, ResourceList, ResourceRequirements } from "#api/ge
 import type { RuleContext } from "#api/kind.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
+import { ownValue } from "#lib/own-value.ts";
 import { MIRROR_POD } from "./annotations.ts";
 import { isSidecar, SPEC_PATH } from "./containers.ts";
 import { validatePodContent } from "./pod-rules.ts";
@@ -176,7 +177,7 @@ function withOldAmounts(
 }
 
 function lacksAny(next: ResourceList | undefined, old: ResourceList | undefined): boolean {
-  return Object.keys(old ?? {}).some((name) => next?.[name] === undefined);
+  return Object.keys(old ?? {}).some((name) => ownValue(next, name) === undefined);
 }
 
 function size(list: ResourceList | undefined): number {

@@ -29,6 +29,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isDns1123Label } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
+import { ownValue } from "#lib/own-value.ts";
 
 /** The two leniencies that amounts know. */
 interface ResourceRules {
@@ -104,7 +105,7 @@ function validateRequirements(
   }
   for (const [name, amount] of Object.entries(requests)) {
     validateNameAndQuantity(name, amount, nameRule, path.child("requests").key(name), errors);
-    validateRequestWithinLimit(name, amount, limits[name], path, errors);
+    validateRequestWithinLimit(name, amount, ownValue(limits, name), path, errors);
     validateHugePages(name, amount, rules, path.child("requests").key(name), errors);
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
@@ -178,21 +179,21 @@ function validatePodCoversContainers(
 ): void {
   const needed = sumOverContainers(spec, ({ resources }) => resources.requests);
   for (const [name, amount] of Object.entries(needed)) {
-    const given = requests[name];
+    const given = ownValue(requests, name);
     if (given === undefined || compareAmounts(amount, given) <= 0) continue;
     const detail = `must be greater than or equal to aggregate container requests of ${amount}`;
     errors.push(invalid(path.child("requests").key(name), given, detail));
   }
   const most = sumOverContainers(spec, ({ resources }) => resources.limits);
   for (const [name, amount] of Object.entries(most)) {
-    const given = limits[name];
+    const given = ownValue(limits, name);
     if (!isHugePages(name) || given === undefined || compareAmounts(amount, given) <= 0) continue;
     const detail = `must be greater than or equal to aggregate container limits of ${amount}`;
     errors.push(invalid(path.child("limits").key(name), given, detail));
   }
   for (const [i, { resources }] of (spec.containers ?? []).entries()) {
     for (const [name, amount] of Object.entries(resources.limits ?? {})) {
-      const given = limits[name];
+      const given = ownValue(limits, name);
       if (given === undefined || compareAmounts(amount, given) <= 0) continue;
       const at = path.child("containers").index(i).key(name).child("limits");
       errors.push(invalid(at, amount, `must be less than or equal to pod limits of ${given}`));

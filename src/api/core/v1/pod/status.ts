@@ -15,6 +15,7 @@ import { ipWarnings, isIp, parseIp } from "#api/validation/ip.ts";
 import { validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { isDns1123Label, isQualifiedName, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
+import { ownValue } from "#lib/own-value.ts";
 import { validatePodAnnotationUpdate } from "./annotations.ts";
 import { validateContainerStatuses } from "./container-statuses.ts";
 import { ANNOTATIONS_PATH } from "./pod-rules.ts";
@@ -126,7 +127,7 @@ function validateExtendedClaim(
       const detail =
         "must match the name of an entry in spec.initContainers.name or spec.containers.name";
       errors.push(invalid(mappingPath.child("containerName"), containerName, detail));
-    } else if (container.resources.requests?.[resourceName] === undefined) {
+    } else if (ownValue(container.resources.requests, resourceName) === undefined) {
       const detail =
         "must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests";
       errors.push(invalid(mappingPath.child("resourceName"), resourceName, detail));
