@@ -9,8 +9,9 @@
  * 3. Members that cannot reach a leader refuse calls at once instead of letting them wait.
  * 4. Broken connections are made anew in the background; nothing has to be restarted.
  */
+import { isIP } from "node:net";
+import { checkServerIdentity } from "node:tls";
 import {
-  type ChannelCredentials,
   Client,
   type ClientDuplexStream,
   type ClientOptions,
@@ -20,7 +21,7 @@ import {
 } from "@grpc/grpc-js";
 import type { Clock } from "#lib/clock.ts";
 import { type CallKind, isUnavailable, toStoreError, unavailable } from "./errors.ts";
-import type { Method } from "./rpc.ts";
+import { type Method, range } from "./rpc.ts";
 
 export interface TlsOptions {
   /** PEM. The system's authorities if none is given. */
@@ -45,6 +46,15 @@ export interface Connection {
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const RETRY_PAUSE_MS = 50;
+const ATTEMPTS_MIN = 2;
+
+/**
+ * How long an attempt at something that can be repeated may take. What was under way to a leader who
+ * died is lost without a word, so the first ones are about as long as an election.
+ */
+export function patienceMs(attempt: number): number {
+  return attempt <= 2 ? 1_000 : attempt === 3 ? 2_000 : 6_000;
+}
 
 const CHANNEL_OPTIONS: ClientOptions = {
   "grpc.max_receive_message_length": -1,
@@ -83,7 +93,8 @@ export class Endpoints implements Disposable {
         return connection;
       }
     }
-    throw unavailable(`no etcd member can be reached: ${this.#options.endpoints.join(", ")}`);
+    const reasons = await Promise.all(this.#connections.map((one) => this.#whyNotReady(one)));
+    throw unavailable(`no etcd member can be reached: ${reasons.join("; ")}`);
   }
 
   /** Makes the next call go to another member. */
@@ -96,21 +107,23 @@ export class Endpoints implements Disposable {
     method: Method<Request, Response>,
     request: Partial<Request>,
     kind: CallKind,
+    { timeoutMs = this.#options.callTimeoutMs } = {},
   ): Promise<Response> {
-    const { clock, callTimeoutMs } = this.#options;
+    const { clock } = this.#options;
     const startMs = clock.elapsedMs();
     for (let attempt = 1; ; attempt++) {
       const connection = await this.connection();
-      const leftMs = callTimeoutMs - (clock.elapsedMs() - startMs);
+      const leftMs = timeoutMs - (clock.elapsedMs() - startMs);
+      const attemptMs = kind === "read" ? Math.min(leftMs, patienceMs(attempt)) : leftMs;
       try {
-        return await this.#send(connection, method, request, kind, leftMs);
+        return await this.#send(connection, method, request, kind, attemptMs);
       } catch (error) {
         if (!isUnavailable(error)) throw error;
         this.leave(connection);
         const { problem } = error;
         const applied = problem.code === "Unavailable" && problem.maybeApplied;
-        const late = clock.elapsedMs() - startMs + RETRY_PAUSE_MS >= callTimeoutMs;
-        if (applied || late || attempt > this.#connections.length) throw error;
+        const late = clock.elapsedMs() - startMs + RETRY_PAUSE_MS >= timeoutMs;
+        if (applied || late || attempt > ATTEMPTS_MIN + this.#connections.length) throw error;
         await clock.sleep(RETRY_PAUSE_MS);
       }
     }
@@ -155,6 +168,21 @@ export class Endpoints implements Disposable {
     });
   }
 
+  /** gRPC tells why there is no connection only to those who try to use it. */
+  async #whyNotReady(connection: Connection): Promise<string> {
+    const asking = this.#send(
+      connection,
+      range,
+      { key: Buffer.of(0), countOnly: true },
+      "read",
+      500,
+    );
+    return await asking.then(
+      () => `${connection.endpoint} has just come back`,
+      (error: Error) => error.message,
+    );
+  }
+
   #becomesReady({ client }: Connection): Promise<boolean> {
     const deadline = this.#options.clock.nowMs() + CONNECT_TIMEOUT_MS;
     const channel = client.getChannel();
@@ -175,16 +203,24 @@ export class Endpoints implements Disposable {
 }
 
 function connect(endpoint: string, tls: TlsOptions | undefined): Connection {
-  const { protocol, host } = new URL(endpoint);
-  if (protocol !== "http:" && protocol !== "https:") {
-    throw new RangeError(`etcd: an endpoint begins with https:// or http://, not ${endpoint}`);
+  const [, scheme, host, port = "2379"] =
+    /^(https?):\/\/([^/]+?)(?::(\d+))?\/?$/.exec(endpoint) ?? [];
+  if (host === undefined) {
+    throw new RangeError(`etcd: an endpoint looks like https://host:2379, not ${endpoint}`);
   }
-  const channel = protocol === "https:" ? secure(tls) : credentials.createInsecure();
-  return { endpoint, client: new Client(host, channel, CHANNEL_OPTIONS) };
-}
-
-function secure({ ca, cert, key }: TlsOptions = {}): ChannelCredentials {
-  return credentials.createSsl(ca ?? null, key ?? null, cert ?? null);
+  const address = `${host}:${port}`;
+  if (scheme === "http") {
+    return { endpoint, client: new Client(address, credentials.createInsecure(), CHANNEL_OPTIONS) };
+  }
+  const name = host.replace(/^\[(.*)\]$/, "$1");
+  const { ca, cert, key } = tls ?? {};
+  const secure = credentials.createSsl(ca ?? null, key ?? null, cert ?? null, {
+    checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
+  });
+  // TLS does not allow an address where a name is expected: another name stands in for it, and the
+  // check above does not look at it.
+  const standIn = isIP(name) === 0 ? {} : { "grpc.ssl_target_name_override": "localhost" };
+  return { endpoint, client: new Client(address, secure, { ...CHANNEL_OPTIONS, ...standIn }) };
 }
 
 function requireLeader(): Metadata {

@@ -127,7 +127,7 @@ export class EtcdStore implements Store {
 
   async compact(revision: number): Promise<void> {
     try {
-      await this.#open(() => this.#endpoints.call(compact, { revision }, "read"));
+      await this.#open(() => this.#endpoints.call(compact, { revision, physical: true }, "read"));
     } catch (error) {
       if (isCompacted(error)) return; // that much had been compacted already
       if (isFutureRevision(error)) throw await this.#futureRevision(revision);

@@ -190,11 +190,13 @@ export const txn: Method<TxnRequest, TxnResponse> = {
 
 export interface CompactionRequest {
   revision: number;
+  /** Answer only when what was given up is gone. */
+  physical: boolean;
 }
 
 export const compact: Method<CompactionRequest, object> = {
   path: "/etcdserverpb.KV/Compact",
-  request: defineMessage<CompactionRequest>({ revision: [1, "int"] }),
+  request: defineMessage<CompactionRequest>({ revision: [1, "int"], physical: [2, "bool"] }),
   response: defineMessage<object>({}),
 };
 

@@ -7,13 +7,13 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Operation, TransactAnswer } from "#store/contract.ts";
-import type { Endpoints } from "./endpoints.ts";
+import { type Endpoints, patienceMs } from "./endpoints.ts";
 import { isLeaseGone, isUnavailable } from "./errors.ts";
 import type { Leases } from "./leases.ts";
 import { txn } from "./rpc.ts";
 import { isConditional, toAnswer, toTxn } from "./translate.ts";
 
-const ATTEMPTS_MAX = 5;
+const ATTEMPTS_MAX = 4;
 const PAUSE_MS = 100;
 
 export async function transactSafely(
@@ -22,12 +22,14 @@ export async function transactSafely(
   clock: Clock,
   operations: readonly Operation[],
 ): Promise<TransactAnswer> {
+  const repeatable = mayRepeat(operations);
   let answerLost = false;
   for (let attempt = 1; ; attempt++) {
     try {
       const leaseIds = await Promise.all(operations.map((operation) => leaseOf(leases, operation)));
       const request = toTxn(operations, (index) => leaseIds[index] ?? 0n);
-      const answer = toAnswer(operations, await endpoints.call(txn, request, "write"));
+      const options = repeatable ? { timeoutMs: patienceMs(attempt) } : {};
+      const answer = toAnswer(operations, await endpoints.call(txn, request, "write", options));
       const own = answerLost && !answer.ok ? ownRevision(operations, answer) : undefined;
       return own === undefined ? answer : { ok: true, revision: own };
     } catch (error) {
@@ -36,7 +38,7 @@ export async function transactSafely(
         leases.forget();
         continue;
       }
-      if (!isUnavailable(error) || !mayRepeat(operations)) throw error;
+      if (!isUnavailable(error) || !repeatable) throw error;
       answerLost = true;
       await clock.sleep(PAUSE_MS);
     }
