@@ -6,7 +6,9 @@ import { version } from "./version.ts";
 
 const COMMANDS: Readonly<Record<string, string>> = {
   up: "run a cluster",
+  down: "end the cluster that `up` runs",
   apiserver: "run the API server",
+  "controller-manager": "run the controllers",
 };
 
 const USAGE = `k8ts ${version()}: Kubernetes in TypeScript
@@ -21,7 +23,8 @@ ${Object.entries(COMMANDS)
 \`k8ts COMMAND --help\` explains a command.
 `;
 
-process.exitCode = await main(process.argv.slice(2));
+// A command has cleaned up when it returns: whatever is still open must not keep the process.
+process.exit(await main(process.argv.slice(2)));
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === "--version" || name === "version") {

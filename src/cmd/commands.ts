@@ -1,7 +1,13 @@
 /** Every command that the server side offers. The entry loads this file only when one is asked for. */
-
 import { apiserverCommand } from "./apiserver.ts";
 import type { Command } from "./command.ts";
+import { controllerManagerCommand } from "./controller-manager.ts";
+import { downCommand } from "./down.ts";
 import { upCommand } from "./up.ts";
 
-export const commands: readonly Command[] = [apiserverCommand, upCommand];
+export const commands: readonly Command[] = [
+  apiserverCommand,
+  controllerManagerCommand,
+  downCommand,
+  upCommand,
+];

@@ -1,11 +1,125 @@
-/** `k8ts up`: the whole cluster in one process. */
+/**
+ * `k8ts up`: a cluster in one process. API server and controllers talk by direct calls; nodes and
+ * the scheduler are not there yet, so for now it wants to hear `--no-node`. Flags that it does not
+ * know itself go to the API server.
+ */
+import { chmodSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, hostname } from "node:os";
+import { join } from "node:path";
+import { CommanderError, Command as Parser } from "commander";
+import type { User } from "#apiserver/request.ts";
+import { Client } from "#client/client.ts";
+import { builtInControllers } from "#controllers/controllers.ts";
+import { createLogger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { type ApiServerFlags, parseFlags } from "./apiserver/flags.ts";
+import { type RunningApiServer, runApiServer, type Surroundings } from "./apiserver/run.ts";
 import type { Command } from "./command.ts";
+import { inProcessTransport } from "./in-process-transport.ts";
+import { runControllers } from "./run-controllers.ts";
+
+/** Requests that are being answered get this long when the cluster is told to end. */
+const GRACE_MS = 1_000;
+
+const CONTROLLER_MANAGER: User = {
+  name: "system:kube-controller-manager",
+  groups: ["system:masters", "system:authenticated"],
+};
+
+export const PID_FILE = "k8ts.pid";
+
+export function defaultDataDir(): string {
+  return join(homedir(), ".k8ts");
+}
 
 export const upCommand: Command = {
   name: "up",
   summary: "run a cluster",
-  run: async () => {
-    process.stderr.write("k8ts up: cannot run a cluster yet: the API server is missing\n");
-    return 1;
+  run: async (args, signal) => {
+    const flags = readFlags(args);
+    if (typeof flags === "number") return flags;
+    const clock = systemClock;
+    const logger = createLogger({
+      level: flags.logLevel,
+      clock,
+      format: flags.logFormat,
+      write: (line) => process.stderr.write(line),
+    });
+    const surroundings: Surroundings = { clock, random: systemRandom, logger, hostname: hostname() };
+    const server = await runApiServer(flags, surroundings, new AbortController().signal);
+    const controllers = startControllers(server, surroundings, signal);
+    await server.bootstrapped;
+    announce(flags.dataDir, server.port);
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    await controllers.catch((error: unknown) => logger.error("controllers failed", { error }));
+    await server.close(GRACE_MS);
+    rmSync(join(flags.dataDir, PID_FILE), { force: true });
+    return 0;
   },
 };
+
+function readFlags(args: readonly string[]): ApiServerFlags | number {
+  const parser = new Parser("k8ts up")
+    .exitOverride()
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .description("Runs a cluster in one process. Takes the flags of `k8ts apiserver` too.")
+    .option("--no-node", "run no node")
+    .option("--data <dir>", "where everything is kept", defaultDataDir())
+    .option("--port <port>", "HTTPS port", "6443")
+    .option("--foreground", "stay in the foreground, as it does anyway")
+    .option("--no-install", "install no packages");
+  try {
+    parser.parse([...args], { from: "user" });
+    const { node, data, port } = parser.opts<{ node: boolean; data: string; port: string }>();
+    if (node) {
+      process.stderr.write(
+        "k8ts up: nodes and the scheduler are missing: --no-node runs API server and controllers\n",
+      );
+      return 1;
+    }
+    return parseFlags(["--data-dir", data, "--secure-port", port, ...parser.args]);
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode;
+    process.stderr.write(`k8ts up: ${error instanceof Error ? error.message : error}\n`);
+    return 2;
+  }
+}
+
+function announce(dataDir: string, port: number): void {
+  const kubeconfig = join(dataDir, "kubeconfig");
+  copyFileSync(join(dataDir, "admin.kubeconfig"), kubeconfig);
+  chmodSync(kubeconfig, 0o600);
+  writeFileSync(join(dataDir, PID_FILE), `${process.pid}\n`);
+  process.stdout.write(
+    `ready in ${Math.round(process.uptime() * 1000)} ms: https://127.0.0.1:${port}\n` +
+      `  export KUBECONFIG=${kubeconfig}\n`,
+  );
+}
+
+async function startControllers(
+  { api, keys }: RunningApiServer,
+  { clock, random, logger }: Surroundings,
+  signal: AbortSignal,
+): Promise<void> {
+  const fieldManager = "kube-controller-manager";
+  const transport = inProcessTransport(api.handle, CONTROLLER_MANAGER, fieldManager);
+  const client = new Client({ transport, clock, random, fieldManager });
+  await runControllers(
+    {
+      controllers: builtInControllers({ rootCa: keys.clientCaPem }),
+      collectGarbage: true,
+      client,
+      clock,
+      random,
+      logger,
+      metrics: new Metrics(),
+    },
+    signal,
+  );
+}

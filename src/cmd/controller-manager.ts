@@ -1,0 +1,141 @@
+/** `k8ts controller-manager`: the controllers alone, against any API server of version 1.36. */
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { Command as Parser } from "commander";
+import { parseDuration } from "#api/meta/duration.ts";
+import { Client } from "#client/client.ts";
+import { HttpsTransport } from "#client/https-transport.ts";
+import {
+  type Connection,
+  connectionFromFile,
+  connectionInCluster,
+  KubeconfigError,
+} from "#client/kubeconfig.ts";
+import { runLeaderElection } from "#client/leader-election.ts";
+import {
+  type AnyController,
+  builtInControllers,
+  selectControllers,
+} from "#controllers/controllers.ts";
+import { Metrics } from "#lib/metrics.ts";
+import type { Command } from "./command.ts";
+import { FlagError, parseFlags } from "./parse-flags.ts";
+import { processSurroundings } from "./process-surroundings.ts";
+import { runControllers } from "./run-controllers.ts";
+
+const GARBAGE_COLLECTOR = "garbage-collector-controller";
+
+interface Config {
+  readonly connection: Connection;
+  readonly controllers: readonly AnyController[];
+  readonly collectGarbage: boolean;
+  readonly election: ElectionConfig | undefined;
+}
+
+interface ElectionConfig {
+  readonly namespace: string;
+  readonly name: string;
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+}
+
+export const controllerManagerCommand: Command = {
+  name: "controller-manager",
+  summary: "run the controllers",
+  run: async (args, signal) => {
+    const parser = new Parser("k8ts controller-manager")
+      .option(
+        "--kubeconfig <file>",
+        "how to reach the API server; inside a pod its service account",
+      )
+      .option("--controllers <names>", "`*` for all, `name` to add, `-name` to leave out", "*")
+      .option("--root-ca-file <file>", "certificate authority for pods to trust the API server by")
+      .option("--leader-elect <bool>", "work only while holding the lease", "true")
+      .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
+      .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
+      .option("--leader-elect-retry-period <duration>", "how often to try", "2s")
+      .option("--leader-elect-resource-name <name>", "of the lease", "kube-controller-manager")
+      .option("--leader-elect-resource-namespace <name>", "of the lease", "kube-system");
+    const parsed = parseFlags(parser, args, configOf);
+    if ("exitCode" in parsed) return parsed.exitCode;
+    const { connection, election, controllers, collectGarbage } = parsed.config;
+    const { clock, random, logger } = processSurroundings();
+    using transport = new HttpsTransport(connection, "kube-controller-manager");
+    const client = new Client({
+      transport,
+      clock,
+      random,
+      fieldManager: "kube-controller-manager",
+    });
+    const lead = (leading: AbortSignal): Promise<void> =>
+      runControllers(
+        { controllers, collectGarbage, client, clock, random, logger, metrics: new Metrics() },
+        leading,
+      );
+    if (election === undefined) await lead(signal);
+    else {
+      const identity = `${hostname()}_${random.uuid()}`;
+      await runLeaderElection(
+        { client, clock, random, logger, identity, ...election },
+        lead,
+        signal,
+      );
+    }
+    return 0;
+  },
+};
+
+function configOf(flags: Readonly<Record<string, unknown>>): Config {
+  const text = (name: string): string => String(flags[name] ?? "");
+  const rootCaFile = text("rootCaFile");
+  const options = rootCaFile === "" ? {} : { rootCa: readFileSync(rootCaFile, "utf8") };
+  const asked = text("controllers").split(",");
+  const wanted = asked.filter((name) => name.replace(/^-/, "") !== GARBAGE_COLLECTOR);
+  const { selected, unknown } = selectControllers(builtInControllers(options), wanted);
+  if (unknown.length > 0)
+    throw new FlagError(
+      `--controllers: ${unknown.map((n) => JSON.stringify(n)).join(", ")} is not known`,
+    );
+  return {
+    connection: connectionOf(text("kubeconfig")),
+    controllers: selected,
+    collectGarbage:
+      !asked.includes(`-${GARBAGE_COLLECTOR}`) &&
+      (asked.includes("*") || asked.includes(GARBAGE_COLLECTOR)),
+    election:
+      text("leaderElect") === "false"
+        ? undefined
+        : {
+            namespace: text("leaderElectResourceNamespace"),
+            name: text("leaderElectResourceName"),
+            leaseDurationMs: milliseconds(
+              "leader-elect-lease-duration",
+              text("leaderElectLeaseDuration"),
+            ),
+            renewDeadlineMs: milliseconds(
+              "leader-elect-renew-deadline",
+              text("leaderElectRenewDeadline"),
+            ),
+            retryPeriodMs: milliseconds(
+              "leader-elect-retry-period",
+              text("leaderElectRetryPeriod"),
+            ),
+          },
+  };
+}
+
+function connectionOf(kubeconfig: string): Connection {
+  try {
+    return kubeconfig === "" ? connectionInCluster(process.env) : connectionFromFile(kubeconfig);
+  } catch (error) {
+    if (error instanceof KubeconfigError) throw new FlagError(error.message);
+    throw error;
+  }
+}
+
+function milliseconds(flag: string, text: string): number {
+  const parsed = parseDuration(text);
+  if (!parsed.ok) throw new FlagError(`--${flag}: ${parsed.error}`);
+  return Number(parsed.nanos / 1_000_000n);
+}

@@ -1,0 +1,26 @@
+/** What a command takes from its process: the system's clock and randomness, a logger on stderr. */
+import { createLogger, type LogLevel } from "#lib/logger.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+
+export interface ProcessSurroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export function processSurroundings(level: LogLevel = "info"): ProcessSurroundings {
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    logger: createLogger({
+      level,
+      clock: systemClock,
+      format: process.stderr.isTTY ? "pretty" : "json",
+      write: (line) => process.stderr.write(line),
+    }),
+  };
+}
