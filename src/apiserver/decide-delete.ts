@@ -31,13 +31,20 @@ export function decideDelete(
   const finalizers = decideFinalizers(object, options, traits);
   if (finalizers.length > 0) next.metadata.finalizers = [...finalizers];
   else delete next.metadata.finalizers;
-  const waits = finalizers.length > 0;
+  const waits = finalizers.length > 0 || traits.isHeld?.(object) === true;
   if (grace === "none") {
     if (!waits) return { action: "remove" };
     markNow(next, nowMs);
-    return { action: "mark", object: next };
+    return { action: "mark", object: marked(next, traits) };
   }
   return { action: waits || grace > 0 ? "mark" : "mark-and-remove", object: next };
+}
+
+function marked(next: Draft<KubeObject>, { mark }: DeleteTraits): KubeObject {
+  if (mark === undefined) return next;
+  const own = structuredClone(next); // what lies below metadata is shared with the stored object
+  mark(own);
+  return own;
 }
 
 /** The grace period that the object now has, in seconds; it is marked then. */

@@ -1,7 +1,7 @@
 /** In what kinds differ when one of their objects is deleted. */
-import type { Pod } from "#api/generated/core.v1.ts";
+import type { Namespace, Pod } from "#api/generated/core.v1.ts";
 import type { DeleteOptions } from "#api/generated/meta.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
+import type { Draft, KubeObject } from "#api/kind.ts";
 import type { StoredResource } from "./resources.ts";
 
 export interface DeleteTraits {
@@ -12,6 +12,10 @@ export interface DeleteTraits {
   /** The grace period in seconds, for kinds that have one; `asked` by the request. */
   graceSeconds?(object: KubeObject, asked: number | undefined): number;
   warnings?(options: DeleteOptions): readonly string[];
+  /** Something beside its finalizers keeps the object until it is dealt with. */
+  isHeld?(object: KubeObject): boolean;
+  /** What else changes in an object that is being deleted. */
+  mark?(draft: Draft<KubeObject>): void;
 }
 
 export function deleteTraits({ group, plural }: StoredResource): DeleteTraits {
@@ -27,7 +31,6 @@ const RETURN_OBJECT: ReadonlySet<string> = new Set([
   "/persistentvolumes",
   "/serviceaccounts",
   "/persistentvolumeclaims",
-  "/namespaces",
   "/services",
   "/podtemplates",
   "storage.k8s.io/csidrivers",
@@ -45,6 +48,14 @@ const RETURN_OBJECT: ReadonlySet<string> = new Set([
 
 const SPECIAL: Readonly<Record<string, DeleteTraits>> = {
   "/pods": { garbageCollection: "delete", returnsObject: true, graceSeconds: podGraceSeconds },
+  "/namespaces": {
+    garbageCollection: "delete",
+    returnsObject: true,
+    isHeld: (object) => ((object as Namespace).spec.finalizers ?? []).length > 0,
+    mark: (draft) => {
+      (draft as Draft<Namespace>).status.phase = "Terminating";
+    },
+  },
   "/replicationcontrollers": { garbageCollection: "orphan", returnsObject: false },
   "/events": { garbageCollection: "unsupported", returnsObject: false },
   "batch/jobs": { garbageCollection: "orphan", returnsObject: false, warnings: warnAboutPods },

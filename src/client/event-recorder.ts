@@ -55,6 +55,8 @@ export class ServerEventRecorder implements EventRecorder {
   readonly #queue = new BoundedQueue<{ component: string; note: Note; atMs: number }>(QUEUE_MAX);
   readonly #sent = new Map<string, Sent>();
   readonly #similar = new Map<string, { messages: Set<string>; sinceMs: number }>();
+  /** Tells events of one millisecond apart; doubles have no room for it. */
+  #count = 0n;
   readonly #budgets = new Map<string, { tokens: number; atMs: number }>();
 
   constructor(client: Client, clock: Clock, host = "") {
@@ -90,7 +92,8 @@ export class ServerEventRecorder implements EventRecorder {
       if (result.ok || result.status.reason !== "NotFound") return;
     }
     const namespace = about.namespace ?? "default";
-    const name = `${about.name ?? ""}.${(atMs * 1e6 + this.#sent.size).toString(16)}`;
+    this.#count += 1n;
+    const name = `${about.name ?? ""}.${(BigInt(atMs) * 1_000_000n + this.#count).toString(16)}`;
     const event = this.#event({ component, about, note, message, namespace, name, time });
     const result = await this.#client.create(eventRef, event, {}, signal);
     if (result.ok) remember(this.#sent, id, { namespace, name, count: 1 });

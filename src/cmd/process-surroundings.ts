@@ -1,10 +1,11 @@
 /** What a command takes from its process: the system's clock and randomness, a logger on stderr. */
-import { createLogger, type LogLevel } from "#lib/logger.ts";
-import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import { createLogger, type LogLevel } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
 
 export interface ProcessSurroundings {
   readonly clock: Clock;

@@ -47,7 +47,12 @@ export const upCommand: Command = {
       format: flags.logFormat,
       write: (line) => process.stderr.write(line),
     });
-    const surroundings: Surroundings = { clock, random: systemRandom, logger, hostname: hostname() };
+    const surroundings: Surroundings = {
+      clock,
+      random: systemRandom,
+      logger,
+      hostname: hostname(),
+    };
     const server = await runApiServer(flags, surroundings, new AbortController().signal);
     const controllers = startControllers(server, surroundings, signal);
     await server.bootstrapped;

@@ -3,6 +3,7 @@ import { describe, test } from "vitest";
 import { configMapKind } from "#api/core/v1/config-map.ts";
 import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import { namespaceController } from "#controllers/namespace.ts";
 import { rootCaCertPublisher } from "#controllers/root-ca-cert-publisher.ts";
 import { serviceAccountController } from "#controllers/service-account.ts";
 import { startCluster } from "./cluster.ts";
@@ -29,5 +30,32 @@ describe("in-process cluster", () => {
     assert.deepEqual(cluster.get(configMapKind, "kube-root-ca.crt", "shop")?.data, {
       "ca.crt": "the ca",
     });
+  });
+
+  test("a deleted namespace is emptied and goes", async () => {
+    await using cluster = await startCluster({ controllers: [namespaceController] });
+    await cluster.seed(namespaceKind, {
+      metadata: { name: "shop" },
+      spec: { finalizers: ["kubernetes"] },
+    });
+    await cluster.seed(configMapKind, { metadata: { name: "a", namespace: "shop" } });
+    await cluster.seed(configMapKind, {
+      metadata: { name: "b", namespace: "shop", finalizers: ["example.com/hold"] },
+    });
+    await cluster.client.delete(namespaceKind, { name: "shop" });
+    await cluster.advance(20_000);
+    assert.deepEqual(cluster.names(configMapKind, "shop"), ["b"]);
+    const remaining = cluster
+      .get(namespaceKind, "shop")
+      ?.status.conditions?.filter(({ status }) => status === "True")
+      .map(({ type, message }) => `${type}: ${message}`);
+    assert.deepEqual(remaining, [
+      "NamespaceContentRemaining: Some resources are remaining: configmaps. has 1 resource instances",
+      "NamespaceFinalizersRemaining: Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances",
+    ]);
+    const b = { namespace: "shop", name: "b" };
+    await cluster.client.patch(configMapKind, b, "merge", { metadata: { finalizers: null } });
+    await cluster.advance(20_000);
+    assert.deepEqual(cluster.names(namespaceKind), []);
   });
 });
