@@ -59,6 +59,9 @@ export interface Store extends AsyncDisposable {
 
   /** Gives up all history before `revision`. Compacting less than was compacted does nothing. */
   compact(revision: number): Promise<void>;
+
+  /** Writes all keys at one revision to a file (see snapshot.ts) while the store goes on. */
+  snapshot(path: string, signal?: AbortSignal): Promise<SnapshotSummary>;
 }
 
 /** One key at one revision. */
@@ -169,6 +172,14 @@ export interface WatchEvent {
   readonly createRevision: number;
   /** 0 when deleted. */
   readonly version: number;
+}
+
+export interface SnapshotSummary {
+  readonly revision: number;
+  readonly keys: number;
+  readonly bytes: number;
+  /** Of everything in the file before it, as hexadecimal digits. */
+  readonly sha256: string;
 }
 
 /** The bytes of a key, as UTF-8, and of a value. etcd refuses requests above 1.5 MiB. */

@@ -8,10 +8,17 @@
  * while no member answers everything fails with `Unavailable` and works again when one does.
  */
 import type { Clock } from "#lib/clock.ts";
-import type { Store } from "./contract.ts";
+import {
+  OPERATIONS_MAX,
+  type Operation,
+  type Store,
+  StoreError,
+  VALUE_BYTES_MAX,
+} from "./contract.ts";
 import { runCompactor } from "./etcd/compactor.ts";
 import { Endpoints, type TlsOptions } from "./etcd/endpoints.ts";
 import { EtcdStore } from "./etcd/etcd-store.ts";
+import { openSnapshot } from "./snapshot.ts";
 
 export interface EtcdOptions {
   /** The members' client addresses, such as https://10.0.0.1:2379. */
@@ -39,4 +46,33 @@ export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
   }
   if (historyMs > 0) void runCompactor(endpoints, clock, historyMs, store.signal);
   return store;
+}
+
+/**
+ * Writes the keys of a snapshot into an etcd that has none. They get new revisions, because only
+ * etcd itself gives those out: what clients remember of the old ones does not hold any more. To
+ * bring back an etcd with its revisions, use etcd's own snapshots.
+ */
+export async function restoreEtcdStore(path: string, store: Store, clock: Clock): Promise<void> {
+  const { entries } = await openSnapshot(path);
+  if ((await store.count("")) > 0) {
+    throw new StoreError({ code: "InUse" }, "etcd has keys already: they are not overwritten");
+  }
+  let waiting: Operation[] = [];
+  let waitingBytes = 0;
+  const write = async (): Promise<void> => {
+    const answer = await store.transact(waiting);
+    if (!answer.ok) throw new StoreError({ code: "InUse" }, "etcd is being written to meanwhile");
+    [waiting, waitingBytes] = [[], 0];
+  };
+  for await (const { key, value, expiresAtMs } of entries) {
+    const leftSeconds = Math.ceil((expiresAtMs - clock.nowMs()) / 1000);
+    if (expiresAtMs > 0 && leftSeconds <= 0) continue;
+    const ttl = expiresAtMs > 0 ? { ttlSeconds: leftSeconds } : {};
+    const full = waiting.length === OPERATIONS_MAX || waitingBytes + value.length > VALUE_BYTES_MAX;
+    if (full && waiting.length > 0) await write();
+    waiting.push({ op: "put", key, value, mustNotExist: true, ...ttl });
+    waitingBytes += key.length + value.length;
+  }
+  if (waiting.length > 0) await write();
 }

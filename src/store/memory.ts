@@ -4,6 +4,8 @@ import type { Store } from "./contract.ts";
 import { DEFAULT_HISTORY, type HistoryPolicy } from "./local/auto-compaction.ts";
 import { LocalStore } from "./local/local-store.ts";
 import { MemoryEngine } from "./local/memory-engine.ts";
+import { restoreInto } from "./local/restore.ts";
+import { openSnapshot } from "./snapshot.ts";
 
 export interface MemoryStoreOptions {
   readonly clock: Clock;
@@ -17,6 +19,16 @@ export interface MemoryStore extends Store {
 
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   return onEngine(MemoryEngine.create(), options);
+}
+
+export async function restoreMemoryStore(
+  path: string,
+  options: MemoryStoreOptions,
+): Promise<MemoryStore> {
+  const engine = MemoryEngine.create();
+  const { header, entries } = await openSnapshot(path);
+  await restoreInto(engine, header, entries);
+  return onEngine(engine, options);
 }
 
 function onEngine(engine: MemoryEngine, options: MemoryStoreOptions): MemoryStore {

@@ -8,9 +8,11 @@ import { describe, test } from "vitest";
 import { systemClock } from "#lib/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { type Store, StoreError } from "#store/contract.ts";
+import { openEmbeddedStore, restoreEmbeddedStore } from "#store/embedded.ts";
 import { Endpoints } from "#store/etcd/endpoints.ts";
 import { defineMessage } from "#store/etcd/message.ts";
 import type { Method } from "#store/etcd/rpc.ts";
+import { openEtcdStore, restoreEtcdStore } from "#store/etcd.ts";
 import { bytes, rejects, text } from "#store/testing/contract-suite.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { startEtcd } from "./etcd-cluster.ts";
@@ -150,7 +152,6 @@ describe.skipIf(missing !== undefined)(`etcd failures${missing ? ` (${missing})`
       { name: "no certificate", tls: { ca: tls.ca } },
       { name: "an authority that did not sign", tls: { ...tls, ca: pem(stranger.certificatePem) } },
     ];
-    const { openEtcdStore } = await import("#store/etcd.ts");
     for (const row of rows) {
       const opening = openEtcdStore({ clock: systemClock, endpoints: cluster.endpoints, ...row });
       const error = await opening.then(
@@ -182,6 +183,36 @@ describe.skipIf(missing !== undefined)(`etcd failures${missing ? ` (${missing})`
     const { entry } = await first.get("compact_rev_key");
     assert.ok(Number(text(entry?.value)) > old, "where upstream's API servers look for it");
     assert.equal(text((await first.get("/a")).entry?.value), "2");
+  });
+});
+
+describe.skipIf(missing !== undefined)(`etcd snapshots${missing ? ` (${missing})` : ""}`, () => {
+  test("a snapshot goes from etcd into the embedded store and into another etcd", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "k8ts-etcd-snapshot-"));
+    const path = join(directory, "snapshot");
+    await using cluster = await startEtcd();
+    await using other = await startEtcd();
+    await using source = await openWhenReady(cluster.endpoints);
+    await using target = await openWhenReady(other.endpoints);
+    for (const name of ["a", "b", "c"]) await source.put(`/registry/${name}`, bytes(name));
+    await source.put("/registry/a", bytes("again"));
+    await source.put("/registry/event", bytes("e"), { ttlSeconds: 100 });
+    const { revision } = await source.snapshot(path);
+
+    await restoreEmbeddedStore(path, join(directory, "store"));
+    {
+      await using store = await openEmbeddedStore({
+        directory: join(directory, "store"),
+        clock: systemClock,
+      });
+      assert.deepEqual(await store.range(""), await source.range("", { atRevision: revision }));
+    }
+    await restoreEtcdStore(path, target, systemClock);
+    const values = async (store: Store): Promise<unknown[]> =>
+      (await store.range("")).entries.map(({ key, value }) => [key, text(value)]);
+    assert.deepEqual(await values(target), await values(source));
+    await rejects(restoreEtcdStore(path, target, systemClock), "InUse");
+    rmSync(directory, { recursive: true });
   });
 });
 

@@ -100,6 +100,7 @@ function openTables(directory: string, path: string): LmdbFile {
   try {
     const root = open<Uint8Array, Uint8Array>({
       path: directory,
+      noSubdir: false, // by itself it takes a directory with a dot in its name for a file
       overlappingSync: false,
       noMemInit: true,
       mapSize: MAP_BYTES,

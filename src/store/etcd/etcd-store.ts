@@ -10,6 +10,7 @@ import {
   type PutOptions,
   type RangeAnswer,
   type RangeOptions,
+  type SnapshotSummary,
   type Store,
   StoreError,
   type TransactAnswer,
@@ -17,10 +18,12 @@ import {
   type WatchOptions,
   type WriteAnswer,
 } from "#store/contract.ts";
+import { writeSnapshot } from "#store/snapshot.ts";
+import type { SnapshotEntry } from "#store/snapshot-format.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { isCompacted, isFutureRevision, isLeaseGone } from "./errors.ts";
 import { EtcdWatch } from "./etcd-watch.ts";
-import { Leases } from "./leases.ts";
+import { LeaseEnds, Leases } from "./leases.ts";
 import { compact, type RangeRequest, type RangeResponse, range } from "./rpc.ts";
 import { transactSafely } from "./transact.ts";
 import { keyBytes, prefixEnd, rangeStart, revisionOf, toEntry } from "./translate.ts";
@@ -135,6 +138,13 @@ export class EtcdStore implements Store {
     }
   }
 
+  async snapshot(path: string, signal?: AbortSignal): Promise<SnapshotSummary> {
+    const revision = await this.currentRevision();
+    const leases = new LeaseEnds(this.#endpoints, this.#clock);
+    const header = { revision, writtenAtMs: this.#clock.nowMs() };
+    return await writeSnapshot(path, header, this.#entriesAt(revision, leases), signal);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.signal.aborted) return;
     this.#closing.abort();
@@ -151,6 +161,24 @@ export class EtcdStore implements Store {
       if (isCompacted(error)) throw await this.#compacted(request.revision ?? 0);
       if (isFutureRevision(error)) throw await this.#futureRevision(request.revision ?? 0);
       throw error;
+    }
+  }
+
+  async *#entriesAt(revision: number, leases: LeaseEnds): AsyncIterable<SnapshotEntry> {
+    let startAfter: string | undefined;
+    for (let more = true; more; ) {
+      const response = await this.#range({
+        key: rangeStart("", startAfter),
+        rangeEnd: prefixEnd(""),
+        limit: PAGE_ENTRIES,
+        revision,
+      });
+      for (const kv of response.kvs) {
+        const entry = toEntry(kv);
+        yield { ...entry, expiresAtMs: await leases.endsAtMs(kv.lease) };
+        startAfter = entry.key;
+      }
+      ({ more } = response);
     }
   }
 

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Endpoints } from "./endpoints.ts";
-import { leaseGrant } from "./rpc.ts";
+import { leaseGrant, leaseTimeToLive } from "./rpc.ts";
 
 const SHARED_FOR_PART = 1 / 20;
 const SHARED_FOR_SECONDS_MAX = 60;
@@ -58,5 +58,28 @@ export class Leases {
     for (const [ttlSeconds, { usableUntilMs }] of this.#byTtl) {
       if (usableUntilMs <= nowMs) this.#byTtl.delete(ttlSeconds);
     }
+  }
+}
+
+/** When leases end, asked once for each. */
+export class LeaseEnds {
+  readonly #endpoints: Endpoints;
+  readonly #clock: Clock;
+  readonly #ends = new Map<bigint, number>();
+
+  constructor(endpoints: Endpoints, clock: Clock) {
+    this.#endpoints = endpoints;
+    this.#clock = clock;
+  }
+
+  /** 0 for a key without a lease; now for one whose lease has ended meanwhile. */
+  async endsAtMs(id: bigint): Promise<number> {
+    if (id === 0n) return 0;
+    const known = this.#ends.get(id);
+    if (known !== undefined) return known;
+    const { ttlSeconds } = await this.#endpoints.call(leaseTimeToLive, { id }, "read");
+    const endsAtMs = this.#clock.nowMs() + Math.max(0, ttlSeconds) * 1000;
+    this.#ends.set(id, endsAtMs);
+    return endsAtMs;
   }
 }

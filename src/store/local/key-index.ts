@@ -107,7 +107,7 @@ export class KeyIndex {
 
   #follow({ position, key, deleted, version, previous, previousBytes, bytes }: Change): void {
     // A new key replaces nothing: the deletion that it continues from goes when it is swept itself.
-    if (position <= this.#sweptPosition || version === 1) return;
+    if (position <= this.#sweptPosition || version === 1 || previous === 0) return;
     const obsoleteBytes = previousBytes + (deleted ? bytes : 0);
     const deletedKey = deleted ? key : undefined;
     this.#trail.set(position, { position, previous, obsoleteBytes, deletedKey });

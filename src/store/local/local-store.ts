@@ -10,6 +10,7 @@ import {
   type PutOptions,
   type RangeAnswer,
   type RangeOptions,
+  type SnapshotSummary,
   type Store,
   StoreError,
   type TransactAnswer,
@@ -17,9 +18,12 @@ import {
   type WatchOptions,
   type WriteAnswer,
 } from "#store/contract.ts";
+import { writeSnapshot } from "#store/snapshot.ts";
+import type { SnapshotEntry } from "#store/snapshot-format.ts";
 import { AutoCompaction, type HistoryPolicy } from "./auto-compaction.ts";
 import { Committer, closedError } from "./committer.ts";
-import type { Commit, Engine } from "./engine.ts";
+import { toEntry } from "./decide-write.ts";
+import type { Commit, Engine, View } from "./engine.ts";
 import { Expiry } from "./expiry.ts";
 import { countKeys, readKey, readRange } from "./read.ts";
 import { WatchHub } from "./watch-hub.ts";
@@ -38,10 +42,12 @@ export class LocalStore implements Store {
   readonly #hub: WatchHub;
   readonly #expiry: Expiry;
   readonly #compaction: AutoCompaction;
+  readonly #clock: Clock;
   #closed = false;
 
   constructor(engine: Engine, { clock, history }: LocalStoreOptions) {
     this.#engine = engine;
+    this.#clock = clock;
     this.#hub = new WatchHub(engine);
     const committer = new Committer({
       engine,
@@ -82,6 +88,7 @@ export class LocalStore implements Store {
       const piece = pieces.next();
       if (piece.done) return piece.value;
       if (this.#engine.commitsTakeTime) await nextTurn();
+      this.#read(); // a store that is being closed waits for this
     }
   }
 
@@ -118,6 +125,13 @@ export class LocalStore implements Store {
     if (revision > state.compactRevision) await this.#committer.compact(revision);
   }
 
+  async snapshot(path: string, signal?: AbortSignal): Promise<SnapshotSummary> {
+    this.#read();
+    using view = this.#engine.hold();
+    const header = { revision: view.state.revision, writtenAtMs: this.#clock.nowMs() };
+    return await writeSnapshot(path, header, this.#entriesOf(view), signal);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -128,9 +142,22 @@ export class LocalStore implements Store {
     await this.#engine[Symbol.asyncDispose]();
   }
 
-  #read(): Engine["view"] {
+  #read(): View {
     if (this.#closed) throw closedError();
     return this.#engine.view;
+  }
+
+  async *#entriesOf(view: View): AsyncIterable<SnapshotEntry> {
+    let read = 0;
+    for (const { key, position } of view.keys.heads("")) {
+      const change = view.log.change(position);
+      if (change === undefined) throw new Error(`the log lacks the change of ${key}`);
+      yield { ...toEntry(change), expiresAtMs: change.expiresAtMs };
+      read += 1;
+      if (read % RANGE_PIECE !== 0) continue;
+      await nextTurn();
+      this.#read(); // a store that is being closed waits for this
+    }
   }
 
   async #write(operation: Operation): Promise<WriteAnswer> {

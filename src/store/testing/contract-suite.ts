@@ -5,8 +5,20 @@
  * under their own `prefix` and count revisions from where they began.
  */
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "vitest";
-import { type Store, StoreError, type StoreProblem, type WatchEvent } from "#store/contract.ts";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import {
+  type Entry,
+  type Store,
+  StoreError,
+  type StoreProblem,
+  type WatchEvent,
+} from "#store/contract.ts";
+import { restoreMemoryStore } from "#store/memory.ts";
+import { verifySnapshot } from "#store/snapshot.ts";
 import { describeReads } from "./read-suite.ts";
 import { describeWatches } from "./watch-suite.ts";
 import { describeWrites } from "./write-suite.ts";
@@ -96,6 +108,29 @@ function describeLifetimes(open: OpenSubject): void {
     assert.equal(text((await store.get(`${prefix}a`)).entry?.value), "2");
     await subject.passTime(3_000);
     assert.equal((await store.get(`${prefix}a`)).entry, undefined);
+  });
+
+  test("a snapshot holds one revision, whatever is written meanwhile", async () => {
+    await using subject = await open();
+    const { store, prefix } = subject;
+    const directory = await mkdtemp(join(tmpdir(), "k8ts-snapshot-"));
+    const path = join(directory, "all");
+    const fill = Array.from({ length: 1_200 }, (_, index) => `${prefix}${index}`);
+    await Promise.all(fill.map((key) => store.put(key, bytes(key))));
+    await store.put(`${prefix}5`, bytes("changed"));
+    const running = store.snapshot(path);
+    await Promise.all(fill.map((key) => store.put(key, bytes("later"))));
+    const summary = await running;
+    assert.deepEqual(await verifySnapshot(path), summary);
+
+    using clock = new VirtualClock();
+    await using copy = await restoreMemoryStore(path, { clock });
+    assert.equal(await copy.currentRevision(), summary.revision);
+    const wanted = await store.range(prefix, { atRevision: summary.revision });
+    const found = await copy.range(prefix);
+    const comparable = (entry: Entry): unknown => ({ ...entry, value: text(entry.value) });
+    assert.deepEqual(found.entries.map(comparable), wanted.entries.map(comparable));
+    await rm(directory, { recursive: true });
   });
 
   test("a closed store refuses everything and ends its watches", async () => {
