@@ -15,6 +15,8 @@ export interface Answer {
   readonly headers: OutgoingHeaders;
   /** Texts for Warning headers. */
   readonly warnings: readonly string[];
+  /** Called once when the client has all of it, or is gone. */
+  readonly sent?: () => void;
 }
 
 export type OutgoingHeaders = Readonly<Record<string, string | readonly string[]>>;

@@ -3,6 +3,7 @@ import type { Verb } from "#api/kind.ts";
 import { parseDuration } from "#api/meta/duration.ts";
 import { badRequestStatus, noSuchPathStatus } from "#api/meta/status.ts";
 import { type Answer, answer, statusAnswer } from "./answer.ts";
+import type { AuditTrail } from "./audit/audit.ts";
 import { refuseTransform } from "./check-transform.ts";
 import { JSON_MEDIA, type Media, mediaTypeOf, negotiate, refuseByRoute } from "./negotiate.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
@@ -57,6 +58,7 @@ export async function dispatch(
   request: ApiRequest,
   info: RequestInfo,
   user: User,
+  trail?: AuditTrail,
 ): Promise<Answer> {
   const { parts, security } = options;
   const found = info.subresource === "" ? whole(options, request, info) : part(options, info);
@@ -88,6 +90,7 @@ export async function dispatch(
     user,
     media,
     warn: (text) => warnings.push(text),
+    ...(trail === undefined ? {} : { annotate: (key, value) => trail.annotate(key, value) }),
     mayCreate: () => security.authorize(request, { ...info, verb: "create" }, user),
   });
   const extras = { media, warnings };

@@ -1,17 +1,19 @@
 /**
  * The chain that every request goes through, whatever brought it:
- * who asks → may they → which route → the verb → the answer.
+ * who asks → whose turn is it → may they → which route → the verb → the answer.
  */
 import { internalErrorStatus } from "#api/meta/status.ts";
 import { type Answer, statusAnswer, textAnswer } from "./answer.ts";
+import type { AuditTrail } from "./audit/audit.ts";
 import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
+import { inFrame } from "./request-frame.ts";
 import { requestInfoOf } from "./request-info.ts";
 import type { RequestSecurity } from "./security.ts";
 import type { ServerParts } from "./verb.ts";
 
 /** Who asks, and whether they may. */
-export type Security = Pick<RequestSecurity, "authenticate" | "authorize">;
+export type Security = Pick<RequestSecurity, "authenticate" | "authorize" | "flow" | "audit">;
 
 /** Something other than a resource at a path: health, version, discovery. Undefined: not here. */
 export type PathHandler = (
@@ -30,24 +32,36 @@ export interface HandlerOptions {
 export type Handler = (request: ApiRequest) => Promise<Answer>;
 
 export function createHandler(options: HandlerOptions): Handler {
-  const { parts, security, paths } = options;
+  const { parts, security } = options;
   return async (request) => {
+    const receivedMs = parts.clock.nowMs();
     try {
       const info = requestInfoOf(request.method, request.path, request.query);
       const known = await security.authenticate(request, info);
       if ("status" in known) return statusAnswer(known.status);
-      const { user } = known;
-      const refusal = await security.authorize(request, info, user);
-      if (refusal !== undefined) return statusAnswer(refusal, { media: mediaOrJson(request) });
-      for (const path of paths) {
-        const found = path(request, info, user);
-        if (found !== undefined) return await found;
-      }
-      if (!info.isResource) return textAnswer(404, "404 page not found\n");
-      return await dispatch(options, request, info, user);
+      return await inFrame(security, request, info, known, receivedMs, (trail) =>
+        answerOf(options, request, info, known.user, trail),
+      );
     } catch (error) {
       parts.logger.error("request failed", { error, path: request.path, method: request.method });
       return statusAnswer(internalErrorStatus("the server could not handle the request"));
     }
   };
+}
+
+async function answerOf(
+  options: HandlerOptions,
+  request: ApiRequest,
+  info: RequestInfo,
+  user: User,
+  trail: AuditTrail | undefined,
+): Promise<Answer> {
+  const refusal = await options.security.authorize(request, info, user, trail);
+  if (refusal !== undefined) return statusAnswer(refusal, { media: mediaOrJson(request) });
+  for (const path of options.paths) {
+    const found = path(request, info, user);
+    if (found !== undefined) return await found;
+  }
+  if (!info.isResource) return textAnswer(404, "404 page not found\n");
+  return await dispatch(options, request, info, user, trail);
 }

@@ -3,6 +3,7 @@ import type { Status } from "#api/generated/meta.v1.ts";
 import { unauthorizedStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
+import { Audit, type AuditOptions, type AuditTrail } from "./audit/audit.ts";
 import type { Authenticator } from "./authn/authenticator.ts";
 import { createBearerAuthenticator } from "./authn/bearer.ts";
 import { createBootstrapTokenAuthenticator } from "./authn/bootstrap-tokens.ts";
@@ -23,6 +24,7 @@ import { createNodeAuthorizer } from "./authz/node.ts";
 import { NodeObjects } from "./authz/node-objects.ts";
 import { createRbacAuthorizer } from "./authz/rbac.ts";
 import { RbacRules } from "./authz/rbac-rules.ts";
+import { FlowControl, type FlowControlOptions } from "./flow/flow-control.ts";
 import type { Objects } from "./objects.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 
@@ -36,6 +38,9 @@ export interface SecurityOptions {
   readonly frontProxy?: FrontProxyOptions;
   readonly oidc?: Omit<OidcOptions, "clock">;
   readonly serviceAccounts: ServiceAccountOptions;
+  /** Fairness between users; without it everything runs at once. */
+  readonly flow?: Omit<FlowControlOptions, "clock">;
+  readonly audit?: Pick<AuditOptions, "policy" | "write">;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -51,14 +56,25 @@ export interface ServiceAccountOptions {
   readonly extendExpiration: boolean;
 }
 
-/** Who asks, and on whose behalf. */
-export type Identity =
-  | { readonly user: User; readonly impersonator?: User; readonly constraint?: string }
-  | { readonly status: Status };
+/** Who asks, and who really does if they act as someone else. */
+export interface KnownIdentity {
+  readonly user: User;
+  readonly impersonator?: User;
+  readonly constraint?: string;
+}
+
+export type Identity = KnownIdentity | { readonly status: Status };
 
 export interface RequestSecurity {
   authenticate(request: ApiRequest, info: RequestInfo): Promise<Identity>;
-  authorize(request: ApiRequest, info: RequestInfo, user: User): Promise<Status | undefined>;
+  authorize(
+    request: ApiRequest,
+    info: RequestInfo,
+    user: User,
+    trail?: Pick<AuditTrail, "annotate">,
+  ): Promise<Status | undefined>;
+  readonly flow?: FlowControl;
+  readonly audit?: Audit;
   readonly authorizer: Authorizer;
   readonly rules: RbacRules;
   readonly tokens: TokenAuthenticator;
@@ -82,8 +98,13 @@ export function createSecurity(
   const authenticator = authenticators(options, tokens);
   const { issuers, audiences } = serviceAccounts;
 
+  const flow = options.flow && new FlowControl({ ...options.flow, clock });
+  flow?.start(objects, signal);
+
   return {
     authorizer,
+    ...(flow === undefined ? {} : { flow }),
+    ...(options.audit ? { audit: new Audit({ ...options.audit, clock, random }) } : {}),
     rules,
     tokens,
     audiences,
@@ -104,13 +125,18 @@ export function createSecurity(
       if (acting.outcome === "refused") return { status: acting.status };
       return { user: acting.user, impersonator: user, constraint: acting.constraint };
     },
-    async authorize(request, info, user) {
+    async authorize(request, info, user, trail) {
       const attributes = accessAttributes(info, user, request.query);
       const { decision, reason } = await authorizer.authorize(attributes);
+      trail?.annotate(DECISION, decision === "allow" ? "allow" : "forbid");
+      trail?.annotate(REASON, reason);
       return decision === "allow" ? undefined : accessDeniedStatus(attributes, reason);
     },
   };
 }
+
+const DECISION = "authorization.k8s.io/decision";
+const REASON = "authorization.k8s.io/reason";
 
 function authorizerOf(mode: AuthorizationMode, rules: RbacRules, related: NodeObjects): Authorizer {
   switch (mode) {

@@ -47,7 +47,11 @@ export async function serve(
     body === undefined
       ? statusAnswer(requestTooLargeStatus(`limit is ${BODY_BYTES_MAX}`))
       : await handler(apiRequest);
-  await send(answer, apiRequest, clock, reply);
+  try {
+    await send(answer, apiRequest, clock, reply);
+  } finally {
+    answer.sent?.();
+  }
 }
 
 async function send(

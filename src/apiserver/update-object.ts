@@ -285,7 +285,7 @@ function ruleContext({ parts, info }: VerbRequest) {
 }
 
 function admissionRequest(
-  { resource, info, user, warn }: VerbRequest,
+  { resource, info, user, warn, annotate }: VerbRequest,
   operation: Operation,
   object: Draft<KubeObject>,
   old: KubeObject | undefined,
@@ -303,5 +303,6 @@ function admissionRequest(
     dryRun: options.dryRun,
     user,
     warn,
+    ...(annotate === undefined ? {} : { annotate }),
   };
 }

@@ -32,6 +32,8 @@ export interface VerbRequest {
   readonly user: User;
   readonly media: Media;
   warn(text: string): void;
+  /** Adds a note to the audit log's entry, if there is one. */
+  annotate?(key: string, value: string): void;
   /** Updates that create need the right to create; a Status says that it is missing. */
   mayCreate(): Promise<Status | undefined>;
 }

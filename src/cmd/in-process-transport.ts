@@ -56,6 +56,7 @@ export function inProcessTransport(handle: Handler, user: User, userAgent: strin
         contentType,
         signal,
       );
+      answer.sent?.();
       return resultOf(answer);
     },
     raw: async (path, signal = never) =>
@@ -76,6 +77,7 @@ export function inProcessTransport(handle: Handler, user: User, userAgent: strin
       "application/json",
       signal,
     );
+    using _ended = { [Symbol.dispose]: () => answer.sent?.() };
     if (answer.body.form !== "watch") {
       const result = resultOf(answer);
       if (result.ok) throw new TransportError(`a watch was answered with ${answer.body.form}`);

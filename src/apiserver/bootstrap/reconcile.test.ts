@@ -8,7 +8,7 @@ import { reconcileAccess, reconcileFlowControl, reconcilePriorityClasses } from 
 
 async function reconcileAll(objects: MemoryObjects): Promise<void> {
   assert.deepEqual(await reconcileAccess(objects), []);
-  assert.deepEqual(await reconcileFlowControl(objects), []);
+  assert.deepEqual(await reconcileFlowControl(objects, 0), []);
   assert.deepEqual(await reconcilePriorityClasses(objects), []);
 }
 

@@ -21,6 +21,7 @@ import type { Result } from "#api/meta/status.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "#api/rbac/v1/bindings.ts";
 import { clusterRoleKind, roleKind } from "#api/rbac/v1/roles.ts";
 import { missingRules } from "../authz/rule.ts";
+import { danglingCondition } from "../flow/dangling.ts";
 import type { Objects } from "../objects.ts";
 import { flowSchemaKind, priorityClassKind, priorityLevelKind } from "../stored-kinds.ts";
 import { accessObjects } from "./access-objects.ts";
@@ -40,10 +41,15 @@ export async function reconcileAccess(objects: Objects): Promise<string[]> {
   ]);
 }
 
-export async function reconcileFlowControl(objects: Objects): Promise<string[]> {
+/** New schemas say at once that their levels are there: both come from the same tables. */
+export async function reconcileFlowControl(objects: Objects, nowMs: number): Promise<string[]> {
+  const schemas = flowSchemas().map((schema) => {
+    const level = schema.spec.priorityLevelConfiguration.name;
+    return { ...schema, status: { conditions: [danglingCondition(level, true, nowMs)] } };
+  });
   return carryOut([
     ...priorityLevels().map((one) => ensure(objects, priorityLevelKind, one, decideFlow)),
-    ...flowSchemas().map((one) => ensure(objects, flowSchemaKind, one, decideFlow)),
+    ...schemas.map((one) => ensure(objects, flowSchemaKind, one, decideFlow)),
   ]);
 }
 

@@ -9,6 +9,7 @@ import {
   reconcilePriorityClasses,
 } from "../bootstrap/reconcile.ts";
 import type { Discovery } from "../discovery.ts";
+import { tellDangling } from "../flow/dangling.ts";
 import type { Objects } from "../objects.ts";
 import { ensureApiServices } from "./api-services.ts";
 import { runIdentityLease } from "./identity-lease.ts";
@@ -50,7 +51,7 @@ export async function bootstrapCluster(
   };
   const steps: readonly (() => Promise<string[]>)[] = [
     () => reconcileAccess(objects),
-    () => reconcileFlowControl(objects),
+    () => reconcileFlowControl(objects, clock.nowMs()),
     () => reconcilePriorityClasses(objects),
     () => ensureApiServices(objects, discovery, clock.nowMs()),
     async () => {
@@ -73,6 +74,7 @@ export async function bootstrapCluster(
   }
   if (signal.aborted) return;
   keepSystemNamespaces(objects, loopback, signal);
+  tellDangling(objects, clock, logger, signal);
   const peerAddress = `${options.advertiseAddress}:${options.port}`;
   Promise.all([
     runAnnouncement(service, signal),

@@ -133,7 +133,7 @@ function existsStatus(verb: VerbRequest, name: string, current: Revision | undef
 }
 
 function admissionRequest(
-  { resource, info, user, warn }: VerbRequest,
+  { resource, info, user, warn, annotate }: VerbRequest,
   object: Draft<KubeObject>,
   options: WriteOptions,
 ): AdmissionRequest {
@@ -151,5 +151,6 @@ function admissionRequest(
     dryRun: options.dryRun,
     user,
     warn,
+    ...(annotate === undefined ? {} : { annotate }),
   };
 }

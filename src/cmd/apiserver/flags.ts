@@ -17,6 +17,10 @@ export interface ApiServerFlags {
   readonly tlsPrivateKeyFile: string | undefined;
   readonly requestheaderClientCaFile: string | undefined;
   readonly requestheaderAllowedNames: readonly string[];
+  readonly requestheaderUsernameHeaders: readonly string[];
+  readonly requestheaderUidHeaders: readonly string[];
+  readonly requestheaderGroupHeaders: readonly string[];
+  readonly requestheaderExtraHeadersPrefix: readonly string[];
   readonly tokenAuthFile: string | undefined;
   readonly anonymousAuth: boolean;
   readonly enableBootstrapTokenAuth: boolean;
@@ -27,9 +31,14 @@ export interface ApiServerFlags {
   readonly oidcGroupsClaim: string | undefined;
   readonly oidcGroupsPrefix: string | undefined;
   readonly oidcCaFile: string | undefined;
+  readonly oidcSigningAlgs: readonly string[];
+  readonly oidcRequiredClaim: readonly string[];
   readonly serviceAccountIssuer: readonly string[];
   readonly serviceAccountKeyFile: readonly string[];
   readonly serviceAccountSigningKeyFile: string | undefined;
+  /** 0: as long as asked for. */
+  readonly serviceAccountMaxTokenExpiration: number;
+  readonly serviceAccountExtendTokenExpiration: boolean;
   readonly apiAudiences: readonly string[];
   readonly authorizationMode: readonly string[];
   readonly enableAdmissionPlugins: readonly string[];
@@ -38,6 +47,9 @@ export interface ApiServerFlags {
   readonly defaultUnreachableTolerationSeconds: number;
   readonly auditLogPath: string | undefined;
   readonly auditPolicyFile: string | undefined;
+  readonly auditLogMaxsize: number;
+  readonly auditLogMaxbackup: number;
+  readonly auditLogMaxage: number;
   readonly kubeletCertificateAuthority: string | undefined;
   readonly kubeletClientCertificate: string | undefined;
   readonly kubeletClientKey: string | undefined;
@@ -47,6 +59,7 @@ export interface ApiServerFlags {
   readonly allowPrivileged: boolean;
   readonly eventTtlSeconds: number;
   readonly runtimeConfig: Readonly<Record<string, boolean>>;
+  readonly enablePriorityAndFairness: boolean;
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly logLevel: "debug" | "info" | "warn" | "error";
@@ -93,7 +106,16 @@ function addServing(command: Parser): void {
     .option("--max-requests-inflight <n>", "reading requests at a time", integer, 400)
     .option("--max-mutating-requests-inflight <n>", "writing requests at a time", integer, 200)
     .option("--audit-log-path <file>", "audit log; - is the standard output")
-    .option("--audit-policy-file <file>", "what the audit log tells");
+    .option("--audit-policy-file <file>", "what the audit log tells")
+    .option("--audit-log-maxsize <megabytes>", "size at which it is put aside", integer, 100)
+    .option("--audit-log-maxbackup <n>", "old ones to keep; 0 keeps all", integer, 0)
+    .option("--audit-log-maxage <days>", "days to keep them; 0 is for ever", integer, 0)
+    .option(
+      "--enable-priority-and-fairness [bool]",
+      "whether users share the server fairly",
+      flag,
+      true,
+    );
 }
 
 function addStorage(command: Parser): void {
@@ -116,6 +138,14 @@ function addSecurity(command: Parser): void {
     .option("--client-ca-file <file>", "authority of client certificates; made unless given")
     .option("--requestheader-client-ca-file <file>", "authority of the front proxy")
     .option("--requestheader-allowed-names <names>", "names that it may have", list, [])
+    .option("--requestheader-username-headers <names>", "headers with the user", list, [
+      "X-Remote-User",
+    ])
+    .option("--requestheader-uid-headers <names>", "with the user's id", list, ["X-Remote-Uid"])
+    .option("--requestheader-group-headers <names>", "with groups", list, ["X-Remote-Group"])
+    .option("--requestheader-extra-headers-prefix <names>", "with more of the user", list, [
+      "X-Remote-Extra-",
+    ])
     .option("--token-auth-file <file>", 'static tokens: token,user,uid,"groups"')
     .option("--anonymous-auth [bool]", "whether callers may be nobody", flag, true)
     .option("--enable-bootstrap-token-auth [bool]", "whether bootstrap tokens count", flag, true)
@@ -126,6 +156,8 @@ function addSecurity(command: Parser): void {
     .option("--oidc-groups-claim <claim>", "claim with the groups")
     .option("--oidc-groups-prefix <prefix>", "what to put before them")
     .option("--oidc-ca-file <file>", "authority of the issuer's certificate")
+    .option("--oidc-signing-algs <names>", "signatures that count", list, ["RS256"])
+    .option("--oidc-required-claim <claim=value>", "claim that tokens must have", collect, [])
     .option(
       "--service-account-issuer <url>",
       "issuer of service account tokens; the first signs",
@@ -134,6 +166,18 @@ function addSecurity(command: Parser): void {
     )
     .option("--service-account-key-file <file>", "keys whose tokens count", collect, [])
     .option("--service-account-signing-key-file <file>", "key that signs; made unless given")
+    .option(
+      "--service-account-max-token-expiration <duration>",
+      "longest life of a token; 0s is as long as asked for",
+      seconds,
+      0,
+    )
+    .option(
+      "--service-account-extend-token-expiration [bool]",
+      "whether pods may use their first token longer than they asked for",
+      flag,
+      true,
+    )
     .option("--api-audiences <names>", "audiences of the API itself", list, [])
     .option("--authorization-mode <modes>", "Node, RBAC, AlwaysAllow, AlwaysDeny", list, [
       "Node",

@@ -17,6 +17,7 @@ import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { admissionOf } from "./admission.ts";
+import { openAuditLog } from "./audit-log.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { type Keys, openKeys, readPem } from "./keys.ts";
 import { securityOptionsOf } from "./security-options.ts";
@@ -55,6 +56,7 @@ export async function runApiServer(
   const life = new AbortController();
   const ending = AbortSignal.any([signal, life.signal]);
   const keys = openKeys(flags, surroundings, advertiseAddress);
+  const audit = openAuditLog(flags, clock, logger);
   const api = await startApiServer(
     {
       kinds: builtInKinds,
@@ -72,7 +74,11 @@ export async function runApiServer(
       pending: [BOOTSTRAP],
       externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
       security: (objects, until) =>
-        createSecurity(securityOptionsOf(flags, keys, clock, random), objects, until),
+        createSecurity(
+          securityOptionsOf(flags, keys, audit?.options, clock, random),
+          objects,
+          until,
+        ),
       admission: (_objects, security) => admissionOf(flags, security, clock, random),
     },
     ending,
@@ -103,6 +109,7 @@ export async function runApiServer(
     await server.close(graceMs);
     life.abort(new Error("the API server is closing"));
     await api.done.catch(() => undefined);
+    await audit?.close();
     if (surroundings.store === undefined) await store[Symbol.asyncDispose]();
   };
   return {

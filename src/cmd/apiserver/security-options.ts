@@ -6,12 +6,15 @@ import { fetchJson } from "./fetch-json.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { type Keys, readPem } from "./keys.ts";
 
-const DEFAULT_ISSUER = "https://kubernetes.default.svc.cluster.local";
+const DEFAULT_ISSUER = "https://kubernetes.default.svc";
+/** Watches and streams at once; each costs a connection, a cursor and little more. */
+const LONG_RUNNING_MAX = 100_000;
 const MODES: readonly string[] = ["Node", "RBAC", "AlwaysAllow", "AlwaysDeny"];
 
 export function securityOptionsOf(
   flags: ApiServerFlags,
   keys: Keys,
+  audit: SecurityOptions["audit"],
   clock: Clock,
   random: Random,
 ): SecurityOptions {
@@ -27,10 +30,10 @@ export function securityOptionsOf(
       : { tokenFile: { path: tokenFile, text: readPem(tokenFile) } }),
     frontProxy: {
       allowedNames: flags.requestheaderAllowedNames,
-      usernameHeaders: ["x-remote-user"],
-      uidHeaders: ["x-remote-uid"],
-      groupHeaders: ["x-remote-group"],
-      extraHeaderPrefixes: ["x-remote-extra-"],
+      usernameHeaders: flags.requestheaderUsernameHeaders,
+      uidHeaders: flags.requestheaderUidHeaders,
+      groupHeaders: flags.requestheaderGroupHeaders,
+      extraHeaderPrefixes: flags.requestheaderExtraHeadersPrefix,
     },
     ...oidcOf(flags),
     serviceAccounts: {
@@ -38,9 +41,11 @@ export function securityOptionsOf(
       signingKeyPem: keys.serviceAccountKeyPem,
       issuers,
       audiences: flags.apiAudiences.length > 0 ? flags.apiAudiences : issuers.slice(0, 1),
-      expirationSecondsMax: 0,
-      extendExpiration: true,
+      expirationSecondsMax: flags.serviceAccountMaxTokenExpiration,
+      extendExpiration: flags.serviceAccountExtendTokenExpiration,
     },
+    ...flowOf(flags),
+    ...(audit === undefined ? {} : { audit }),
     clock,
     random,
   };
@@ -60,11 +65,23 @@ function oidcOf(flags: ApiServerFlags): Pick<SecurityOptions, "oidc"> {
         : { usernamePrefix: flags.oidcUsernamePrefix }),
       ...(flags.oidcGroupsClaim === undefined ? {} : { groupsClaim: flags.oidcGroupsClaim }),
       ...(flags.oidcGroupsPrefix === undefined ? {} : { groupsPrefix: flags.oidcGroupsPrefix }),
-      signingAlgorithms: ["RS256"],
-      requiredClaims: {},
+      signingAlgorithms: flags.oidcSigningAlgs,
+      requiredClaims: Object.fromEntries(flags.oidcRequiredClaim.map(splitClaim)),
       fetchJson: (url) => fetchJson(url, ca),
     },
   };
+}
+
+function splitClaim(pair: string): [string, string] {
+  const at = pair.indexOf("=");
+  if (at <= 0) throw new Error(`--oidc-required-claim must be claim=value, not ${pair}`);
+  return [pair.slice(0, at), pair.slice(at + 1)];
+}
+
+function flowOf(flags: ApiServerFlags): Pick<SecurityOptions, "flow"> {
+  if (!flags.enablePriorityAndFairness) return {};
+  const seats = flags.maxRequestsInflight + flags.maxMutatingRequestsInflight;
+  return { flow: { seats, longRunningMax: LONG_RUNNING_MAX } };
 }
 
 function checkMode(mode: string): AuthorizationMode {

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "vitest";
+import { silentLogger } from "#lib/logger.ts";
+import { seededRandom } from "#lib/random.ts";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import type { ApiRequest, RequestInfo } from "../request.ts";
+import { Audit } from "./audit.ts";
+import { LogFile } from "./log-file.ts";
+import { type AuditPolicy, type AuditRule, auditScope, readAuditPolicy } from "./policy.ts";
+
+const user = { name: "alice", uid: "u", groups: ["dev", "system:authenticated"] };
+const info: RequestInfo = {
+  isResource: true,
+  verb: "create",
+  path: "/api/v1/namespaces/ns/pods",
+  group: "",
+  version: "v1",
+  resource: "pods",
+  subresource: "",
+  namespace: "ns",
+  name: "",
+  rest: [],
+};
+const pod = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "p", namespace: "ns", managedFields: [{}] },
+};
+const request: ApiRequest = {
+  method: "POST",
+  path: info.path,
+  query: new URLSearchParams("dryRun=All"),
+  headers: { "user-agent": "kubectl", "x-forwarded-for": "192.0.2.1, 192.0.2.2" },
+  body: { form: "bytes", bytes: Buffer.from(JSON.stringify(pod)) },
+  peer: { address: "::ffff:127.0.0.1" },
+  signal: new AbortController().signal,
+};
+
+describe("the policy", () => {
+  const cases: {
+    name: string;
+    rule: Partial<AuditRule>;
+    asked?: Partial<RequestInfo>;
+    fits: boolean;
+  }[] = [
+    { name: "everything", rule: {}, fits: true },
+    { name: "a user", rule: { users: ["alice"] }, fits: true },
+    { name: "another user", rule: { users: ["bob"] }, fits: false },
+    { name: "a group", rule: { userGroups: ["dev"] }, fits: true },
+    { name: "another verb", rule: { verbs: ["get"] }, fits: false },
+    { name: "a resource", rule: { resources: [{ group: "", resources: ["pods"] }] }, fits: true },
+    { name: "a group of resources", rule: { resources: [{ group: "apps" }] }, fits: false },
+    {
+      name: "not a subresource",
+      rule: { resources: [{ resources: ["pods"] }] },
+      asked: { subresource: "log" },
+      fits: false,
+    },
+    {
+      name: "all subresources",
+      rule: { resources: [{ resources: ["pods/*"] }] },
+      asked: { subresource: "log" },
+      fits: true,
+    },
+    {
+      name: "a subresource of all",
+      rule: { resources: [{ resources: ["*/log"] }] },
+      asked: { subresource: "log" },
+      fits: true,
+    },
+    {
+      name: "a name",
+      rule: { resources: [{ resources: ["pods"], resourceNames: ["a"] }] },
+      asked: { name: "b" },
+      fits: false,
+    },
+    { name: "a namespace", rule: { namespaces: ["ns"] }, fits: true },
+    {
+      name: "a path",
+      rule: { nonResourceURLs: ["/healthz*"] },
+      asked: { isResource: false, path: "/healthz/etcd" },
+      fits: true,
+    },
+  ];
+  for (const { name, rule, asked, fits } of cases) {
+    test(`a rule for ${name} ${fits ? "fits" : "does not fit"}`, () => {
+      const policy: AuditPolicy = { rules: [{ level: "Request", ...rule }] };
+      const { level } = auditScope(policy, { ...info, ...asked }, user);
+      assert.equal(level, fits ? "Request" : "None");
+    });
+  }
+
+  test("what is wrong with it is told with its place", () => {
+    const policy = {
+      apiVersion: "audit.k8s.io/v1",
+      kind: "Policy",
+      omitStages: ["Never"],
+      rules: [{ level: "Everything" }, { level: "None", nonResourceURLs: ["healthz"] }],
+    };
+    assert.throws(
+      () => readAuditPolicy(policy, "p.yaml"),
+      /audit policy p\.yaml: \[omitStages\[0\]: Invalid value: "Never".*rules\[0\]\.level: Unsupported value: "Everything".*rules\[1\]\.nonResourceURLs\[0\]: Invalid value: "healthz"/,
+    );
+    assert.throws(() => readAuditPolicy({}, "p.yaml"), /p\.yaml is no audit policy/);
+  });
+});
+
+describe("events", () => {
+  function trail(rule: Partial<AuditRule>, policy: Partial<AuditPolicy> = {}) {
+    const clock = new VirtualClock("2030-01-01T00:00:00Z");
+    const events: Record<string, unknown>[] = [];
+    const audit = new Audit({
+      policy: { rules: [{ level: "Metadata", ...rule }], ...policy },
+      clock,
+      random: seededRandom(1),
+      write: (line) => {
+        assert.ok(line.endsWith("\n") && !line.slice(0, -1).includes("\n"));
+        events.push(JSON.parse(line));
+      },
+    });
+    return { events, trail: audit.begin(request, info, { user }, clock.nowMs())! };
+  }
+
+  test("one per stage, with who, what and what came of it", () => {
+    const { events, trail: one } = trail({});
+    one.annotate("authorization.k8s.io/decision", "allow");
+    one.completed({ code: 201, object: () => pod });
+    assert.deepEqual(
+      events.map(({ stage }) => stage),
+      ["RequestReceived", "ResponseComplete"],
+    );
+    assert.deepEqual(events[1], {
+      kind: "Event",
+      apiVersion: "audit.k8s.io/v1",
+      level: "Metadata",
+      auditID: "72f0fd39-6070-40a9-bf80-ed531e5ee7fc",
+      stage: "ResponseComplete",
+      requestURI: "/api/v1/namespaces/ns/pods?dryRun=All",
+      verb: "create",
+      user: { username: "alice", uid: "u", groups: ["dev", "system:authenticated"] },
+      sourceIPs: ["192.0.2.1", "192.0.2.2", "127.0.0.1"],
+      userAgent: "kubectl",
+      objectRef: { resource: "pods", namespace: "ns", apiVersion: "v1" },
+      responseStatus: { metadata: {}, code: 201 },
+      requestReceivedTimestamp: "2030-01-01T00:00:00.000000Z",
+      stageTimestamp: "2030-01-01T00:00:00.000000Z",
+      annotations: { "authorization.k8s.io/decision": "allow" },
+    });
+  });
+
+  test("objects only from the level that asks for them", () => {
+    for (const [level, told] of [
+      ["Metadata", [false, false]],
+      ["Request", [true, false]],
+      ["RequestResponse", [true, true]],
+    ] as const) {
+      const { events, trail: one } = trail({ level });
+      one.completed({ code: 201, object: () => pod });
+      const { requestObject, responseObject } = events[1]!;
+      assert.deepEqual([requestObject !== undefined, responseObject !== undefined], told, level);
+    }
+  });
+
+  test("managed fields and stages can be left out", () => {
+    const { events, trail: one } = trail(
+      { level: "RequestResponse", omitManagedFields: true },
+      { omitStages: ["RequestReceived"] },
+    );
+    one.completed({ code: 201, object: () => ({ items: [pod], metadata: {} }) });
+    const [event] = events;
+    const { metadata, ...rest } = pod;
+    const bare = { ...rest, metadata: { name: metadata.name, namespace: metadata.namespace } };
+    assert.deepEqual(event!.requestObject, bare);
+    assert.deepEqual(event!.responseObject, { items: [bare], metadata: {} });
+  });
+
+  test("failures say why", () => {
+    const { events, trail: one } = trail({});
+    const status = {
+      metadata: {},
+      status: "Failure",
+      reason: "Forbidden",
+      message: "no",
+      code: 403,
+    };
+    one.completed({ code: 403, status });
+    assert.deepEqual(events[1]!.responseStatus, {
+      metadata: {},
+      status: "Failure",
+      message: "no",
+      reason: "Forbidden",
+      code: 403,
+    });
+  });
+});
+
+describe("the file", () => {
+  let folder = "";
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "audit-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test("lines come in order, and a full file is put aside", async () => {
+    const clock = new VirtualClock("2030-01-01T00:00:00Z");
+    const path = join(folder, "deep", "audit.log");
+    const log = new LogFile({
+      path,
+      bytesMax: 10,
+      backupsMax: 2,
+      ageDaysMax: 0,
+      clock,
+      logger: silentLogger,
+    });
+    for (const line of ["aaaa\n", "bbbb\n"]) log.write(line);
+    await log.close();
+    for (const line of ["cccc\n", "dddd\n", "eeee\n"]) {
+      log.write(line);
+      await log.close();
+      await clock.advance(1000);
+    }
+    assert.equal(readFileSync(path, "utf8"), "eeee\n");
+    const kept = readdirSync(join(folder, "deep")).sort();
+    assert.deepEqual(kept, [
+      "audit-2030-01-01T00-00-00.000.log",
+      "audit-2030-01-01T00-00-02.000.log",
+      "audit.log",
+    ]);
+    assert.equal(readFileSync(join(folder, "deep", kept[0]!), "utf8"), "aaaa\nbbbb\n");
+    assert.equal(readFileSync(join(folder, "deep", kept[1]!), "utf8"), "cccc\ndddd\n");
+  });
+});

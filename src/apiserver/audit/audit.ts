@@ -1,0 +1,222 @@
+/**
+ * The audit log: who asked for what, when, and what came of it. One JSON document per line and stage,
+ * in the form of audit.k8s.io/v1.
+ *
+ * Promises:
+ * 1. A request that the policy does not want costs one look at the policy.
+ * 2. What an event says of the response is what the client got.
+ * 3. Objects are told only from level Request on, and never with more than the client sent or got.
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
+import { microTimeFromMs } from "#api/meta/time.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Random } from "#lib/random.ts";
+import { userInfo } from "../authn/reviews.ts";
+import type { ApiRequest, RequestInfo, User } from "../request.ts";
+import { type AuditPolicy, type AuditScope, type AuditStage, auditScope } from "./policy.ts";
+import { sentObject } from "./sent-object.ts";
+
+export interface AuditOptions {
+  readonly policy: AuditPolicy;
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly random: Random;
+  /** Takes a line with its end. */
+  write(line: string): void;
+}
+
+/** Who asks, and as whom. */
+export interface Asker {
+  readonly user: User;
+  readonly impersonated?: User;
+  /** The kind of grant that allowed it. */
+  readonly constraint?: string;
+}
+
+export interface AuditedAnswer {
+  readonly code: number;
+  /** Of failures. */
+  readonly status?: Status;
+  /** The object or list that was answered with; asked for only if it is to be told. */
+  object?(): unknown;
+}
+
+/** One request on its way. */
+export interface AuditTrail {
+  annotate(key: string, value: string): void;
+  /** The first bytes of an answer that goes on for long. */
+  started(answer: AuditedAnswer): void;
+  completed(answer: AuditedAnswer): void;
+}
+
+const USER_AGENT_LENGTH_MAX = 1024;
+
+export class Audit {
+  readonly #options: AuditOptions;
+
+  constructor(options: AuditOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined: nothing is told of this request. */
+  begin(
+    request: ApiRequest,
+    info: RequestInfo,
+    asker: Asker,
+    receivedMs: number,
+  ): AuditTrail | undefined {
+    const scope = auditScope(this.#options.policy, info, asker.user);
+    if (scope.level === "None") return undefined;
+    return new Trail(this.#options, scope, request, info, asker, receivedMs);
+  }
+}
+
+class Trail implements AuditTrail {
+  readonly #options: AuditOptions;
+  readonly #scope: AuditScope;
+  readonly #request: ApiRequest;
+  readonly #info: RequestInfo;
+  readonly #head: Readonly<Record<string, unknown>>;
+  readonly #receivedMs: number;
+  readonly #annotations: Record<string, string> = {};
+
+  constructor(
+    options: AuditOptions,
+    scope: AuditScope,
+    request: ApiRequest,
+    info: RequestInfo,
+    asker: Asker,
+    receivedMs: number,
+  ) {
+    this.#options = options;
+    this.#scope = scope;
+    this.#request = request;
+    this.#info = info;
+    this.#receivedMs = receivedMs;
+    this.#head = headOf(request, info, asker, request.headers["audit-id"] || options.random.uuid());
+    this.#write("RequestReceived", {});
+  }
+
+  annotate(key: string, value: string): void {
+    this.#annotations[key] = value;
+  }
+
+  started(answer: AuditedAnswer): void {
+    this.#write("ResponseStarted", { responseStatus: responseStatus(answer) });
+  }
+
+  completed(answer: AuditedAnswer): void {
+    const { level } = this.#scope;
+    const sent =
+      level === "Request" || level === "RequestResponse" ? sentObject(this.#request) : undefined;
+    const got = level === "RequestResponse" ? answer.object?.() : undefined;
+    this.#write("ResponseComplete", {
+      responseStatus: responseStatus(answer),
+      ...(sent === undefined ? {} : { requestObject: this.#shown(sent) }),
+      ...(got === undefined ? {} : { responseObject: this.#shown(got) }),
+    });
+  }
+
+  #shown(object: unknown): unknown {
+    return this.#scope.omitManagedFields ? withoutManagedFields(object) : object;
+  }
+
+  #write(stage: AuditStage, more: Readonly<Record<string, unknown>>): void {
+    if (this.#scope.omitStages.has(stage)) return;
+    const annotated = Object.keys(this.#annotations).length > 0;
+    const { auditID, ...head } = this.#head;
+    const event = {
+      kind: "Event",
+      apiVersion: "audit.k8s.io/v1",
+      level: this.#scope.level,
+      auditID,
+      stage,
+      ...head,
+      ...objectRef(this.#info, more),
+      ...more,
+      requestReceivedTimestamp: microTimeFromMs(this.#receivedMs),
+      stageTimestamp: microTimeFromMs(this.#options.clock.nowMs()),
+      ...(annotated ? { annotations: this.#annotations } : {}),
+    };
+    this.#options.write(`${JSON.stringify(event)}\n`);
+  }
+}
+
+function headOf(
+  request: ApiRequest,
+  { verb }: RequestInfo,
+  { user, impersonated, constraint }: Asker,
+  auditID: string,
+): Readonly<Record<string, unknown>> {
+  const query = request.query.toString();
+  const agent = request.headers["user-agent"];
+  return {
+    auditID,
+    requestURI: query === "" ? request.path : `${request.path}?${query}`,
+    verb,
+    user: userInfo(user),
+    ...(impersonated === undefined ? {} : { impersonatedUser: userInfo(impersonated) }),
+    ...(constraint ? { authenticationMetadata: { impersonationConstraint: constraint } } : {}),
+    sourceIPs: sourceAddresses(request),
+    ...(agent === undefined ? {} : { userAgent: cut(agent) }),
+  };
+}
+
+function cut(agent: string): string {
+  if (agent.length <= USER_AGENT_LENGTH_MAX) return agent;
+  return `${agent.slice(0, USER_AGENT_LENGTH_MAX)}...TRUNCATED`;
+}
+
+/** The first is the nearest to the client; what proxies say is taken on trust. */
+function sourceAddresses({ headers, peer }: ApiRequest): string[] {
+  const forwarded = (headers["x-forwarded-for"] ?? "").split(",").map((one) => one.trim());
+  const all = [...forwarded, headers["x-real-ip"] ?? "", peer.address.replace(/^::ffff:/, "")];
+  return [...new Set(all.filter((address) => address !== ""))];
+}
+
+/** The name may be known only from the object. */
+function objectRef(
+  info: RequestInfo,
+  { requestObject }: Readonly<Record<string, unknown>>,
+): { objectRef?: Readonly<Record<string, string>> } {
+  if (!info.isResource) return {};
+  const sent = (requestObject as { metadata?: Record<string, string> } | undefined)?.metadata;
+  const { resource, subresource, namespace, group, version } = info;
+  const fields = {
+    resource,
+    namespace: namespace || sent?.namespace,
+    name: info.name || sent?.name,
+    uid: sent?.uid,
+    apiGroup: group,
+    apiVersion: version,
+    resourceVersion: sent?.resourceVersion,
+    subresource,
+  };
+  const told = Object.entries(fields).filter(([, value]) => value);
+  return { objectRef: Object.fromEntries(told) as Record<string, string> };
+}
+
+function responseStatus({ code, status }: AuditedAnswer): Readonly<Record<string, unknown>> {
+  if (status === undefined) return { metadata: {}, code };
+  const { reason, message, details } = status;
+  return {
+    metadata: {},
+    status: status.status,
+    ...(message === undefined ? {} : { message }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(details === undefined ? {} : { details }),
+    code,
+  };
+}
+
+function withoutManagedFields(object: unknown): unknown {
+  const { metadata, items, ...rest } = object as {
+    metadata?: Record<string, unknown>;
+    items?: unknown[];
+  };
+  const { managedFields: _managed, ...kept } = metadata ?? {};
+  return {
+    ...rest,
+    ...(metadata === undefined ? {} : { metadata: kept }),
+    ...(Array.isArray(items) ? { items: items.map(withoutManagedFields) } : {}),
+  };
+}

@@ -1,0 +1,37 @@
+/** What a client sent, as the log can tell it; undefined for what cannot be read. */
+import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
+import { yamlToJson } from "#api/codec/yaml.ts";
+import { findSchemaOfKind } from "#api/schema/from-facts.ts";
+import type { ApiRequest } from "../request.ts";
+
+export function sentObject({ body, headers }: ApiRequest): unknown {
+  if (body.form === "none") return undefined;
+  if (body.form === "object") return body.object;
+  const type = headers["content-type"] ?? "application/json";
+  if (type.includes("protobuf")) return fromProtobuf(body.bytes);
+  const text = Buffer.from(body.bytes).toString("utf8");
+  return type.includes("yaml") ? fromYaml(text) : parse(text);
+}
+
+function fromProtobuf(bytes: Uint8Array): unknown {
+  const envelope = readEnvelope(bytes);
+  if (!envelope.ok) return undefined;
+  const { kind, apiVersion } = envelope;
+  const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
+  const schema = findSchemaOfKind(group!, version!, kind);
+  const decoded = schema && decodeProtobuf(schema, envelope.message);
+  return decoded?.ok ? { ...(decoded.value as object), kind, apiVersion } : undefined;
+}
+
+function fromYaml(text: string): unknown {
+  const json = yamlToJson(text);
+  return json.ok ? parse(json.json) : undefined;
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+/** Tells in each FlowSchema's status whether the priority level that it names is there. */
+import type { FlowSchema } from "#api/generated/flowcontrol.v1.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Objects } from "../objects.ts";
+import { flowSchemaKind, priorityLevelKind } from "../stored-kinds.ts";
+
+type Condition = NonNullable<FlowSchema["status"]["conditions"]>[number];
+
+export function danglingCondition(level: string, exists: boolean, nowMs: number): Condition {
+  return {
+    type: "Dangling",
+    status: exists ? "False" : "True",
+    lastTransitionTime: timeFromMs(nowMs),
+    reason: exists ? "Found" : "NotFound",
+    message:
+      "This FlowSchema references the PriorityLevelConfiguration object named " +
+      `${JSON.stringify(level)} ${exists ? "and it exists" : "but there is no such object"}`,
+  };
+}
+
+/** Follows schemas and levels until aborted. */
+export function tellDangling(
+  objects: Objects,
+  clock: Pick<Clock, "nowMs">,
+  logger: Logger,
+  signal: AbortSignal,
+): void {
+  const check = (schema: FlowSchema): void => {
+    const level = schema.spec.priorityLevelConfiguration.name;
+    const exists = objects.get(priorityLevelKind, "", level) !== undefined;
+    const wanted = danglingCondition(level, exists, clock.nowMs());
+    if (isTold(schema, wanted)) return;
+    void objects
+      .mutate(flowSchemaKind, "", schema.metadata.name!, (draft) => {
+        if (isTold(draft as FlowSchema, wanted)) return undefined;
+        const others = (draft.status.conditions ?? []).filter(({ type }) => type !== "Dangling");
+        draft.status.conditions = [...others, { ...wanted }];
+        return undefined;
+      })
+      .then((result) => {
+        if (result.ok || result.status.reason === "NotFound") return;
+        logger.warn("the status of a flow schema could not be written", {
+          schema: schema.metadata.name,
+          why: result.status.message,
+        });
+      });
+  };
+  const checkAll = (): void => {
+    for (const schema of objects.list(flowSchemaKind)) check(schema);
+  };
+  const onSchema = (next: FlowSchema | undefined): void => {
+    if (next !== undefined) check(next);
+  };
+  objects.onChange(flowSchemaKind, onSchema, signal);
+  objects.onChange(priorityLevelKind, checkAll, signal);
+  checkAll();
+}
+
+function isTold({ status }: FlowSchema, wanted: Condition): boolean {
+  const told = (status?.conditions ?? []).find(({ type }) => type === "Dangling");
+  return told?.status === wanted.status && told?.message === wanted.message;
+}

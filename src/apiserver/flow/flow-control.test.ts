@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { silentLogger } from "#lib/logger.ts";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import { MemoryObjects } from "#testing/memory-objects.ts";
+import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
+import type { RequestInfo, User } from "../request.ts";
+import { flowSchemaKind, priorityLevelKind } from "../stored-kinds.ts";
+import { tellDangling } from "./dangling.ts";
+import { FairQueue } from "./fair-queue.ts";
+import { type Admitted, FlowControl, type FlowDecision } from "./flow-control.ts";
+import { byPrecedence, matchesFlow } from "./match-flow.ts";
+
+const person = (name: string, ...groups: string[]): User => ({
+  name,
+  groups: [...groups, "system:authenticated"],
+});
+const get = (changes: Partial<RequestInfo> = {}): RequestInfo => ({
+  isResource: true,
+  verb: "get",
+  path: "",
+  group: "",
+  version: "v1",
+  resource: "pods",
+  subresource: "",
+  namespace: "ns",
+  name: "p",
+  rest: [],
+  ...changes,
+});
+const path = (text: string): RequestInfo => get({ isResource: false, path: text, resource: "" });
+const never = new AbortController().signal;
+
+describe("which flow a request belongs to", () => {
+  const schemas = flowSchemas().sort(byPrecedence);
+  const cases: { name: string; user: User; info: RequestInfo; flow: string }[] = [
+    { name: "masters", user: person("x", "system:masters"), info: get(), flow: "exempt" },
+    { name: "health checks", user: person("x"), info: path("/healthz"), flow: "probes" },
+    { name: "one health check", user: person("x"), info: path("/livez/ping"), flow: "probes" },
+    { name: "people", user: person("alice"), info: get(), flow: "global-default" },
+    {
+      name: "controllers",
+      user: person("system:serviceaccount:kube-system:job-controller", "system:serviceaccounts"),
+      info: get(),
+      flow: "kube-system-service-accounts",
+    },
+    {
+      name: "their leader elections",
+      user: person("system:kube-scheduler"),
+      info: get({ verb: "update", group: "coordination.k8s.io", resource: "leases" }),
+      flow: "system-leader-election",
+    },
+    {
+      name: "other accounts",
+      user: person("system:serviceaccount:ns:bot", "system:serviceaccounts"),
+      info: get(),
+      flow: "service-accounts",
+    },
+    {
+      name: "a node's own status",
+      user: person("system:node:n", "system:nodes"),
+      info: get({ verb: "patch", resource: "nodes", subresource: "status", namespace: "" }),
+      flow: "system-node-high",
+    },
+    {
+      name: "the rest of a node's requests",
+      user: person("system:node:n", "system:nodes"),
+      info: get(),
+      flow: "system-nodes",
+    },
+  ];
+  for (const { name, user, info, flow } of cases) {
+    test(name, () => {
+      const found = schemas.find((schema) => matchesFlow(schema, user, info));
+      assert.equal(found?.metadata.name, flow);
+    });
+  }
+});
+
+describe("seats", () => {
+  /** So few seats that each level has one or two. */
+  const control = (clock = new VirtualClock(0), seats = 4): FlowControl =>
+    new FlowControl({ seats, longRunningMax: 2, clock });
+  const admitted = async (decision: FlowDecision | Promise<FlowDecision>): Promise<Admitted> => {
+    const answer = await decision;
+    assert.ok(answer.outcome === "admitted");
+    return answer;
+  };
+
+  test("the exempt always get in", async () => {
+    const flow = control();
+    const root = person("root", "system:masters");
+    for (let count = 0; count < 1000; count++) await admitted(flow.admit(root, get(), never));
+  });
+
+  test("who waits gets the seat that comes free, and masters pass by meanwhile", async () => {
+    const flow = control();
+    const alice = person("alice");
+    const running: Admitted[] = [];
+    let waiting: Promise<FlowDecision> | undefined;
+    while (waiting === undefined) {
+      const decision = flow.admit(alice, get(), never);
+      if (decision instanceof Promise) waiting = decision;
+      else running.push(await admitted(decision));
+    }
+    assert.ok(running.length >= 1);
+    await admitted(flow.admit(person("root", "system:masters"), get(), never));
+    running[0]!.seat.release();
+    await admitted(waiting);
+  });
+
+  test("nothing waits longer than fifteen seconds", async () => {
+    const clock = new VirtualClock(0);
+    const flow = control(clock);
+    const alice = person("alice");
+    let waiting: FlowDecision | Promise<FlowDecision>;
+    do waiting = flow.admit(alice, get(), never);
+    while (!(waiting instanceof Promise));
+    await clock.advance(15_000);
+    assert.deepEqual(await waiting, { outcome: "refused", retryAfterSeconds: 1 });
+    assert.equal(clock.pendingTimers, 0);
+  });
+
+  test("who goes away does not wait", async () => {
+    const clock = new VirtualClock(0);
+    const flow = control(clock);
+    const gone = new AbortController();
+    let waiting: FlowDecision | Promise<FlowDecision>;
+    do waiting = flow.admit(person("alice"), get(), gone.signal);
+    while (!(waiting instanceof Promise));
+    gone.abort();
+    assert.equal((await waiting).outcome, "refused");
+    assert.equal(clock.pendingTimers, 0);
+  });
+
+  test("requests that live long have a number of their own", async () => {
+    const flow = control();
+    const watch = get({ verb: "watch" });
+    const alice = person("alice");
+    const first = await admitted(flow.admit(alice, watch, never));
+    await admitted(flow.admit(alice, watch, never));
+    assert.equal((await flow.admit(alice, watch, never)).outcome, "refused");
+    first.seat.release();
+    await admitted(flow.admit(alice, watch, never));
+  });
+
+  test("idle seats are lent, but not those that a level keeps", async () => {
+    const flow = control(new VirtualClock(0), 245); // one seat for each share
+    const alice = person("alice");
+    let own = 0;
+    while (!(flow.admit(alice, get(), never) instanceof Promise)) own += 1;
+    assert.ok(own > 20, `${own} seats for a level with 20`);
+    const leader = person("system:kube-scheduler");
+    const lease = get({ verb: "update", group: "coordination.k8s.io", resource: "leases" });
+    for (let count = 0; count < 10; count++) await admitted(flow.admit(leader, lease, never));
+  });
+
+  test("what is stored counts as soon as it changes", async () => {
+    const objects = new MemoryObjects();
+    for (const level of priorityLevels()) objects.put(priorityLevelKind, level);
+    for (const schema of flowSchemas()) objects.put(flowSchemaKind, schema);
+    const flow = control();
+    flow.start(objects, never);
+    const alice = person("alice");
+    const own = flowSchemas().find(({ metadata }) => metadata.name === "exempt")!;
+    objects.put(flowSchemaKind, {
+      ...own,
+      metadata: { name: "vip", uid: "vip-uid" },
+      spec: {
+        ...own.spec,
+        rules: [{ ...own.spec.rules![0]!, subjects: [{ kind: "User", user: { name: "alice" } }] }],
+      },
+    });
+    assert.equal((await admitted(flow.admit(alice, get(), never))).flowSchemaUid, "vip-uid");
+  });
+});
+
+describe("queues", () => {
+  const options = { queues: 16, handSize: 4, queueLengthLimit: 3 };
+
+  test("a busy flow fills only its own queues", () => {
+    const queue = new FairQueue(options);
+    let busy = 0;
+    while (queue.push("busy", { go: () => undefined })) busy += 1;
+    assert.equal(busy, options.handSize * options.queueLengthLimit);
+    assert.ok(queue.push("quiet", { go: () => undefined }));
+  });
+
+  test("turns go round the queues", () => {
+    const queue = new FairQueue({ queues: 1024, handSize: 1, queueLengthLimit: 100 });
+    const order: string[] = [];
+    const push = (flow: string): void => {
+      queue.push(flow, { go: () => void order.push(flow) });
+    };
+    for (let count = 0; count < 5; count++) push("busy");
+    push("quiet");
+    for (let next = queue.shift(); next; next = queue.shift()) next.go();
+    assert.deepEqual(order, ["busy", "quiet", "busy", "busy", "busy", "busy"]);
+  });
+
+  test("who gives up leaves no gap", () => {
+    const queue = new FairQueue(options);
+    const one = { go: () => undefined };
+    queue.push("a", one);
+    queue.remove(one);
+    assert.equal(queue.length, 0);
+    assert.equal(queue.shift(), undefined);
+  });
+});
+
+test("a schema tells whether its priority level is there", async () => {
+  const objects = new MemoryObjects();
+  const [schema] = flowSchemas();
+  objects.put(flowSchemaKind, schema!);
+  const clock = new VirtualClock("2030-01-01T00:00:00Z");
+  tellDangling(objects, clock, silentLogger, never);
+  await clock.advance(0);
+  const condition = () =>
+    objects.get(flowSchemaKind, "", schema!.metadata.name!)!.status.conditions![0]!;
+  assert.equal(condition().status, "True");
+  for (const level of priorityLevels()) objects.put(priorityLevelKind, level);
+  await clock.advance(0);
+  assert.deepEqual(condition(), {
+    type: "Dangling",
+    status: "False",
+    lastTransitionTime: "2030-01-01T00:00:00Z",
+    reason: "Found",
+    message:
+      'This FlowSchema references the PriorityLevelConfiguration object named "exempt" and it exists',
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * What stands around every request whose sender is known: its turn (flow control) and its trail
+ * (audit). A seat is held while the request is worked on; one that lives long holds its place until
+ * its answer has ended.
+ */
+import { type Answer, textAnswer } from "./answer.ts";
+import type { AuditedAnswer, AuditTrail } from "./audit/audit.ts";
+import { type Admitted, isLongRunning } from "./flow/flow-control.ts";
+import type { ApiRequest, RequestInfo } from "./request.ts";
+import type { KnownIdentity, RequestSecurity } from "./security.ts";
+
+type Frame = Pick<RequestSecurity, "flow" | "audit">;
+
+export async function inFrame(
+  { flow, audit }: Frame,
+  request: ApiRequest,
+  info: RequestInfo,
+  identity: KnownIdentity,
+  receivedMs: number,
+  work: (trail: AuditTrail | undefined) => Promise<Answer>,
+): Promise<Answer> {
+  const { user, impersonator, constraint } = identity;
+  const trail = audit?.begin(
+    request,
+    info,
+    impersonator === undefined
+      ? { user }
+      : { user: impersonator, impersonated: user, constraint: constraint ?? "" },
+    receivedMs,
+  );
+  // Components in this process have no connection that could be overloaded.
+  const turn =
+    request.peer.user === undefined ? await flow?.admit(user, info, request.signal) : undefined;
+  if (turn?.outcome === "refused") {
+    return withTrail(tooBusy(turn.retryAfterSeconds), trail, false);
+  }
+  const long = isLongRunning(info);
+  let answer: Answer;
+  try {
+    answer = await work(trail);
+  } catch (error) {
+    turn?.seat.release();
+    throw error;
+  }
+  if (!long) turn?.seat.release();
+  const told = withTrail(turn === undefined ? answer : withFlow(answer, turn), trail, long);
+  return long && turn !== undefined ? whenSent(told, () => turn.seat.release()) : told;
+}
+
+function withFlow(answer: Answer, { flowSchemaUid, priorityLevelUid }: Admitted): Answer {
+  const headers = {
+    ...answer.headers,
+    "x-kubernetes-pf-flowschema-uid": flowSchemaUid,
+    "x-kubernetes-pf-prioritylevel-uid": priorityLevelUid,
+  };
+  return { ...answer, headers };
+}
+
+function withTrail(answer: Answer, trail: AuditTrail | undefined, long: boolean): Answer {
+  if (trail === undefined) return answer;
+  const told = auditedAnswer(answer);
+  if (long) trail.started(told);
+  return whenSent(answer, () => trail.completed(told));
+}
+
+function whenSent(answer: Answer, then: () => void): Answer {
+  const { sent } = answer;
+  return {
+    ...answer,
+    sent: () => {
+      sent?.();
+      then();
+    },
+  };
+}
+
+function tooBusy(retryAfterSeconds: number): Answer {
+  const answer = textAnswer(429, "Too many requests, please try again later.\n");
+  return { ...answer, headers: { "retry-after": String(retryAfterSeconds) } };
+}
+
+function auditedAnswer({ code, body }: Answer): AuditedAnswer {
+  if (body.form === "value" && body.value.kind === "Status") {
+    return {
+      code,
+      status: body.value as AuditedAnswer["status"] & object,
+      object: () => body.value,
+    };
+  }
+  return { code, object: () => objectOf(body) };
+}
+
+function objectOf(body: Answer["body"]): unknown {
+  switch (body.form) {
+    case "object":
+      return body.object.value;
+    case "value":
+      return body.value;
+    case "list": {
+      const { kind, items, resourceVersion } = body.list;
+      return {
+        kind: kind.names.list,
+        apiVersion: kind.apiVersion,
+        metadata: { resourceVersion },
+        items: items.map((item) => item.as(kind).value),
+      };
+    }
+    default:
+      return undefined;
+  }
+}
