@@ -9,14 +9,28 @@ export interface PlacedContainer {
   readonly path: Path;
 }
 
+const LISTS = ["initContainers", "containers", "ephemeralContainers"] as const;
+
 /** Init containers first, then the regular, then the ephemeral ones. */
-export function* placedContainers(spec: PodSpec, path: Path): Generator<PlacedContainer> {
-  for (const field of ["initContainers", "containers", "ephemeralContainers"] as const) {
+export function placedContainers(spec: PodSpec, path: Path): readonly PlacedContainer[] {
+  const placed: PlacedContainer[] = [];
+  for (const field of LISTS) {
     const containers: readonly AnyContainer[] = spec[field] ?? [];
     if (containers.length === 0) continue;
     const at = path.child(field);
-    for (const [i, container] of containers.entries()) yield { container, path: at.index(i) };
+    for (let i = 0; i < containers.length; i++) {
+      placed.push({ container: containers[i]!, path: at.index(i) });
+    }
   }
+  return placed;
+}
+
+/** Whether any container is so; most pods have none of what is asked for. */
+export function someContainer(spec: PodSpec, is: (container: AnyContainer) => boolean): boolean {
+  for (const field of LISTS) {
+    for (const container of spec[field] ?? []) if (is(container)) return true;
+  }
+  return false;
 }
 
 export function allContainers(spec: PodSpec): readonly AnyContainer[] {

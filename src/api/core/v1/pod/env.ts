@@ -14,7 +14,7 @@ import {
   nameIsDnsSubdomain,
 } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { placedContainers } from "./containers.ts";
+import { type AnyContainer, placedContainers, someContainer } from "./containers.ts";
 import { validateFieldRef, validateResourceFieldRef } from "./field-refs.ts";
 import { validateNoBacksteps } from "./local-path.ts";
 
@@ -61,6 +61,7 @@ export function validateEnvFrom(
 
 /** Files with variables lie in volumes that the pod's containers share. */
 export function validateEnvFileVolumes(spec: PodSpec, path: Path, errors: FieldError[]): void {
+  if (!someContainer(spec, usesEnvFile)) return;
   for (const { container, path: at } of placedContainers(spec, path)) {
     for (const [i, { valueFrom }] of (container.env ?? []).entries()) {
       const name = valueFrom?.fileKeyRef?.volumeName;
@@ -73,6 +74,10 @@ export function validateEnvFileVolumes(spec: PodSpec, path: Path, errors: FieldE
       }
     }
   }
+}
+
+function usesEnvFile({ env }: AnyContainer): boolean {
+  return env?.some(({ valueFrom }) => valueFrom?.fileKeyRef !== undefined) ?? false;
 }
 
 function validateName(name: string, path: Path, errors: FieldError[]): void {

@@ -10,10 +10,13 @@ interface PlacedPort {
 }
 
 export function portWarnings(spec: PodSpec, path: Path): string[] {
-  const ports = [...placedContainers(spec, path)].flatMap(({ container, path: at }) =>
-    (container.ports ?? []).map((port, i) => ({ port, path: at.child("ports").index(i) })),
-  );
-  return [...clashWarnings(ports), ...nameWarnings(ports)];
+  const ports: PlacedPort[] = [];
+  for (const { container, path: at } of placedContainers(spec, path)) {
+    for (const [i, port] of (container.ports ?? []).entries()) {
+      ports.push({ port, path: at.child("ports").index(i) });
+    }
+  }
+  return ports.length === 0 ? [] : [...clashWarnings(ports), ...nameWarnings(ports)];
 }
 
 function clashWarnings(ports: readonly PlacedPort[]): string[] {

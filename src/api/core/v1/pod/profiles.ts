@@ -112,7 +112,7 @@ export function validateProfilesMatchAnnotations(
   path: Path,
   errors: FieldError[],
 ): void {
-  if (annotations === undefined) return;
+  if (annotations === undefined || !Object.keys(annotations).some(isProfile)) return;
   const podSeccomp = spec.securityContext?.seccompProfile;
   const podAnnotation = annotations[SECCOMP_POD];
   if (podSeccomp !== undefined && podAnnotation !== undefined) {
@@ -135,6 +135,10 @@ export function validateProfilesMatchAnnotations(
     const fieldPath = at.child("securityContext", "appArmorProfile");
     validateMatch("apparmor", field, annotation, fieldPath, errors);
   }
+}
+
+function isProfile(key: string): boolean {
+  return key === SECCOMP_POD || key.startsWith(SECCOMP_PREFIX) || key.startsWith(APPARMOR_PREFIX);
 }
 
 function validateSeccompText(profile: string, path: Path, errors: FieldError[]): void {

@@ -18,7 +18,7 @@ import type { PodRules } from "./rules.ts";
 
 type Rule<T> = (source: T, rules: PodRules, path: Path, errors: FieldError[]) => void;
 
-interface SourceRules {
+export interface SourceRules {
   readonly field: keyof VolumeSource;
   readonly validate: Rule<unknown>;
   /** Its name in paths of errors, and in the error about a second source; both are odd at times. */

@@ -6,38 +6,43 @@ import type { Path } from "#api/validation/path.ts";
 import { claimSpecWarnings } from "./claim-template.ts";
 
 interface Deprecation {
-  readonly field: keyof VolumeSource;
   readonly message: string;
   readonly shownAs?: string;
 }
 
-const DEPRECATIONS: readonly Deprecation[] = [
-  { field: "photonPersistentDisk", message: "deprecated in v1.11, non-functional in v1.16+" },
-  { field: "gitRepo", message: "deprecated in v1.11, and disabled by default in v1.33+" },
-  { field: "scaleIO", message: "deprecated in v1.16, non-functional in v1.22+" },
-  { field: "flocker", message: "deprecated in v1.22, non-functional in v1.25+" },
-  {
-    field: "storageos",
-    message: "deprecated in v1.22, non-functional in v1.25+",
-    shownAs: "storageOS",
-  },
-  { field: "quobyte", message: "deprecated in v1.22, non-functional in v1.25+" },
-  { field: "glusterfs", message: "deprecated in v1.25, non-functional in v1.26+" },
-  { field: "cephfs", message: "deprecated in v1.28, non-functional in v1.31+" },
-  { field: "rbd", message: "deprecated in v1.28, non-functional in v1.31+" },
-];
+const SINCE_22 = "deprecated in v1.22, non-functional in v1.25+";
+const SINCE_28 = "deprecated in v1.28, non-functional in v1.31+";
+
+const DEPRECATIONS: ReadonlyMap<string, Deprecation> = new Map<keyof VolumeSource, Deprecation>([
+  ["photonPersistentDisk", { message: "deprecated in v1.11, non-functional in v1.16+" }],
+  ["gitRepo", { message: "deprecated in v1.11, and disabled by default in v1.33+" }],
+  ["scaleIO", { message: "deprecated in v1.16, non-functional in v1.22+" }],
+  ["flocker", { message: SINCE_22 }],
+  ["storageos", { message: SINCE_22, shownAs: "storageOS" }],
+  ["quobyte", { message: SINCE_22 }],
+  ["glusterfs", { message: "deprecated in v1.25, non-functional in v1.26+" }],
+  ["cephfs", { message: SINCE_28 }],
+  ["rbd", { message: SINCE_28 }],
+]);
 
 export function volumeWarnings({ volumes = [] }: PodSpec, path: Path): string[] {
-  return volumes.flatMap((volume, i) => {
-    const at = path.child("volumes").index(i);
-    const gone = DEPRECATIONS.filter(({ field }) => volume[field] !== undefined).map(
-      ({ field, message, shownAs = field }) => `${at.child(shownAs)}: ${message}`,
-    );
+  const warnings: string[] = [];
+  for (const [i, volume] of volumes.entries()) {
+    for (const field of Object.keys(volume)) {
+      const gone = DEPRECATIONS.get(field);
+      if (gone === undefined) continue;
+      const at = path
+        .child("volumes")
+        .index(i)
+        .child(gone.shownAs ?? field);
+      warnings.push(`${at}: ${gone.message}`);
+    }
     const claim = volume.ephemeral?.volumeClaimTemplate?.spec;
-    if (claim === undefined) return gone;
-    const claimPath = at.child("ephemeral", "volumeClaimTemplate", "spec");
-    return [...gone, ...claimSpecWarnings(claim, claimPath)];
-  });
+    if (claim === undefined) continue;
+    const at = path.child("volumes").index(i).child("ephemeral", "volumeClaimTemplate", "spec");
+    warnings.push(...claimSpecWarnings(claim, at));
+  }
+  return warnings;
 }
 
 /** A file, and in a volume of several sources where it comes from. */
@@ -47,15 +52,23 @@ interface File {
 }
 
 export function pathOverlapWarnings({ volumes = [] }: PodSpec): string[] {
-  return volumes.flatMap((volume) => {
-    const { name, configMap, secret, downwardAPI } = volume;
-    return [
-      ...overlaps(name, `ConfigMap ${goQuote(configMap?.name ?? "")}`, filesOf(configMap?.items)),
-      ...overlaps(name, `Secret ${goQuote(secret?.secretName ?? "")}`, filesOf(secret?.items)),
-      ...overlaps(name, "DownwardAPI", filesOf(downwardAPI?.items)),
-      ...projectedWarnings(volume),
-    ];
-  });
+  const warnings: string[] = [];
+  for (const volume of volumes) {
+    const { name, configMap, secret, downwardAPI, projected } = volume;
+    if (configMap?.items !== undefined) {
+      const what = `ConfigMap ${goQuote(configMap.name ?? "")}`;
+      warnings.push(...overlaps(name, what, filesOf(configMap.items)));
+    }
+    if (secret?.items !== undefined) {
+      const what = `Secret ${goQuote(secret.secretName ?? "")}`;
+      warnings.push(...overlaps(name, what, filesOf(secret.items)));
+    }
+    if (downwardAPI?.items !== undefined) {
+      warnings.push(...overlaps(name, "DownwardAPI", filesOf(downwardAPI.items)));
+    }
+    if (projected !== undefined) warnings.push(...projectedWarnings(volume));
+  }
+  return warnings;
 }
 
 function projectedWarnings({ name, projected }: Volume): string[] {

@@ -10,7 +10,7 @@ import {
 import { isDns1123Label, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
 import type { PodRules } from "./rules.ts";
-import { VOLUME_SOURCES } from "./volume-sources.ts";
+import { type SourceRules, VOLUME_SOURCES } from "./volume-sources.ts";
 
 /**
  * Returns the sources of the well-formed volumes by name. `podName` is needed to know the claims
@@ -63,9 +63,8 @@ function validateSource(
   errors: FieldError[],
 ): void {
   let found = false;
-  for (const { field, validate, shownAs = field, rejectedAs = shownAs } of VOLUME_SOURCES) {
+  for (const { field, validate, shownAs = field, rejectedAs = shownAs } of sourcesOf(volume)) {
     const source = volume[field];
-    if (source === undefined) continue;
     if (found && field !== "emptyDir") {
       errors.push(forbidden(path.child(rejectedAs), "may not specify more than 1 volume type"));
     } else validate(source, rules, path.child(shownAs), errors);
@@ -75,6 +74,21 @@ function validateSource(
   }
   if (!found) errors.push(required(path, "must specify a volume type"));
 }
+
+/** The rules of the sources that are given, in the order of the table. There should be one. */
+function sourcesOf(volume: Volume): readonly SourceRules[] {
+  const given: SourceRules[] = [];
+  for (const key of Object.keys(volume)) {
+    const rules = SOURCES_BY_FIELD.get(key);
+    if (rules !== undefined && volume[rules.field] !== undefined) given.push(rules);
+  }
+  if (given.length < 2) return given;
+  return given.sort((a, b) => VOLUME_SOURCES.indexOf(a) - VOLUME_SOURCES.indexOf(b));
+}
+
+const SOURCES_BY_FIELD: ReadonlyMap<string, SourceRules> = new Map(
+  VOLUME_SOURCES.map((rules) => [rules.field, rules]),
+);
 
 const INITIATOR_MAX = 64;
 

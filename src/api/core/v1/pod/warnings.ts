@@ -137,7 +137,8 @@ export function nodeTermWarnings(
   });
 }
 
-function annotationWarnings({ annotations = {} }: ObjectMeta, path: Path): string[] {
+function annotationWarnings({ annotations }: ObjectMeta, path: Path): string[] {
+  if (annotations === undefined) return [];
   return Object.entries(DEPRECATED_ANNOTATIONS)
     .filter(([key]) => annotations[key] !== undefined)
     .map(([key, message]) => `${path.child("annotations").key(key)}: ${message}`);
@@ -161,13 +162,16 @@ function listWarnings({ hostAliases = [], imagePullSecrets = [] }: PodSpec, path
 }
 
 function fractionWarnings(list: ResourceList | undefined, path: Path): string[] {
-  return ["memory", "ephemeral-storage"].flatMap((name) => {
-    const amount = list?.[name];
-    if (amount === undefined || isWhole(quantityOf(amount))) return [];
-    return [
+  const warnings: string[] = [];
+  if (list === undefined) return warnings;
+  for (const name of ["memory", "ephemeral-storage"]) {
+    const amount = list[name];
+    if (amount === undefined || isWhole(quantityOf(amount))) continue;
+    warnings.push(
       `${path.key(name)}: fractional byte value ${goQuote(amount)} is invalid, must be an integer`,
-    ];
-  });
+    );
+  }
+  return warnings;
 }
 
 function seccompWarnings({ annotations }: ObjectMeta, spec: PodSpec, path: Path): string[] {
@@ -202,14 +206,14 @@ function containerWarnings(spec: PodSpec, path: Path): string[] {
   const warnings: string[] = [];
   for (const { container, path: at } of placedContainers(spec, path)) {
     const { limits, requests } = container.resources;
-    for (const name of ["memory", "ephemeral-storage"]) {
-      for (const [field, list] of Object.entries({ limits, requests })) {
-        if (list?.[name] === undefined) continue;
-        const listPath = at.child("resources", field);
-        warnings.push(...fractionWarnings({ [name]: list[name] }, listPath));
-      }
+    if (limits !== undefined) {
+      warnings.push(...fractionWarnings(limits, at.child("resources", "limits")));
     }
-    warnings.push(...envWarnings(container.env ?? [], at.child("env")));
+    if (requests !== undefined) {
+      warnings.push(...fractionWarnings(requests, at.child("resources", "requests")));
+    }
+    const { env } = container;
+    if (env !== undefined && env.length > 1) warnings.push(...envWarnings(env, at.child("env")));
   }
   return warnings;
 }

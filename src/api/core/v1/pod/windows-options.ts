@@ -4,7 +4,7 @@ import { type FieldError, forbidden, invalid } from "#api/validation/field-error
 import { isDns1123Subdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
-import { placedContainers } from "./containers.ts";
+import { type AnyContainer, placedContainers, someContainer } from "./containers.ts";
 import type { PodRules } from "./rules.ts";
 
 const CREDENTIAL_SPEC_KIB_MAX = 64;
@@ -52,6 +52,7 @@ export function validateHostProcesses(
   errors: FieldError[],
 ): void {
   const podHostProcess = spec.securityContext?.windowsOptions?.hostProcess;
+  if (podHostProcess === undefined && !someContainer(spec, hasWindowsOptions)) return;
   let count = 0;
   let hostProcesses = 0;
   for (const { container, path: at } of placedContainers(spec, path)) {
@@ -77,6 +78,10 @@ export function validateHostProcesses(
   if (!allowPrivileged) {
     errors.push(forbidden(path, "hostProcess containers are disallowed by cluster policy"));
   }
+}
+
+function hasWindowsOptions({ securityContext }: AnyContainer): boolean {
+  return securityContext?.windowsOptions !== undefined;
 }
 
 /** `USER` or `DOMAIN\USER`. */
