@@ -12,13 +12,8 @@ import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube
 import { nameIsDnsLabel } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { validateClusterIpChange } from "./cluster-ips.ts";
-import {
-  TOPOLOGY_HINTS,
-  TOPOLOGY_MODE,
-  validateLoadBalancerClass,
-  validateLoadBalancerStatus,
-  validateService,
-} from "./rules.ts";
+import { validateLoadBalancerClass, validateLoadBalancerStatus } from "./load-balancer.ts";
+import { TOPOLOGY_HINTS, TOPOLOGY_MODE, validateService } from "./rules.ts";
 import {
   dropUnusedFields,
   isExternallyAccessible,
