@@ -31,9 +31,10 @@ export const apiserverCommand: Command = {
       { clock, random: systemRandom, logger, hostname: hostname() },
       new AbortController().signal,
     );
-    await server.bootstrapped;
-    const tookMs = Math.round(clock.elapsedMs() - startMs);
-    logger.info("the API server is ready", { port: server.port, tookMs });
+    void server.bootstrapped.then(() => {
+      const tookMs = Math.round(clock.elapsedMs() - startMs);
+      logger.info("the API server is ready", { port: server.port, tookMs });
+    });
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener("abort", () => resolve(), { once: true });

@@ -73,12 +73,16 @@ export async function runAnnouncement(
   await store.delete(LEASES + advertiseAddress).catch(() => undefined);
 }
 
+/** A machine with nothing but loopback has no address that a pod could use. */
 async function liveAddresses({ store, shared, advertiseAddress }: KubernetesServiceOptions) {
-  if (!shared) return [advertiseAddress];
+  const own = LOOPBACK.test(advertiseAddress) ? [] : [advertiseAddress];
+  if (!shared) return own;
   const { entries } = await store.range(LEASES);
   const addresses = entries.map(({ key }) => key.slice(LEASES.length));
-  return [...new Set([...addresses, advertiseAddress])].sort();
+  return [...new Set([...addresses, ...own])].sort();
 }
+
+const LOOPBACK = /^(127\.|::1$)/;
 
 async function writeEndpoints(
   { loopback, port }: KubernetesServiceOptions,
@@ -157,12 +161,15 @@ function endpointsOf(addresses: readonly string[], port: number): Endpoints {
     kind: "Endpoints",
     apiVersion: "v1",
     metadata: { ...PLACE, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
-    subsets: [
-      {
-        addresses: addresses.map((ip) => ({ ip })),
-        ports: [{ name: "https", port, protocol: "TCP" }],
-      },
-    ],
+    subsets:
+      addresses.length === 0
+        ? []
+        : [
+            {
+              addresses: addresses.map((ip) => ({ ip })),
+              ports: [{ name: "https", port, protocol: "TCP" }],
+            },
+          ],
   };
 }
 

@@ -176,9 +176,10 @@ function isServed({ runtimeConfig }: ApiServerFlags, kind: Kind): boolean {
   return runtimeConfig[`api/${stage}`] ?? runtimeConfig["api/all"] ?? stage === "ga";
 }
 
-/** The address that the machine has to the outside, if it has one. */
+/** The address that pods can reach; loopback only if the machine has no other. */
 function ownAddress(bindAddress: string): string {
-  if (bindAddress !== "0.0.0.0" && bindAddress !== "::") return bindAddress;
+  const usable = !/^(0\.0\.0\.0|::|127\.|::1$|localhost$)/.test(bindAddress);
+  if (usable) return bindAddress;
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   const outside = all.filter(({ internal }) => !internal);
   const chosen = outside.find(({ family }) => family === "IPv4") ?? outside[0];
