@@ -18,7 +18,7 @@ Rule
   apiGroups 1 []string ~ atomic
   apiVersions 2 []string ~ atomic
   resources 3 []string ~ atomic
-  scope 4 *ScopeType ~
+  scope 4 *ScopeType ~ enum(*|Cluster|Namespaced)
 ValidatingAdmissionPolicy
   + TypeMeta
   metadata 1 meta.v1.ObjectMeta ~

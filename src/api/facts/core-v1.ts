@@ -203,7 +203,7 @@ PersistentVolumeClaimStatus
   capacity 3 ResourceList ~
   conditions 4 []PersistentVolumeClaimCondition ~ map(type) patch(merge:type)
   allocatedResources 5 ResourceList ~
-  allocatedResourceStatuses 7 {ResourceName}ClaimResourceStatus ~ granular
+  allocatedResourceStatuses 7 {ResourceName}ClaimResourceStatus ~ granular enum(ControllerResizeInProgress|ControllerResizeInfeasible|NodeResizeInProgress|NodeResizeInfeasible|NodeResizePending)
   currentVolumeAttributesClassName 8 *string ~
   modifyVolumeStatus 9 *ModifyVolumeStatus ~
 HostPathVolumeSource

@@ -159,7 +159,9 @@ function parseField([name, number, type, ...flags]: readonly string[]): FieldFac
         : undefined,
     patchStrategies: strategies === "" ? [] : strategies.split(","),
     patchMergeKey: mergeKey,
-    enum: argument("enum")?.split("|"),
+    enum: argument("enum")
+      ?.split("|")
+      .map((value) => (value === '""' ? "" : value)),
     default: argument("default"),
   };
 }

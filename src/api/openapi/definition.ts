@@ -122,7 +122,7 @@ function describeField(field: Field, owner: string, dialect: Dialect, prose: Pro
   const keys = isList && stated?.listType === "map" ? schema.keys : undefined;
   const around = present({
     description: prose.field(owner, field.name) ?? referencedProse(schema, prose),
-    enum: isList ? undefined : field.enum,
+    enum: schema.shape === "scalar" ? field.enum : undefined,
     default: dialect === "v3" ? defaultOf(field) : undefined,
     "x-kubernetes-list-map-keys": keys,
     "x-kubernetes-list-type": stated?.listType,
@@ -133,8 +133,7 @@ function describeField(field: Field, owner: string, dialect: Dialect, prose: Pro
   // In version 3 a bare reference may have nothing beside it.
   const isWrapped = dialect === "v3" && Object.keys(around).length > 0;
   const type = describeType(schema, dialect, isWrapped);
-  const itemEnum = isList && field.enum ? withItemEnum(schema.item, field.enum, dialect) : {};
-  return { ...type, ...itemEnum, ...around };
+  return { ...type, ...elementEnum(field, dialect), ...around };
 }
 
 /** A field that only refers to a type has the words of that type, if it has none of its own. */
@@ -200,8 +199,13 @@ function defaultOf(field: Field): unknown {
   return field.omitEmpty ? undefined : elementZero(field.schema);
 }
 
-function withItemEnum(item: Schema, values: readonly string[], dialect: Dialect): Json {
-  return { items: { ...describeElement(item, dialect), enum: values } };
+/** The values that a list or map may hold, said where it holds them. */
+function elementEnum({ schema, enum: values }: Field, dialect: Dialect): Json {
+  if (values === undefined) return {};
+  if (schema.shape === "list")
+    return { items: { ...describeElement(schema.item, dialect), enum: values } };
+  if (schema.shape !== "map") return {};
+  return { additionalProperties: { ...describeElement(schema.value, dialect), enum: values } };
 }
 
 function describeUnion(union: NonNullable<StructSchema["union"]>): Json {

@@ -49,6 +49,14 @@ export function findSchemaByDefinition(definition: string): StructSchema | undef
   return header && tableOf(header.name)?.struct(definition.slice(dot + 1));
 }
 
+/** The group and version of the table that a definition is from. */
+export function groupVersionOfDefinition(
+  definition: string,
+): { readonly group: string; readonly version: string } | undefined {
+  const prefix = definition.slice(0, definition.lastIndexOf("."));
+  return headers().find(({ openapi }) => openapi === prefix);
+}
+
 /**
  * By what an object says of itself: group (`""` for core), version and kind. Options of requests
  * may carry any group's version; they and Status are described by the meta table.
