@@ -1,5 +1,6 @@
 /** Regular expressions of schemas: RE2's, which take linear time whatever their authors wrote. */
 import { RE2JS } from "re2js";
+import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 
 export type CompiledPattern =
   | { readonly ok: true; test(text: string): boolean }
@@ -12,4 +13,14 @@ export function compilePattern(pattern: string): CompiledPattern {
   } catch (error) {
     return { ok: false, fault: error instanceof Error ? error.message : String(error) };
   }
+}
+
+// Keyed by the schema, which values of a kind share: compiling costs far more than matching.
+const known = new WeakMap<JSONSchemaProps, CompiledPattern>();
+
+/** The pattern of a schema, compiled at its first use. */
+export function patternOf(schema: JSONSchemaProps): CompiledPattern {
+  const compiled = known.get(schema) ?? compilePattern(schema.pattern ?? "");
+  known.set(schema, compiled);
+  return compiled;
 }

@@ -13,11 +13,11 @@ import {
   required,
   tooLong,
   tooMany,
-  typeInvalid,
 } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
 import { formatCheck, isUnrecognizedFormat } from "./formats.ts";
-import { compilePattern } from "./pattern.ts";
+import { patternOf } from "./pattern.ts";
+import { general, Outcome, valueFault, wrongType } from "./value-faults.ts";
 import { additionalSchema, itemsSchema } from "./walk.ts";
 
 /** `path`: where the value stands; without one, field names start at the value's own fields. */
@@ -27,36 +27,6 @@ export function validateValue(
   path: Path | undefined,
 ): FieldError[] {
   return check(value, schema, "").faults.map(({ at, make }) => make(pathOf(path, at)));
-}
-
-/** The text tells one fault from another; `at` is the place below the value. */
-interface Fault {
-  readonly text: string;
-  readonly at: string;
-  make(path: Path): FieldError;
-}
-
-/** `matches` counts what fitted: of several alternatives the nearest one's faults are shown. */
-class Outcome {
-  readonly faults: Fault[] = [];
-  matches = 0;
-
-  add(...faults: readonly Fault[]): this {
-    for (const fault of faults) {
-      if (!this.faults.some(({ text }) => text === fault.text)) this.faults.push(fault);
-    }
-    return this;
-  }
-
-  merge(other: Outcome): this {
-    this.add(...other.faults);
-    this.matches += other.matches;
-    return this;
-  }
-
-  get fits(): boolean {
-    return this.faults.length === 0;
-  }
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -196,7 +166,7 @@ function checkText(value: string, schema: JSONSchemaProps, at: string): Outcome 
     return outcome.add(valueFault(at, value, `should be at least ${minLength} chars long`));
   }
   if (pattern === "") return outcome;
-  const compiled = compilePattern(pattern);
+  const compiled = patternOf(schema);
   if (!compiled.ok) {
     const detail = `should match '${pattern}, but pattern is invalid: ${compiled.fault}'`;
     return outcome.add(valueFault(at, value, detail));
@@ -317,21 +287,6 @@ function checkProperties(value: Json, schema: JSONSchemaProps, at: string): Outc
     outcome.add({ text, at: missing, make: (path) => required(path, "") });
   }
   return outcome;
-}
-
-function wrongType(at: string, wanted: string, actual: string): Fault {
-  const text = `${at} in body must be of type ${wanted}: ${goQuote(actual)}`;
-  return { text, at, make: (path) => typeInvalid(path, actual, text) };
-}
-
-function valueFault(at: string, value: unknown, detail: string): Fault {
-  const text = `${at} in body ${detail}`;
-  return { text, at, make: (path) => invalid(path, value, text) };
-}
-
-/** A fault of the whole value rather than of a field. */
-function general(text: string): Fault {
-  return { text, at: "", make: (path) => invalid(path, "", text) };
 }
 
 const NOWHERE = Path.of("");

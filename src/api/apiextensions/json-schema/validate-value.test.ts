@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
+import { formatFieldError } from "#api/validation/format-field-error.ts";
+import { Path } from "#api/validation/path.ts";
+import { validateValue } from "./validate-value.ts";
+
+interface Row {
+  readonly name: string;
+  readonly schema: JSONSchemaProps;
+  readonly value: unknown;
+  readonly faults: readonly string[];
+}
+
+function run(rows: readonly Row[]): void {
+  for (const { name, schema, value, faults } of rows) {
+    test(name, () =>
+      assert.deepEqual(
+        validateValue(value, schema, Path.of("spec")).map(
+          (error) => `${error.field}: ${formatFieldError(error)}`,
+        ),
+        faults,
+      ),
+    );
+  }
+}
+
+const text = { type: "string" };
+const number = { type: "number" };
+const integer = { type: "integer" };
+const object = (properties: Record<string, JSONSchemaProps>, more: JSONSchemaProps = {}) => ({
+  type: "object",
+  properties,
+  ...more,
+});
+
+describe("types", () =>
+  run([
+    { name: "a text", schema: text, value: "a", faults: [] },
+    {
+      name: "a number for a text",
+      schema: object({ a: text }),
+      value: { a: 1 },
+      faults: ['spec.a: Invalid value: "integer": a in body must be of type string: "integer"'],
+    },
+    { name: "a whole number is a number", schema: number, value: 3, faults: [] },
+    {
+      name: "a broken number is no integer",
+      schema: object({ a: integer }),
+      value: { a: 1.5 },
+      faults: ['spec.a: Invalid value: "number": a in body must be of type integer: "number"'],
+    },
+    {
+      name: "nothing",
+      schema: object({ a: text }),
+      value: { a: null },
+      faults: ['spec.a: Invalid value: "null": a in body must be of type string: "null"'],
+    },
+    {
+      name: "nothing where it may be",
+      schema: object({ a: { ...text, nullable: true } }),
+      value: { a: null },
+      faults: [],
+    },
+    {
+      name: "a number or a text",
+      schema: object({ a: { "x-kubernetes-int-or-string": true } }),
+      value: { a: true },
+      faults: [
+        'spec.a: Invalid value: "boolean": a in body must be of type integer,string: "boolean"',
+      ],
+    },
+  ]));
+
+describe("texts", () =>
+  run([
+    {
+      name: "too long, counted in characters",
+      schema: object({ a: { ...text, maxLength: 2 } }),
+      value: { a: "äöü" },
+      faults: ["spec.a: Too long: may not be more than 2 bytes"],
+    },
+    {
+      name: "too short",
+      schema: object({ a: { ...text, minLength: 2 } }),
+      value: { a: "x" },
+      faults: ['spec.a: Invalid value: "x": a in body should be at least 2 chars long'],
+    },
+    {
+      name: "of another form",
+      schema: object({ a: { ...text, pattern: "^x+$" } }),
+      value: { a: "xy" },
+      faults: ["spec.a: Invalid value: \"xy\": a in body should match '^x+$'"],
+    },
+    {
+      name: "of another format",
+      schema: object({ a: { ...text, format: "date" } }),
+      value: { a: "2030-02-30" },
+      faults: ['spec.a: Invalid value: "2030-02-30": a in body must be of type date: "2030-02-30"'],
+    },
+    {
+      name: "not one of them",
+      schema: object({ a: { ...text, enum: ["b", "c"] } }),
+      value: { a: "d" },
+      faults: ['spec.a: Unsupported value: "d": supported values: "b", "c"'],
+    },
+  ]));
+
+describe("numbers", () =>
+  run([
+    {
+      name: "below",
+      schema: object({ a: { ...integer, minimum: 2 } }),
+      value: { a: 1 },
+      faults: ["spec.a: Invalid value: 1: a in body should be greater than or equal to 2"],
+    },
+    {
+      name: "at a limit that is not in it",
+      schema: object({ a: { ...integer, maximum: 2, exclusiveMaximum: true } }),
+      value: { a: 2 },
+      faults: ["spec.a: Invalid value: 2: a in body should be less than 2"],
+    },
+    {
+      name: "no multiple",
+      schema: object({ a: { ...integer, multipleOf: 3 } }),
+      value: { a: 4 },
+      faults: ["spec.a: Invalid value: 4: a in body should be a multiple of 3"],
+    },
+    {
+      name: "a multiple, as far as a float can tell",
+      schema: object({ a: { ...number, multipleOf: 0.1 } }),
+      value: { a: 0.3 },
+      faults: [],
+    },
+    {
+      name: "too large for its format",
+      schema: object({ a: { ...integer, format: "int32" } }),
+      value: { a: 2 ** 31 },
+      faults: [
+        'spec: Invalid value: "": Checked value must be of type integer with format int32 in a',
+      ],
+    },
+  ]));
+
+describe("lists and objects", () =>
+  run([
+    {
+      name: "items, each by its number",
+      schema: object({ a: { type: "array", items: text } }),
+      value: { a: ["x", 1] },
+      faults: [
+        'spec.a[1]: Invalid value: "integer": a[1] in body must be of type string: "integer"',
+      ],
+    },
+    {
+      name: "too many and too few",
+      schema: object({
+        a: { type: "array", items: text, maxItems: 1 },
+        b: { type: "array", items: text, minItems: 1 },
+      }),
+      value: { a: ["x", "y"], b: [] },
+      faults: [
+        "spec.a: Too many: 2: must have at most 1 item",
+        "spec.b: Invalid value: 0: b in body should have at least 1 items",
+      ],
+    },
+    {
+      name: "a missing field",
+      schema: object({ a: object({}, { required: ["b"] }) }),
+      value: { a: {} },
+      faults: ["spec.a.b: Required value"],
+    },
+    {
+      name: "a field that may not be",
+      schema: { type: "object", additionalProperties: false },
+      value: { b: 1 },
+      faults: ['spec: Invalid value: "b": .b in body is a forbidden property'],
+    },
+    {
+      name: "values of a map",
+      schema: object({ a: { type: "object", additionalProperties: text, maxProperties: 1 } }),
+      value: { a: { x: 1, y: "z" } },
+      faults: [
+        "spec.a: Too many: 2: must have at most 1 item",
+        'spec.a.x: Invalid value: "integer": a.x in body must be of type string: "integer"',
+      ],
+    },
+  ]));
+
+describe("combinations", () => {
+  const short = { maxLength: 1 };
+  const x = { pattern: "^x" };
+  run([
+    { name: "any: one fits", schema: { ...text, anyOf: [short, x] }, value: "xyz", faults: [] },
+    {
+      name: "any: none fits",
+      schema: object({ a: { ...text, anyOf: [{ maxLength: 1 }, { pattern: "^x" }] } }),
+      value: { a: "yz" },
+      faults: [
+        'spec: Invalid value: "": "a" must validate at least one schema (anyOf)',
+        "spec.a: Too long: may not be more than 1 byte",
+      ],
+    },
+    {
+      name: "one: two fit",
+      schema: object({ a: { ...text, oneOf: [short, x] } }),
+      value: { a: "x" },
+      faults: [
+        'spec: Invalid value: "": "a" must validate one and only one schema (oneOf). Found 2 valid alternatives',
+      ],
+    },
+    {
+      name: "all: one does not fit",
+      schema: object({ a: { ...text, allOf: [short, x] } }),
+      value: { a: "y" },
+      faults: [
+        "spec.a: Invalid value: \"y\": a in body should match '^x'",
+        'spec: Invalid value: "": "a" must validate all the schemas (allOf)',
+      ],
+    },
+    {
+      name: "not: it fits",
+      schema: object({ a: { ...text, not: x } }),
+      value: { a: "x" },
+      faults: ['spec: Invalid value: "": "a" must not validate the schema (not)'],
+    },
+  ]);
+});

@@ -1,0 +1,49 @@
+/** Faults found while a value is held to a schema, before it is known where the value stands. */
+import { goQuote } from "#api/meta/go-quote.ts";
+import { type FieldError, invalid, typeInvalid } from "#api/validation/field-error.ts";
+import type { Path } from "#api/validation/path.ts";
+
+/** The text tells one fault from another; `at` is the place below the value. */
+export interface Fault {
+  readonly text: string;
+  readonly at: string;
+  make(path: Path): FieldError;
+}
+
+/** `matches` counts what fitted: of several alternatives the nearest one's faults are shown. */
+export class Outcome {
+  readonly faults: Fault[] = [];
+  matches = 0;
+
+  add(...faults: readonly Fault[]): this {
+    for (const fault of faults) {
+      if (!this.faults.some(({ text }) => text === fault.text)) this.faults.push(fault);
+    }
+    return this;
+  }
+
+  merge(other: Outcome): this {
+    this.add(...other.faults);
+    this.matches += other.matches;
+    return this;
+  }
+
+  get fits(): boolean {
+    return this.faults.length === 0;
+  }
+}
+
+export function wrongType(at: string, wanted: string, actual: string): Fault {
+  const text = `${at} in body must be of type ${wanted}: ${goQuote(actual)}`;
+  return { text, at, make: (path) => typeInvalid(path, actual, text) };
+}
+
+export function valueFault(at: string, value: unknown, detail: string): Fault {
+  const text = `${at} in body ${detail}`;
+  return { text, at, make: (path) => invalid(path, value, text) };
+}
+
+/** A fault of the whole value rather than of a field. */
+export function general(text: string): Fault {
+  return { text, at: "", make: (path) => invalid(path, "", text) };
+}
