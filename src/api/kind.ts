@@ -62,7 +62,7 @@ export interface RuleContext {
   /** Who writes. */
   readonly user?: UserInfo;
   /** Of the namespace that the object is in; rules that need them pass without. */
-  readonly namespaceLabels?: Readonly<Record<string, string>>;
+  readonly namespaceLabels?: () => Readonly<Record<string, string>> | undefined;
   /** Checks signatures in certificate requests; without it they are taken on trust. */
   readonly signatures?: SignatureChecker;
   /** Compiles the expressions that an object holds; without it they are taken on trust. */

@@ -136,7 +136,7 @@ function validateAdminResults(
   const index = (status.allocation?.devices.results ?? []).findIndex(isAdmin);
   if (index < 0) return [];
   const results = Path.of("status", "allocation", "devices", "results");
-  return adminAccessFault(results.index(index).child("adminAccess"), namespaceLabels);
+  return adminAccessFault(results.index(index).child("adminAccess"), namespaceLabels?.());
 }
 
 function validateReservations(

@@ -93,7 +93,7 @@ export function validateAdminAccess(
   const index = (requests ?? []).findIndex(({ exactly }) => exactly?.adminAccess === true);
   if (index < 0) return [];
   const path = Path.of("spec", "devices", "requests").index(index).child("adminAccess");
-  return adminAccessFault(path, namespaceLabels);
+  return adminAccessFault(path, namespaceLabels?.());
 }
 
 export function adminAccessFault(

@@ -32,7 +32,7 @@ function requestFromV1({ name, exactly, firstAvailable }: v1.DeviceRequest): v1b
   >;
   return defined<v1beta1.DeviceRequest>({
     name,
-    deviceClassName: deviceClassName === "" ? undefined : deviceClassName,
+    deviceClassName,
     selectors,
     allocationMode,
     count,
