@@ -38,10 +38,11 @@ interface Countable {
   readonly measure: Measure;
 }
 
-/** Every stored namespaced kind once, whichever versions it is served in. */
+/** Every stored namespaced kind once, whichever versions it is served in; stable ones, which always are. */
 const COUNTABLE: readonly Countable[] = builtInKinds.flatMap((kind) => {
   const isStored =
     kind.storedAs === undefined && kind.verbs.includes("list") && kind.verbs.includes("watch");
+  if (!/^v\d+$/.test(kind.version)) return [];
   const measure = measureOf(kind.group, kind.names.plural);
   return isStored && kind.scope === "Namespaced" && measure !== undefined
     ? [{ kind, measure }]

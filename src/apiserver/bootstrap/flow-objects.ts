@@ -139,7 +139,7 @@ const SCHEMAS: Readonly<Record<string, SchemaSpec>> = {
 export function flowSchemas(): FlowSchema[] {
   return Object.entries(SCHEMAS).map(([name, { level, precedence, distinguish, rule }]) => ({
     ...typed("FlowSchema"),
-    metadata: { name, annotations: { [AUTO_UPDATE]: "true" } },
+    metadata: { name, generation: 1, annotations: { [AUTO_UPDATE]: "true" } },
     spec: {
       priorityLevelConfiguration: { name: level },
       matchingPrecedence: precedence,
@@ -172,7 +172,7 @@ function limitedSpec({
 }
 
 function level(name: string, spec: PriorityLevelConfiguration["spec"]): PriorityLevelConfiguration {
-  const metadata = { name, annotations: { [AUTO_UPDATE]: "true" } };
+  const metadata = { name, generation: 1, annotations: { [AUTO_UPDATE]: "true" } };
   return { ...typed("PriorityLevelConfiguration"), metadata, spec, status: {} };
 }
 

@@ -19,7 +19,7 @@ export function systemPriorityClasses(): PriorityClass[] {
   return CLASSES.map(({ name, value, description }) => ({
     apiVersion: "scheduling.k8s.io/v1",
     kind: "PriorityClass",
-    metadata: { name },
+    metadata: { name, generation: 1 },
     value,
     description,
     preemptionPolicy: "PreemptLowerPriority",

@@ -150,7 +150,9 @@ export function decideFlow<T extends WithSpec>(existing: T, wanted: T): Verdict<
   return (draft) => {
     const mark = mandatory || own ? "true" : "false";
     draft.metadata.annotations = { ...draft.metadata.annotations, [AUTO_UPDATE]: mark };
-    if (stale) draft.spec = structuredClone(wanted.spec) as Draft<T>["spec"];
+    if (!stale) return;
+    draft.spec = structuredClone(wanted.spec) as Draft<T>["spec"];
+    draft.metadata.generation = (draft.metadata.generation ?? 0) + 1;
   };
 }
 
