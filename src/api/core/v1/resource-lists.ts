@@ -13,6 +13,7 @@ import type { Path } from "#api/validation/path.ts";
 import { isIntegerResource } from "./resource-names.ts";
 
 export function validateResourceQuantity(name: string, text: string, path: Path): FieldError[] {
+  if (!text.startsWith("-") && !isIntegerResource(name)) return []; // nothing left that can be wrong
   const quantity = quantityOf(text);
   const errors: FieldError[] = [];
   if (quantitySign(quantity) < 0) {

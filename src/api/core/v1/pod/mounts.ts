@@ -50,13 +50,7 @@ function validateVolumeMounts(
       errors.push(invalid(at.child("mountPath"), mountPath, "must be unique"));
     }
     seen.add(mountPath);
-    if (devices.has(name)) {
-      errors.push(invalid(at.child("name"), name, "must not already exist in volumeDevices"));
-    }
-    if ([...devices.values()].includes(mountPath)) {
-      const detail = "must not already exist as a path in volumeDevices";
-      errors.push(invalid(at.child("mountPath"), mountPath, detail));
-    }
+    if (devices.size > 0) validateApart(mount, devices, at, errors);
     if (subPath !== "") validateDescendingPath(subPath, path.child("subPath"), errors);
     if (subPathExpr !== "") {
       if (subPath !== "") {
@@ -65,8 +59,28 @@ function validateVolumeMounts(
       }
       validateDescendingPath(subPathExpr, path.child("subPathExpr"), errors);
     }
-    validatePropagation(mount, container, path.child("mountPropagation"), errors);
-    validateRecursiveReadOnly(mount, path.child("recursiveReadOnly"), errors);
+    if (mount.mountPropagation !== undefined) {
+      validatePropagation(mount, container, path.child("mountPropagation"), errors);
+    }
+    if (mount.recursiveReadOnly !== undefined) {
+      validateRecursiveReadOnly(mount, path.child("recursiveReadOnly"), errors);
+    }
+  }
+}
+
+/** What is a device is not a folder as well. */
+function validateApart(
+  { name, mountPath }: VolumeMount,
+  devices: ReadonlyMap<string, string>,
+  path: Path,
+  errors: FieldError[],
+): void {
+  if (devices.has(name)) {
+    errors.push(invalid(path.child("name"), name, "must not already exist in volumeDevices"));
+  }
+  if ([...devices.values()].includes(mountPath)) {
+    const detail = "must not already exist as a path in volumeDevices";
+    errors.push(invalid(path.child("mountPath"), mountPath, detail));
   }
 }
 

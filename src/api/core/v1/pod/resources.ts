@@ -108,8 +108,8 @@ function validateRequirements(
     validateRequestWithinLimit(name, amount, ownValue(limits, name), path, errors);
     validateHugePages(name, amount, rules, path.child("requests").key(name), errors);
   }
-  const names = [...Object.keys(limits), ...Object.keys(requests)];
-  if (names.some(isHugePages) && !names.includes("cpu") && !names.includes("memory")) {
+  const hasCompute = [limits, requests].some(({ cpu, memory }) => cpu ?? memory);
+  if (!hasCompute && Object.keys({ ...limits, ...requests }).some(isHugePages)) {
     errors.push(forbidden(path, "HugePages require cpu or memory"));
   }
 }

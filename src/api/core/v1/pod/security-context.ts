@@ -41,6 +41,7 @@ export function validatePodSecurityContext(
   path: Path,
   errors: FieldError[],
 ): void {
+  if (Object.keys(context).length === 0 && spec.hostPID !== true) return;
   const { supplementalGroups = [], sysctls = [] } = context;
   validateId(context.fsGroup, path.child("fsGroup"), errors);
   validateId(context.runAsUser, path.child("runAsUser"), errors);

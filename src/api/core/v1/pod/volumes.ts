@@ -24,11 +24,7 @@ export function validateVolumes(
   errors: FieldError[],
 ): ReadonlyMap<string, VolumeSource> {
   const sound = new Map<string, VolumeSource>();
-  const ownClaims = new Set(
-    podName === ""
-      ? []
-      : volumes.filter((v) => v.ephemeral !== undefined).map(({ name }) => `${podName}-${name}`),
-  );
+  const ownClaims = podName === "" ? NO_CLAIMS : claimsMade(volumes, podName);
   for (const [i, volume] of volumes.entries()) {
     const at = path.index(i);
     const before = errors.length;
@@ -36,12 +32,20 @@ export function validateVolumes(
     validateName(volume.name, sound, at.child("name"), errors);
     if (errors.length === before) sound.set(volume.name, volume);
     const claim = volume.persistentVolumeClaim?.claimName;
-    if (claim !== undefined && ownClaims.has(claim)) {
+    if (claim !== undefined && ownClaims.includes(claim)) {
       const detail = "must not reference a PVC that gets created for an ephemeral volume";
       errors.push(invalid(at.child("persistentVolumeClaim", "claimName"), claim, detail));
     }
   }
   return sound;
+}
+
+const NO_CLAIMS: readonly string[] = [];
+
+/** The names of the claims that ephemeral volumes get. */
+function claimsMade(volumes: readonly Volume[], podName: string): readonly string[] {
+  const ephemeral = volumes.filter((volume) => volume.ephemeral !== undefined);
+  return ephemeral.map(({ name }) => `${podName}-${name}`);
 }
 
 function validateName(
