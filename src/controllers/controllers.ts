@@ -6,6 +6,7 @@ import type { Controller } from "#runtime/controller.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { disruptionController } from "./disruption.ts";
+import { jobController } from "./job/job.ts";
 import { namespaceController } from "./namespace.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { replicationControllerController } from "./replication-controller.ts";
@@ -13,6 +14,7 @@ import { resourceQuotaController } from "./resource-quota.ts";
 import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
 import { serviceAccountController } from "./service-account.ts";
 import { statefulSetController } from "./stateful-set/stateful-set.ts";
+import { ttlAfterFinished } from "./ttl-after-finished.ts";
 
 export interface ControllerOptions {
   /** PEM of the authority that signs the API server's certificate. */
@@ -27,12 +29,14 @@ export function builtInControllers({ rootCa }: ControllerOptions): readonly AnyC
     clusterRoleAggregation,
     deploymentController,
     disruptionController,
+    jobController,
     namespaceController,
     replicaSetController,
     replicationControllerController,
     resourceQuotaController,
     serviceAccountController,
     statefulSetController,
+    ttlAfterFinished,
     ...(rootCa === undefined ? [] : [rootCaCertPublisher(rootCa)]),
   ];
 }

@@ -43,6 +43,8 @@ export function claim<Owner extends KubeObject, T extends KubeObject>(
   kind: KindOf<T>,
   candidates: Iterable<T>,
   matches: (candidate: T) => boolean,
+  /** What an adopted object gets beside the reference. */
+  finalizers: readonly string[] = [],
 ): Claims<T> {
   const owned: T[] = [];
   const writes: Write[] = [];
@@ -59,8 +61,11 @@ export function claim<Owner extends KubeObject, T extends KubeObject>(
       matches(candidate) &&
       candidate.metadata.deletionTimestamp === undefined
     ) {
-      owned.push(candidate);
-      writes.push(adoptWrite(kind, candidate, controllerReference(owner.kind, owner.object)));
+      const added = finalizers.filter((f) => !candidate.metadata.finalizers?.includes(f));
+      owned.push(withFinalizers(candidate, added));
+      writes.push(
+        adoptWrite(kind, candidate, controllerReference(owner.kind, owner.object), added),
+      );
     }
   }
   return { owned, writes };
@@ -70,8 +75,20 @@ function adoptWrite<T extends KubeObject>(
   kind: KindOf<T>,
   object: T,
   reference: OwnerReference,
+  finalizers: readonly string[],
 ): Write {
-  return patch(kind, object, "strategic", { metadata: { ownerReferences: [reference] } });
+  return patch(kind, object, "strategic", {
+    metadata: {
+      ownerReferences: [reference],
+      ...(finalizers.length === 0 ? {} : { finalizers }),
+    },
+  });
+}
+
+function withFinalizers<T extends KubeObject>(object: T, added: readonly string[]): T {
+  if (added.length === 0) return object;
+  const finalizers = [...(object.metadata.finalizers ?? []), ...added];
+  return { ...object, metadata: { ...object.metadata, finalizers } };
 }
 
 function releaseWrite<T extends KubeObject>(

@@ -23,10 +23,11 @@ import {
   type Outcome,
   ownKey,
 } from "#runtime/controller.ts";
-import { create, noted, remove, updateStatus, type Write } from "#runtime/writes.ts";
+import { updateStatus, type Write } from "#runtime/writes.ts";
 import { type Condition, findCondition, withCondition, withoutCondition } from "./conditions.ts";
 import { claim, controllerOf, controllerReference } from "./ownership.ts";
 import { podsToDelete } from "./pod-ranking.ts";
+import { createPod, deletePod } from "./pod-writes.ts";
 import { availableAtMs, isActive, isReady, isTerminating, podFromTemplate } from "./pods.ts";
 
 /** Pods that one decision may create or delete. */
@@ -160,38 +161,10 @@ function scale(
   if (surplus === 0) return [];
   const count = Math.min(Math.abs(surplus), BURST_MAX);
   if (surplus > 0) {
-    return podsToDelete(active, count, relatedByNode, nowMs).map((pod) =>
-      noted(remove(podKind, pod), {
-        onDone: {
-          about: set,
-          type: "Normal",
-          reason: "SuccessfulDelete",
-          message: "Deleted pod: {name}",
-        },
-        onRefused: {
-          about: set,
-          type: "Warning",
-          reason: "FailedDelete",
-          message: "Error deleting: {error}",
-        },
-      }),
-    );
+    return podsToDelete(active, count, relatedByNode, nowMs).map((pod) => deletePod(set, pod));
   }
   const pod = podFromTemplate(set.spec.template, set, controllerReference(form.kind, set));
-  const write = noted(create(podKind, pod), {
-    onDone: {
-      about: set,
-      type: "Normal",
-      reason: "SuccessfulCreate",
-      message: "Created pod: {name}",
-    },
-    onRefused: {
-      about: set,
-      type: "Warning",
-      reason: "FailedCreate",
-      message: "Error creating: {error}",
-    },
-  });
+  const write = createPod(set, pod);
   return Array.from({ length: count }, () => write);
 }
 

@@ -1,0 +1,175 @@
+/**
+ * Runs the pods of a Job until as many as it asks for have succeeded, or too many have failed.
+ *
+ * A round, in this order: create or delete pods, write the status with the pods that have ended, let
+ * those go. Counting them and ending the Job is for the next round, which sees what came of it.
+ */
+import { jobKind } from "#api/batch/v1/job.ts";
+import { conditionIsTrue } from "#api/batch/v1/job-status.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Job } from "#api/generated/batch.v1.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  type Caches,
+  defineController,
+  type EventNote,
+  idle,
+  type Key,
+  type Outcome,
+  ownKey,
+} from "#runtime/controller.ts";
+import { noted, updateStatus, type Write } from "#runtime/writes.ts";
+import { claim, controllerOf } from "../ownership.ts";
+import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
+import { COMPLETIONS_REACHED, deadlineMs, type Ending, endingOf } from "./ending.ts";
+import { NO_SCALING, type Scaling, scale, stopAll } from "./scaling.ts";
+import { progressOf } from "./status.ts";
+import { type Tally, tallyOf } from "./tally.ts";
+import { isTracked, TRACKING_FINALIZER, untrack } from "./tracked-pod.ts";
+
+const CONTROLLER_NAME = "kubernetes.io/job-controller";
+/** Keys of pods that carry the finalizer but may have no Job that takes it off. */
+const STRAY = "pods";
+
+export type JobState =
+  | { readonly about: "job"; readonly job: Job; readonly pods: readonly Pod[] }
+  | { readonly about: "stray"; readonly pod: Pod }
+  | { readonly about: "nothing" };
+
+export const jobController = defineController<JobState>({
+  name: "job-controller",
+  feeds: [
+    {
+      kind: jobKind,
+      keys: (job: Job, caches) => [...ownKey(job), ...straysOf(job, caches)],
+    },
+    {
+      kind: podKind,
+      keys: (pod: Pod, caches) => [
+        ...keysOfPod(pod, caches, jobKind),
+        ...(isStray(pod, caches) ? [strayKey(pod)] : []),
+      ],
+    },
+  ],
+  indexes: [orphanPods],
+  observe,
+  decide,
+});
+
+function observe(caches: Caches, { resource, namespace, name }: Key): JobState {
+  if (resource === STRAY) {
+    const pod = caches(podKind).get(namespace, name);
+    const stray = pod !== undefined && isStray(pod, caches);
+    return stray ? { about: "stray", pod } : { about: "nothing" };
+  }
+  const job = caches(jobKind).get(namespace, name);
+  if (job === undefined) return { about: "nothing" };
+  return { about: "job", job, pods: candidatePods(caches, job) };
+}
+
+export function decide(state: JobState, nowMs: number): Outcome {
+  if (state.about === "nothing") return idle;
+  if (state.about === "stray") return { writes: [untrack(state.pod)] };
+  const { job } = state;
+  if (isManagedElsewhere(job) || isOver(job)) return idle;
+  const selector = selectorOf(job.spec.selector);
+  const claims = claim(
+    { kind: jobKind, object: job },
+    podKind,
+    state.pods,
+    (pod) => matchesLabels(selector.ok ? selector.value : "nothing", pod.metadata.labels),
+    [TRACKING_FINALIZER],
+  );
+  const tally = tallyOf(job, claims.owned);
+  const { ending, scaling } = plan(tally, nowMs);
+  const recheckInMs = recheck(job, scaling, nowMs);
+  return {
+    writes: [
+      ...claims.writes,
+      ...scaling.writes,
+      ...trackingWrites(tally, ending, scaling, nowMs),
+    ].filter((step) => !Array.isArray(step) || step.length > 0),
+    events: tooMany(job, tally, ending),
+    ...(recheckInMs === undefined ? {} : { recheckInMs }),
+    // Pods that could not be made or deleted must not keep others from being counted.
+    onRefused: ({ write }) =>
+      scaling.writes.flat().includes(write)
+        ? { writes: trackingWrites(tally, undefined, NO_SCALING, nowMs).flat() }
+        : {},
+  };
+}
+
+interface Plan {
+  readonly ending: Ending | undefined;
+  readonly scaling: Scaling;
+}
+
+function plan(tally: Tally, nowMs: number): Plan {
+  const { job, active, succeeded } = tally;
+  const ending = endingOf(tally, nowMs);
+  if (ending !== undefined) return { ending, scaling: stopAll(tally) };
+  const scaling = job.metadata.deletionTimestamp === undefined ? scale(tally, nowMs) : NO_SCALING;
+  const running = active.length + scaling.created - scaling.deleted.length;
+  const isEnough = succeeded >= (job.spec.completions ?? 1);
+  return { ending: isEnough && running === 0 ? COMPLETIONS_REACHED : undefined, scaling };
+}
+
+function trackingWrites(
+  tally: Tally,
+  ending: Ending | undefined,
+  scaling: Scaling,
+  nowMs: number,
+): readonly (Write | readonly Write[])[] {
+  const { job } = tally;
+  const { status, untracked, event } = progressOf(tally, ending, scaling, nowMs);
+  const write = updateStatus(jobKind, { ...job, status });
+  const told = event === undefined ? write : noted(write, { onDone: { ...event, about: job } });
+  return [...(semanticEqual(status, job.status) ? [] : [told]), untracked.map(untrack)];
+}
+
+function tooMany(job: Job, { succeeded }: Tally, ending: Ending | undefined): readonly EventNote[] {
+  const isFirst = ending !== undefined && !conditionIsTrue(job.status.conditions, ending.type);
+  if (!isFirst || ending?.type !== "SuccessCriteriaMet") return [];
+  if (succeeded <= (job.spec.completions ?? Number.POSITIVE_INFINITY)) return [];
+  const message = "Too many succeeded pods running after completion count reached";
+  return [{ about: job, type: "Warning", reason: "TooManySucceededPods", message }];
+}
+
+function recheck(job: Job, { recheckInMs }: Scaling, nowMs: number): number | undefined {
+  const endMs = deadlineMs(job, nowMs);
+  const deadlineInMs = endMs !== undefined && endMs > nowMs ? endMs - nowMs : undefined;
+  const soonest = Math.min(recheckInMs ?? Infinity, deadlineInMs ?? Infinity);
+  return soonest === Infinity ? undefined : soonest;
+}
+
+function isOver({ status }: Job): boolean {
+  return (
+    conditionIsTrue(status.conditions, "Complete") || conditionIsTrue(status.conditions, "Failed")
+  );
+}
+
+function isManagedElsewhere({ spec }: Job): boolean {
+  return spec.managedBy !== undefined && spec.managedBy !== CONTROLLER_NAME;
+}
+
+/** Whether no running Job of ours takes the finalizer off: it is gone or over, or was never there. */
+function isStray(pod: Pod, caches: Caches): boolean {
+  if (!isTracked(pod)) return false;
+  const controller = controllerOf(pod);
+  if (controller === undefined) return true;
+  if (controller.kind !== "Job" || controller.apiVersion !== jobKind.apiVersion) return false;
+  const job = caches(jobKind).byUid(controller.uid);
+  return job === undefined || (!isManagedElsewhere(job) && isOver(job));
+}
+
+function straysOf(job: Job, caches: Caches): readonly Key[] {
+  const current = caches(jobKind).byUid(job.metadata.uid ?? "");
+  if (current !== undefined && !isOver(current)) return [];
+  return [...caches(podKind).controlledBy(job.metadata.uid ?? "")].filter(isTracked).map(strayKey);
+}
+
+function strayKey({ metadata }: Pod): Key {
+  return { resource: STRAY, namespace: metadata.namespace, name: metadata.name ?? "" };
+}
