@@ -1,10 +1,12 @@
 /**
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
- * server side in one file, which the entry loads only when a command needs it.
+ * server side in one file, which the entry loads only when a command needs it. Beside them lie the
+ * descriptions that `kubectl explain` shows, read when someone asks for them.
  */
-import { readFileSync, rmSync } from "node:fs";
+import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "rolldown";
+import { DESCRIPTIONS_FILE, writeDescriptions } from "./generate-descriptions.ts";
 import { writeGeneratedTypes } from "./generate-types.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -38,5 +40,7 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
 
 rmSync(`${root}dist`, { recursive: true, force: true });
 writeGeneratedTypes();
+writeDescriptions();
 await bundle("src/cmd/commands.ts", "server.js", []);
 await bundle("src/cli/main.ts", "k8ts.js", [serverSideIsAnotherFile]);
+copyFileSync(DESCRIPTIONS_FILE, `${root}dist/descriptions.json.gz`);

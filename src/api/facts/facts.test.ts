@@ -4,12 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import * as models from "@kubernetes/client-node/dist/gen/models/all.js";
 import { test } from "vitest";
-import { allTypeNames, schemaOf } from "#api/schema/from-facts.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
 import type { Schema, StructSchema } from "#api/schema/schema.ts";
+import { MODELS_FOLDER, modelsOfTypes } from "../../../tools/client-models.ts";
 
 interface Attribute {
   readonly baseName: string;
@@ -20,22 +20,11 @@ interface Model {
   readonly attributeTypeMap: readonly Attribute[];
 }
 
-const MODELS_FOLDER = dirname(
-  createRequire(import.meta.url).resolve("@kubernetes/client-node/dist/gen/models/all.js"),
-);
-
 /** What the library has and our tables do not: values that are no structs, and what is no API type. */
 const VALUES = new Set(["V1MicroTime", "IntOrString", "VersionInfo"]);
-/** Shares its name with a type of another group but is no part of the published API. */
-const UNPUBLISHED = new Set(["core.v1.Preconditions"]);
 
 const classes = new Map(Object.entries(models) as [string, unknown][]);
-const classOfType = new Map<string, string>();
-for (const type of allTypeNames()) {
-  if (UNPUBLISHED.has(type)) continue;
-  const name = classNames(type).find((candidate) => classes.has(candidate));
-  if (name !== undefined) classOfType.set(type, name);
-}
+const classOfType = modelsOfTypes(new Set(classes.keys()));
 
 test("every exported model has its struct", () => {
   const found = new Set(classOfType.values());
@@ -70,13 +59,6 @@ test("every struct has the fields of its model, of the same types, with the same
   }
   assert.deepEqual(differences, []);
 });
-
-/** `CoreV1Event` where several groups have the name, else `V1Event`. */
-function classNames(type: string): string[] {
-  const [group = "", version = "", name = ""] = type.split(".");
-  const capital = (word: string) => word[0]!.toUpperCase() + word.slice(1);
-  return [`${capital(group)}${capital(version)}${name}`, `${capital(version)}${name}`];
-}
 
 /** The declaration shows what is required: `'name': string` against `'name'?: string`. */
 function requiredFields(name: string): Set<string> {

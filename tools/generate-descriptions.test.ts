@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { openApiV3 } from "#api/openapi/documents.ts";
+import { proseFrom } from "#api/openapi/prose.ts";
+import { readDescriptions } from "./generate-descriptions.ts";
+
+const descriptions = readDescriptions();
+
+test("types and fields are described", () => {
+  const port = descriptions["io.k8s.api.core.v1.ContainerPort"]!;
+  assert.equal(port.type, "ContainerPort represents a network port in a single container.");
+  assert.match(port.fields.protocol!, /Defaults to "TCP"\.$/);
+  assert.match(
+    descriptions["io.k8s.api.core.v1.PodSpec"]!.type,
+    /^PodSpec is a description of a pod/,
+  );
+  const meta = descriptions["io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"]!;
+  assert.ok("continue" in meta.fields, "a reserved word is found under its own name");
+  const schema =
+    descriptions["io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"]!;
+  assert.ok("x-kubernetes-list-type" in schema.fields);
+});
+
+test("there are enough of them, and none is a stray comment", () => {
+  const all = Object.values(descriptions);
+  assert.ok(all.length > 740);
+  assert.ok(all.reduce((sum, { fields }) => sum + Object.keys(fields).length, 0) > 2300);
+  for (const { type, fields } of all) {
+    for (const text of [type, ...Object.values(fields)])
+      assert.doesNotMatch(text, /OpenAPI Generator|\*\//);
+  }
+});
+
+test("they reach the documents", () => {
+  const pods = {
+    group: "",
+    version: "v1",
+    plural: "pods",
+    kind: "Pod",
+    namespaced: true,
+    verbs: ["get"],
+    definition: "io.k8s.api.core.v1.Pod",
+    subresources: [],
+  };
+  const prose = proseFrom(descriptions);
+  const document = openApiV3({ resources: [pods], prose, serverVersion: "v1" }, "", "v1");
+  assert.match(JSON.stringify(document), /A list of ephemeral containers|Image pull policy/);
+});

@@ -1,0 +1,77 @@
+/**
+ * Writes src/api/generated/descriptions.json.gz: what every type and field is for, in the words of
+ * the API's own documentation, which the client library carries in its declarations. The file is
+ * made when the project is built and is not committed; `kubectl explain` shows its contents.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import type { Descriptions } from "#api/openapi/prose.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import type { StructSchema } from "#api/schema/schema.ts";
+import { MODELS_FOLDER, modelsOfTypes } from "./client-models.ts";
+
+export const DESCRIPTIONS_FILE = fileURLToPath(
+  new URL("../src/api/generated/descriptions.json.gz", import.meta.url),
+);
+
+export function readDescriptions(): Descriptions {
+  const all = readFileSync(join(MODELS_FOLDER, "all.js"), "utf8");
+  const exported = new Set([...all.matchAll(/models\/(\w+)\.js'/g)].map(([, name]) => name!));
+  const descriptions: Record<string, Descriptions[string]> = {};
+  for (const [type, model] of modelsOfTypes(exported)) {
+    const declaration = readFileSync(join(MODELS_FOLDER, `${model}.d.ts`), "utf8");
+    const schema = schemaOf(type);
+    descriptions[schema.name] = describedIn(declaration, model, schema);
+  }
+  return descriptions;
+}
+
+export function writeDescriptions(): void {
+  mkdirSync(dirname(DESCRIPTIONS_FILE), { recursive: true });
+  writeFileSync(DESCRIPTIONS_FILE, gzipSync(JSON.stringify(readDescriptions())));
+}
+
+/** A comment, and the class or field below it. */
+const DESCRIBED = /\/\*\*\n([\s\S]*?)\*\/\n *(?:export declare class (\w+)|'([^']+)'\??:)/g;
+
+/** What stands above a class that has no comment of its own. */
+const FILE_HEADER = "Kubernetes\nNo description provided";
+
+function describedIn(
+  declaration: string,
+  model: string,
+  schema: StructSchema,
+): Descriptions[string] {
+  const names = new Map(schema.fields.map(({ name }) => [spelled(name), name]));
+  let type = "";
+  const fields: Record<string, string> = {};
+  for (const [, comment = "", className, field] of declaration.matchAll(DESCRIBED)) {
+    const text = textOf(comment);
+    if (className === model) type = text.startsWith(FILE_HEADER) ? "" : text;
+    else if (field !== undefined) fields[names.get(field.replace(/^_/, "")) ?? field] = text;
+  }
+  return { type, fields };
+}
+
+/** The class's own comment follows another one: only what is behind its start counts. */
+function textOf(comment: string): string {
+  const own = comment.slice(comment.lastIndexOf("/**") + 1);
+  return own
+    .split("\n")
+    .map((line) => line.replace(/^\s*\*+ ?/, ""))
+    .join("\n")
+    .replace(/\\(['"])/g, "$1")
+    .trim();
+}
+
+/** As the library spells a field: no dollar, no hyphen; a reserved word has an underscore before it. */
+function spelled(name: string): string {
+  return name.replace(/^\$/, "").replaceAll("-", "_");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeDescriptions();
+  process.stdout.write(`descriptions: ${DESCRIPTIONS_FILE}\n`);
+}
