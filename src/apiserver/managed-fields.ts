@@ -41,6 +41,21 @@ export function trackCreate(
   trackUpdate(verb, undefined, draft, options, type);
 }
 
+/** Sets managedFields of an object that the server itself creates. */
+export function trackOwnCreate(kind: Kind, draft: Draft<KubeObject>, nowMs: number): void {
+  const hasStatus = kind.subresources?.status !== undefined;
+  const tracked = applyUpdate({
+    ...typeOf(kind),
+    live: undefined,
+    next: draft as unknown as JsonObject,
+    manager: "kube-apiserver",
+    subresource: "",
+    nowIso: timeFromMs(nowMs),
+    filter: resetFieldsOf(kind.group, kind.names.plural, "", hasStatus),
+  });
+  takeManagers(draft, tracked);
+}
+
 /** Sets managedFields of the draft that is to replace `old`. */
 export function trackUpdate(
   verb: VerbRequest,
@@ -56,6 +71,10 @@ export function trackUpdate(
     manager: options.fieldManager || managerFromUserAgent(verb.request.headers["user-agent"] ?? ""),
     ...circumstances(verb),
   });
+  takeManagers(draft, tracked);
+}
+
+function takeManagers(draft: Draft<KubeObject>, tracked: JsonObject): void {
   const { managedFields } = (tracked as unknown as KubeObject).metadata;
   if (managedFields === undefined) delete draft.metadata.managedFields;
   else draft.metadata.managedFields = managedFields as Draft<typeof managedFields>;

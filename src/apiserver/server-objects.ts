@@ -10,6 +10,7 @@ import {
 } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
+import { trackOwnCreate } from "./managed-fields.ts";
 import { fillSystemFields } from "./object-metadata.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
@@ -49,6 +50,7 @@ export function createServerObjects(
       const { stored, key } = place(kind, namespace, name);
       const draft = { ...object, metadata: { ...object.metadata } } as Draft<KubeObject>;
       fillSystemFields(draft.metadata, clock.nowMs(), random);
+      trackOwnCreate(kind, draft, clock.nowMs());
       const finished = finishObject(stored.kind, draft);
       if (!finished.ok) return finished;
       const wrote = await store.create(stored, key, finished.value);

@@ -20,7 +20,7 @@ import type { AdmissionRequest, Operation } from "./admission/plugin.ts";
 import { sameButTimes } from "./managed-fields.ts";
 import { dedupeOwners, fillSystemFields, settleNamespace } from "./object-metadata.ts";
 import type { WriteOptions } from "./query-options.ts";
-import { keyOf } from "./resources.ts";
+import { keyOf, REGISTRY } from "./resources.ts";
 import { Revision } from "./revision.ts";
 import { groupResourceOf, hooksOf, type VerbRequest } from "./verb.ts";
 import { notFound } from "./verbs/get.ts";
@@ -88,7 +88,7 @@ async function createMissing(verb: VerbRequest, plan: UpdatePlan, key: string): 
   if (!plan.mayCreate) return notFound(verb);
   const allowed = await verb.mayCreate();
   if (allowed !== undefined) return failure(allowed);
-  if (plan.uid !== undefined) return failure(uidMismatch(verb, key, plan.uid, ""));
+  if (plan.uid !== undefined) return failure(uidMismatch(verb, plan, key, ""));
   const next = await plan.next(undefined);
   if (!next.ok) return next;
   const draft = toStoredVersion(resource.kind, next.value);
@@ -143,7 +143,7 @@ async function updateCurrent(
   const { parts, resource } = verb;
   const old = current.value;
   if (plan.uid !== undefined && plan.uid !== old.metadata.uid) {
-    return failure(uidMismatch(verb, current.key, plan.uid, old.metadata.uid ?? ""));
+    return failure(uidMismatch(verb, plan, current.key, old.metadata.uid ?? ""));
   }
   const next = await plan.next(fromStoredVersion(resource.kind, old));
   if (!next.ok) return next;
@@ -264,8 +264,14 @@ function checkVersion(
   return failure(conflictStatus(subject, info.name, CHANGED));
 }
 
-function uidMismatch(verb: VerbRequest, key: string, asked: string, there: string): Status {
-  const why = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${asked}, UID in object meta: ${there}`;
+function uidMismatch(
+  verb: VerbRequest,
+  { options, uid }: UpdatePlan,
+  key: string,
+  there: string,
+): Status {
+  const shown = options.dryRun ? key.slice(REGISTRY.length - 1) : key; // as upstream's layers do
+  const why = `StorageError: invalid object, Code: 4, Key: ${shown}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${there}`;
   return conflictStatus(groupResourceOf(verb.resource), verb.info.name, why);
 }
 

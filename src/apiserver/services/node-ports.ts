@@ -36,7 +36,7 @@ export async function takeNodePorts(
     return success(dropped.length === 0 || dryRun ? NOTHING : release(allocator, dropped, true));
   }
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const operation = await allocator.begin();
+    const operation = await allocator.begin(dryRun);
     const next = structuredClone(draft.spec);
     const fault = usesPorts(next)
       ? old === undefined

@@ -32,9 +32,9 @@ export class PortAllocator {
     this.#options = options;
   }
 
-  /** One request's changes: nothing is written before `commit`. */
-  async begin(): Promise<PortOperation> {
-    return new PortOperation(this.#options, await this.#load());
+  /** One request's changes: nothing is written before `commit`. A dry run minds no range. */
+  async begin(dryRun: boolean): Promise<PortOperation> {
+    return new PortOperation(this.#options, await this.#load(), dryRun);
   }
 
   /** Writes the change unless another server was faster; then it has to be decided again. */
@@ -61,11 +61,13 @@ interface Loaded {
 export class PortOperation {
   readonly #options: PortAllocatorOptions;
   readonly #loaded: Loaded;
+  readonly #dryRun: boolean;
   readonly #added = new Set<number>();
 
-  constructor(options: PortAllocatorOptions, loaded: Loaded) {
+  constructor(options: PortAllocatorOptions, loaded: Loaded, dryRun: boolean) {
     this.#options = options;
     this.#loaded = loaded;
+    this.#dryRun = dryRun;
   }
 
   get added(): ReadonlySet<number> {
@@ -74,7 +76,7 @@ export class PortOperation {
 
   allocate(port: number): PortAllocation {
     const { first, last } = this.#options.range;
-    if (port < first || port > last) {
+    if (!this.#dryRun && (port < first || port > last)) {
       const error = `provided port is not in the valid range. The range of valid ports is ${first}-${last}`;
       return { ok: false, error };
     }

@@ -13,6 +13,8 @@ export interface AnsweredCreate<T> {
   expect(verb: VerbRequest): BodyExpectation;
   /** Metadata that the client sends has a meaning of its own here and is kept. */
   readonly keepsMetadata?: boolean;
+  /** The object with its defaults. */
+  withDefaults?(object: T): T;
   answer(object: T, verb: VerbRequest, options: WriteOptions): Promise<Result<ApiValue>>;
 }
 
@@ -24,7 +26,8 @@ export function answeredCreate<T extends object>(create: AnsweredCreate<T>): Run
     const expected = create.expect(verb);
     const decoded = decodeBody(request, expected, options.value.fieldValidation, warn);
     if (!decoded.ok) return decoded;
-    const object = decoded.value as Draft<KubeObject>;
+    const given = decoded.value as unknown as T;
+    const object = (create.withDefaults?.(given) ?? given) as unknown as Draft<KubeObject>;
     if (!create.keepsMetadata) wipeSystemFields(object.metadata);
     const namespaced = resource.kind.scope === "Namespaced";
     const placed = settleNamespace(object.metadata, namespaced ? info.namespace : "");

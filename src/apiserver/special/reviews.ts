@@ -77,7 +77,8 @@ export function reviewVerbs(security: RequestSecurity): SpecialVerbs {
           schema: schemaOf("authentication.v1.TokenRequest"),
         }),
         answer: async (request, { info, warn }) =>
-          issueToken(withTokenDefaults(request), info.namespace, info.name, warn),
+          issueToken(request, info.namespace, info.name, warn),
+        withDefaults: withTokenDefaults,
       }),
     },
   };

@@ -106,7 +106,7 @@ async function createRuled(
   if (!ruled.ok) return ruled;
   const refusal = await parts.admission.validate(admissionRequest(verb, draft, options));
   if (refusal !== undefined) return failure(refusal);
-  if ((draft.metadata.resourceVersion ?? "") !== "") {
+  if (!options.dryRun && (draft.metadata.resourceVersion ?? "") !== "") {
     return failure(unknownStatus("resourceVersion should not be set on objects to be created"));
   }
   const finished = finishObject(stored.kind, draft);

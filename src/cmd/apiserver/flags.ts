@@ -202,7 +202,7 @@ function addCluster(command: Parser): void {
       first: 30_000,
       last: 32_767,
     })
-    .option("--allow-privileged [bool]", "whether containers may be privileged", flag, true)
+    .option("--allow-privileged [bool]", "whether containers may be privileged", flag, false)
     .option("--runtime-config <settings>", "api/all=true, GROUP/VERSION=true, …", settings, {})
     .option("--kubelet-preferred-address-types <types>", "which address of a node to use", list, [
       "Hostname",
