@@ -98,7 +98,6 @@ export const replicaSetKind = defineKind<ReplicaSet>({
     ...containerColumns<ReplicaSet>(({ spec }) => spec.template),
     selectorColumn("apps.v1.ReplicaSetSpec.selector", ({ spec }) => spec.selector ?? undefined),
   ],
-  selectableFields: ({ status }) => ({ "status.replicas": String(status.replicas) }),
 });
 
 function validateSpec({ spec }: ReplicaSet, rules: TemplateRules): FieldError[] {

@@ -49,12 +49,14 @@ export const podKind = defineKind<Pod>({
   rowConditions: podRowConditions,
   selectableFields: ({ spec, status }) => ({
     "spec.nodeName": spec.nodeName ?? "",
+    "spec.host": spec.nodeName ?? "", // its name in a time before ours
     "spec.restartPolicy": spec.restartPolicy ?? "",
     "spec.schedulerName": spec.schedulerName ?? "",
     "spec.serviceAccountName": spec.serviceAccountName ?? "",
     "spec.hostNetwork": String(spec.hostNetwork ?? false),
     "status.phase": status.phase ?? "",
     "status.podIP": status.podIPs?.[0]?.ip ?? "",
+    "status.podIPs": "", // allowed, and of no pod
     "status.nominatedNodeName": status.nominatedNodeName ?? "",
   }),
 });

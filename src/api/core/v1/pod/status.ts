@@ -187,7 +187,7 @@ function validateAddresses(
   const families = addresses.map((address) => parseIp(address)?.bytes.length);
   const broken = families.indexOf(undefined);
   if (broken >= 0) {
-    const detail = `failed to check for dual stack with error:invalid IP[${broken}]: <nil>`;
+    const detail = `failed to check for dual stack with error:invalid IP[${broken}]: ${addresses[broken]}`;
     errors.push(internalError(at, detail));
   }
   if (broken < 0 && addresses.length === 2 && families[0] !== families[1]) return;
