@@ -1,5 +1,6 @@
 /** Who may approve and sign certificate requests, and for whom nobody may ask. */
 import { isDeepStrictEqual } from "node:util";
+import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { childrenOf, readDer } from "#pki/der.ts";
@@ -8,7 +9,6 @@ import { type ReadSubject, readSubject } from "#pki/subject.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import { SYSTEM_MASTERS } from "../authz/chain.ts";
 import type { User } from "../request.ts";
-import { certificateSigningRequestKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";

@@ -1,27 +1,25 @@
 /** The plug-ins that fill things in or look at one object only. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { limitRangeKind } from "#api/core/v1/limit-range.ts";
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { nodeKind } from "#api/core/v1/node.ts";
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import { ingressKind } from "#api/networking/v1/ingress.ts";
+import { ingressClassKind } from "#api/networking/v1/ingress-class.ts";
+import { runtimeClassKind } from "#api/node/v1/runtime-class.ts";
+import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
+import { storageClassKind } from "#api/storage/v1/storage-class.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { admitWith } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { alwaysAllow } from "../authz/chain.ts";
-import {
-  ingressClassKind,
-  ingressKind,
-  limitRangeKind,
-  namespaceKind,
-  nodeKind,
-  persistentVolumeClaimKind,
-  persistentVolumeKind,
-  podKind,
-  priorityClassKind,
-  runtimeClassKind,
-  serviceAccountKind,
-  storageClassKind,
-} from "../stored-kinds.ts";
 import { persistentVolumeClaimResize } from "./claim-resize.ts";
 import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
 import { defaultTolerationSeconds } from "./default-toleration-seconds.ts";

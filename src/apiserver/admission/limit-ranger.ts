@@ -1,4 +1,8 @@
 /** Defaults and bounds of what containers, pods and claims of a namespace may ask for. */
+
+import { limitRangeKind } from "#api/core/v1/limit-range.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
 import type { LimitRange, LimitRangeItem, Pod, ResourceList } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
 import {
@@ -11,7 +15,6 @@ import {
 import { podLimits, podRequests } from "#api/quota/pod-amounts.ts";
 import { aggregateText } from "../aggregate-text.ts";
 import type { Objects } from "../objects.ts";
-import { limitRangeKind, persistentVolumeClaimKind, podKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";

@@ -1,6 +1,7 @@
 /** Nothing is created in a namespace that is not there or is going away; some cannot be deleted. */
+
+import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { forbiddenStatus, notFoundStatus } from "#api/meta/status.ts";
-import { namespaceKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
 import { isOf } from "./requests.ts";

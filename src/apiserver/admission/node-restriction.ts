@@ -1,5 +1,6 @@
 /** Nodes change only what is theirs: their own object and lease, and the pods bound to them. */
 import { isDeepStrictEqual } from "node:util";
+import { podKind } from "#api/core/v1/pod.ts";
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Node, PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
@@ -9,7 +10,6 @@ import { notFoundStatus } from "#api/meta/status.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import { nodeNameOf } from "../authz/node.ts";
 import type { Objects } from "../objects.ts";
-import { podKind } from "../stored-kinds.ts";
 import { certificateRequestSubject } from "./certificates.ts";
 import { forbiddenLabels } from "./node-labels.ts";
 import { mirrorPodFault } from "./node-mirror-pods.ts";

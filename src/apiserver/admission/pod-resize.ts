@@ -1,4 +1,7 @@
 /** A running pod grows only as far as its node could ever hold it. */
+
+import { nodeKind } from "#api/core/v1/node.ts";
+import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import {
@@ -8,7 +11,6 @@ import {
   quantityValue,
 } from "#api/meta/quantity.ts";
 import { podRequests } from "#api/quota/pod-amounts.ts";
-import { nodeKind, podKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";

@@ -1,7 +1,9 @@
 /** Pods carry the zone and region of the node that they are bound to. */
+
+import { nodeKind } from "#api/core/v1/node.ts";
+import { podKind } from "#api/core/v1/pod.ts";
 import type { Binding } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
-import { nodeKind, podKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { draftOf } from "./requests.ts";
 

@@ -8,12 +8,13 @@
  *    that many of them cost few writes.
  * 3. A write that fails later stays charged until the quota controller counts again: never too little.
  */
+
+import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
 import type { PersistentVolumeClaim, Pod, ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
 import { attributeClasses, isTerminating, measureOf } from "#api/quota/measures.ts";
 import type { Objects } from "../objects.ts";
-import { resourceQuotaKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { chargeQuota, type Demand } from "./quota-charge.ts";
 import { refuse } from "./refuse.ts";

@@ -1,13 +1,14 @@
 /** Adds to pods what their runtime class needs: overhead, node selector, tolerations. */
 import { isDeepStrictEqual } from "node:util";
+import { podKind } from "#api/core/v1/pod.ts";
 import { compareAmounts } from "#api/core/v1/resource-lists.ts";
 import type { Pod, ResourceList, Toleration } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
 import type { Draft } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
+import { runtimeClassKind } from "#api/node/v1/runtime-class.ts";
 import type { Objects } from "../objects.ts";
-import { podKind, runtimeClassKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";

@@ -1,4 +1,7 @@
 /** Every pod has a service account that exists, and gets its token and its pull secrets. */
+
+import { podKind } from "#api/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type {
   Container,
   Pod,
@@ -13,7 +16,6 @@ import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { generatedName } from "../object-metadata.ts";
 import type { Objects } from "../objects.ts";
-import { podKind, serviceAccountKind } from "../stored-kinds.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { podSecretNames } from "./pod-references.ts";
 import { refuse } from "./refuse.ts";

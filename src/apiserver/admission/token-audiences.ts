@@ -1,10 +1,13 @@
 /** A node asks for tokens only for whom its pods have volumes, or as it was allowed to. */
+
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
+import { csiDriverKind } from "#api/storage/v1/csi-driver.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import type { Objects } from "../objects.ts";
-import { csiDriverKind, persistentVolumeClaimKind, persistentVolumeKind } from "../stored-kinds.ts";
 import type { AdmissionRequest } from "./plugin.ts";
 
 interface Asked {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { secretKind } from "#api/core/v1/secret.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
-import { secretKind } from "../stored-kinds.ts";
 import { createBootstrapTokenAuthenticator } from "./bootstrap-tokens.ts";
 
 const GOOD = {

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, generateKeyPairSync, type KeyObject, verify } from "node:crypto";
 import { describe, test } from "vitest";
+import { nodeKind } from "#api/core/v1/node.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { secretKind } from "#api/core/v1/secret.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
-import { nodeKind, podKind, secretKind, serviceAccountKind } from "../stored-kinds.ts";
 import { issuerDocuments } from "./issuer-documents.ts";
 import { decodeToken, signToken } from "./jwt.ts";
 import { reviewToken } from "./reviews.ts";

@@ -8,6 +8,10 @@
  * 2. A key whose id the token does not name is never tried.
  */
 import { createPublicKey, timingSafeEqual } from "node:crypto";
+import { nodeKind } from "#api/core/v1/node.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { secretKind } from "#api/core/v1/secret.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import type { KindOf, KubeObject } from "#api/kind.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
@@ -15,7 +19,6 @@ import type { Clock } from "#lib/clock.ts";
 import { goStrings } from "../authz/rule.ts";
 import type { Objects } from "../objects.ts";
 import type { User } from "../request.ts";
-import { nodeKind, podKind, secretKind, serviceAccountKind } from "../stored-kinds.ts";
 import type { Authentication } from "./authenticator.ts";
 import {
   type Claims,

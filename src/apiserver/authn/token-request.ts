@@ -4,6 +4,10 @@
  */
 import { createPrivateKey } from "node:crypto";
 import { validateTokenRequest } from "#api/authentication/v1/reviews.ts";
+import { nodeKind } from "#api/core/v1/node.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { secretKind } from "#api/core/v1/secret.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { ServiceAccount } from "#api/generated/core.v1.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
@@ -23,7 +27,6 @@ import { Path } from "#api/validation/path.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { Objects } from "../objects.ts";
-import { nodeKind, podKind, secretKind, serviceAccountKind } from "../stored-kinds.ts";
 import { type Claims, signToken } from "./jwt.ts";
 import { serviceAccountUserName } from "./users.ts";
 

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
-import {
-  persistentVolumeClaimKind,
-  persistentVolumeKind,
-  podKind,
-  volumeAttachmentKind,
-} from "../stored-kinds.ts";
 import type { AccessAttributes, Decision } from "./authorizer.ts";
 import { createNodeAuthorizer } from "./node.ts";
 import { NodeObjects } from "./node-objects.ts";

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import { clusterRoleBindingKind } from "#api/rbac/v1/bindings.ts";
 import { clusterRoleKind } from "#api/rbac/v1/roles.ts";
+import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
-import { flowSchemaKind, priorityClassKind, priorityLevelKind } from "../stored-kinds.ts";
 import { reconcileAccess, reconcileFlowControl, reconcilePriorityClasses } from "./reconcile.ts";
 
 async function reconcileAll(objects: MemoryObjects): Promise<void> {
@@ -19,7 +21,7 @@ describe("a new cluster", () => {
     assert.equal(objects.list(clusterRoleKind).length, 69);
     assert.equal(objects.list(clusterRoleBindingKind).length, 50);
     assert.equal(objects.list(flowSchemaKind).length, 11);
-    assert.equal(objects.list(priorityLevelKind).length, 8);
+    assert.equal(objects.list(priorityLevelConfigurationKind).length, 8);
     assert.equal(objects.list(priorityClassKind).length, 2);
   });
 

@@ -9,6 +9,8 @@
  * 3. Deciding is pure; a second run on the outcome decides nothing.
  */
 import { isDeepStrictEqual } from "node:util";
+import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import type {
   ClusterRole,
   ClusterRoleBinding,
@@ -20,10 +22,10 @@ import type { Draft, KindOf, KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "#api/rbac/v1/bindings.ts";
 import { clusterRoleKind, roleKind } from "#api/rbac/v1/roles.ts";
+import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
 import { missingRules } from "../authz/rule.ts";
 import { danglingCondition } from "../flow/dangling.ts";
 import type { Objects } from "../objects.ts";
-import { flowSchemaKind, priorityClassKind, priorityLevelKind } from "../stored-kinds.ts";
 import { accessObjects } from "./access-objects.ts";
 import { AUTO_UPDATE, flowSchemas, MANDATORY, priorityLevels } from "./flow-objects.ts";
 import { systemPriorityClasses } from "./priority-classes.ts";
@@ -48,7 +50,9 @@ export async function reconcileFlowControl(objects: Objects, nowMs: number): Pro
     return { ...schema, status: { conditions: [danglingCondition(level, true, nowMs)] } };
   });
   return carryOut([
-    ...priorityLevels().map((one) => ensure(objects, priorityLevelKind, one, decideFlow)),
+    ...priorityLevels().map((one) =>
+      ensure(objects, priorityLevelConfigurationKind, one, decideFlow),
+    ),
     ...schemas.map((one) => ensure(objects, flowSchemaKind, one, decideFlow)),
   ]);
 }

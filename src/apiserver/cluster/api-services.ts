@@ -1,9 +1,10 @@
 /** An APIService for each group version that this server serves itself, so that clients see all of them. */
+
+import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
 import type { APIService } from "#api/generated/apiregistration.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Discovery } from "../discovery.ts";
 import type { Objects } from "../objects.ts";
-import { apiServiceKind } from "../stored-kinds.ts";
 
 const MANAGED = "kube-aggregator.kubernetes.io/automanaged";
 

@@ -5,16 +5,20 @@
  * A server on a store of its own is alone and writes its address once. On a shared store each
  * announces its address under a key that dies with it, and all write the same list.
  */
+
+import { endpointsKind } from "#api/core/v1/endpoints.ts";
+import { serviceKind } from "#api/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Endpoints, Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 import type { ServiceCIDR } from "#api/generated/networking.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
 import { isIpv6, parseCidr } from "#api/validation/ip.ts";
 import type { Clock } from "#lib/clock.ts";
 import { runEvery } from "#lib/sleep.ts";
 import type { Store } from "#store/contract.ts";
 import { addressAt, addressRange } from "../services/address-range.ts";
-import { endpointSliceKind, endpointsKind, serviceCidrKind, serviceKind } from "../stored-kinds.ts";
 import type { Loopback } from "./loopback.ts";
 
 const LEASES = "/registry/masterleases/";

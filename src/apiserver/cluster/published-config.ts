@@ -1,7 +1,8 @@
 /** What the server tells others about itself in ConfigMaps. */
+
+import { configMapKind } from "#api/core/v1/config-map.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import { configMapKind } from "../stored-kinds.ts";
 import type { Loopback } from "./loopback.ts";
 
 export interface PublishedConfig {

@@ -1,7 +1,8 @@
 /** The namespaces that every cluster has. One that goes away comes back. */
+
+import { namespaceKind } from "#api/core/v1/namespace.ts";
 import type { Namespace } from "#api/generated/core.v1.ts";
 import type { Objects } from "../objects.ts";
-import { namespaceKind } from "../stored-kinds.ts";
 import type { Loopback } from "./loopback.ts";
 
 const SYSTEM_NAMESPACES = ["kube-system", "kube-public", "kube-node-lease", "default"];

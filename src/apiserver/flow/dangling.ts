@@ -1,10 +1,12 @@
 /** Tells in each FlowSchema's status whether the priority level that it names is there. */
+
+import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import type { FlowSchema } from "#api/generated/flowcontrol.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Objects } from "../objects.ts";
-import { flowSchemaKind, priorityLevelKind } from "../stored-kinds.ts";
 
 type Condition = NonNullable<FlowSchema["status"]["conditions"]>[number];
 
@@ -29,7 +31,7 @@ export function tellDangling(
 ): void {
   const check = (schema: FlowSchema): void => {
     const level = schema.spec.priorityLevelConfiguration.name;
-    const exists = objects.get(priorityLevelKind, "", level) !== undefined;
+    const exists = objects.get(priorityLevelConfigurationKind, "", level) !== undefined;
     const wanted = danglingCondition(level, exists, clock.nowMs());
     if (isTold(schema, wanted)) return;
     void objects
@@ -54,7 +56,7 @@ export function tellDangling(
     if (next !== undefined) check(next);
   };
   objects.onChange(flowSchemaKind, onSchema, signal);
-  objects.onChange(priorityLevelKind, checkAll, signal);
+  objects.onChange(priorityLevelConfigurationKind, checkAll, signal);
   checkAll();
 }
 

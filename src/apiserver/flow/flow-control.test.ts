@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import type { RequestInfo, User } from "../request.ts";
-import { flowSchemaKind, priorityLevelKind } from "../stored-kinds.ts";
 import { tellDangling } from "./dangling.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { type Admitted, FlowControl, type FlowDecision } from "./flow-control.ts";
@@ -157,7 +158,7 @@ describe("seats", () => {
 
   test("what is stored counts as soon as it changes", async () => {
     const objects = new MemoryObjects();
-    for (const level of priorityLevels()) objects.put(priorityLevelKind, level);
+    for (const level of priorityLevels()) objects.put(priorityLevelConfigurationKind, level);
     for (const schema of flowSchemas()) objects.put(flowSchemaKind, schema);
     const flow = control();
     flow.start(objects, never);
@@ -218,7 +219,7 @@ test("a schema tells whether its priority level is there", async () => {
   const condition = () =>
     objects.get(flowSchemaKind, "", schema!.metadata.name!)!.status.conditions![0]!;
   assert.equal(condition().status, "True");
-  for (const level of priorityLevels()) objects.put(priorityLevelKind, level);
+  for (const level of priorityLevels()) objects.put(priorityLevelConfigurationKind, level);
   await clock.advance(0);
   assert.deepEqual(condition(), {
     type: "Dangling",

@@ -10,12 +10,13 @@
  * 3. Requests that live long (watches, streams) hold no seat; there is a number of them at most.
  */
 import { isDeepStrictEqual } from "node:util";
+import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
 import type { Clock } from "#lib/clock.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import type { Objects } from "../objects.ts";
 import type { RequestInfo, User } from "../request.ts";
-import { flowSchemaKind, priorityLevelKind } from "../stored-kinds.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
 import { PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
 
@@ -73,11 +74,11 @@ export class FlowControl {
     const read = (next?: WithSpec, old?: WithSpec): void => {
       if (next !== undefined && isDeepStrictEqual(next.spec, old?.spec)) return;
       const schemas = [...objects.list(flowSchemaKind)];
-      const levels = [...objects.list(priorityLevelKind)];
+      const levels = [...objects.list(priorityLevelConfigurationKind)];
       if (schemas.length > 0 && levels.length > 0) this.#configure(schemas, levels);
     };
     objects.onChange(flowSchemaKind, read, signal);
-    objects.onChange(priorityLevelKind, read, signal);
+    objects.onChange(priorityLevelConfigurationKind, read, signal);
     read();
   }
 

@@ -4,10 +4,11 @@
  */
 import type { Service } from "#api/generated/core.v1.ts";
 import type { IPAddress } from "#api/generated/networking.v1.ts";
+import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
+import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
 import { formatIp, parseCidr, parseIp } from "#api/validation/ip.ts";
 import type { Random } from "#lib/random.ts";
 import type { Objects } from "../objects.ts";
-import { ipAddressKind, serviceCidrKind } from "../stored-kinds.ts";
 import { type AddressRange, addressRange, candidates, contains } from "./address-range.ts";
 
 export type Family = "IPv4" | "IPv6";

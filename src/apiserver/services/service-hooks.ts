@@ -1,4 +1,6 @@
 /** What writing a Service takes from the cluster: addresses and node ports. */
+
+import { endpointsKind } from "#api/core/v1/endpoints.ts";
 import { alignClusterIps } from "#api/core/v1/service/cluster-ips.ts";
 import { type ClusterFamilies, decideFamilies } from "#api/core/v1/service/ip-families.ts";
 import { keepAllocatedValues, needsHealthCheckPort } from "#api/core/v1/service/types.ts";
@@ -6,7 +8,6 @@ import type { Service } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
 import { type Result, success } from "#api/meta/status.ts";
 import type { Objects } from "../objects.ts";
-import { endpointsKind } from "../stored-kinds.ts";
 import type { Finish, WriteHooks } from "../write-hooks.ts";
 import { takeAddresses } from "./cluster-addresses.ts";
 import type { IpAllocator } from "./ip-allocator.ts";

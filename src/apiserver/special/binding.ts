@@ -1,4 +1,6 @@
 /** pods/NAME/binding (and the old /bindings): a scheduler assigns a pod to a node. */
+
+import { podKind } from "#api/core/v1/pod.ts";
 import type { Binding, Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft } from "#api/kind.ts";
@@ -18,7 +20,6 @@ import type { ApiValue } from "../answer.ts";
 import type { SpecialVerbs } from "../dispatch.ts";
 import type { Objects } from "../objects.ts";
 import type { WriteOptions } from "../query-options.ts";
-import { podKind } from "../stored-kinds.ts";
 import type { VerbRequest } from "../verb.ts";
 import { answeredCreate, CREATED } from "./answered.ts";
 import { setPodCondition } from "./pod-conditions.ts";

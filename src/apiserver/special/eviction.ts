@@ -1,4 +1,6 @@
 /** pods/NAME/eviction: a delete that asks the pod's disruption budget first. */
+
+import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import type { Eviction, PodDisruptionBudget } from "#api/generated/policy.v1.ts";
@@ -13,12 +15,12 @@ import {
   success,
   unknownStatus,
 } from "#api/meta/status.ts";
+import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { ApiValue } from "../answer.ts";
 import type { SpecialVerbs } from "../dispatch.ts";
 import type { Objects } from "../objects.ts";
 import type { WriteOptions } from "../query-options.ts";
-import { podDisruptionBudgetKind, podKind } from "../stored-kinds.ts";
 import type { VerbRequest } from "../verb.ts";
 import { deleteObject } from "../verbs/delete.ts";
 import { answeredCreate, CREATED } from "./answered.ts";

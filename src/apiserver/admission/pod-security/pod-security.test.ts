@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { podKind } from "#api/core/v1/pod.ts";
 import type { Namespace, Pod } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { admitWith } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
-import { namespaceKind, podKind } from "../../stored-kinds.ts";
 import { violationsOf, violationsText } from "./evaluate.ts";
 import { podSecurity } from "./pod-security.ts";
 

@@ -1,4 +1,7 @@
 /** Pod Security Standards: namespaces say by labels which pods they let in. */
+
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { podKind } from "#api/core/v1/pod.ts";
 import type { CronJob } from "#api/generated/batch.v1.ts";
 import type { Namespace, Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
@@ -6,7 +9,6 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { internalErrorStatus, invalidStatus } from "#api/meta/status.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import type { Objects } from "../../objects.ts";
-import { namespaceKind, podKind } from "../../stored-kinds.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import type { PodTemplate } from "./check.ts";
