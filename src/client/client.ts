@@ -116,6 +116,11 @@ export class Client {
     );
   }
 
+  /** Kinds that are created to be answered, not kept: reviews of access and tokens. */
+  ask<T extends KubeObject>(kind: Typed<T>, question: T, signal?: AbortSignal): Promise<Result<T>> {
+    return this.create(kind, question, {}, signal);
+  }
+
   update<T extends KubeObject>(
     kind: Typed<T>,
     object: T,

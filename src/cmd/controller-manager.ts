@@ -1,8 +1,6 @@
 /** `k8ts controller-manager`: the controllers alone, against any API server of version 1.36. */
-import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
-import { parseDuration } from "#api/meta/duration.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import {
@@ -17,8 +15,10 @@ import {
   builtInControllers,
   selectControllers,
 } from "#controllers/controllers.ts";
+import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "./command.ts";
+import { addControllerFlags, controllerOptionsOf, durationOf } from "./controller-flags.ts";
 import { FlagError, parseFlags } from "./parse-flags.ts";
 import { processSurroundings } from "./process-surroundings.ts";
 import { runControllers } from "./run-controllers.ts";
@@ -44,23 +44,22 @@ export const controllerManagerCommand: Command = {
   name: "controller-manager",
   summary: "run the controllers",
   run: async (args, signal) => {
-    const parser = new Parser("k8ts controller-manager")
+    const { clock, random, logger } = processSurroundings();
+    const parser = addControllerFlags(new Parser("k8ts controller-manager"))
       .option(
         "--kubeconfig <file>",
         "how to reach the API server; inside a pod its service account",
       )
       .option("--controllers <names>", "`*` for all, `name` to add, `-name` to leave out", "*")
-      .option("--root-ca-file <file>", "certificate authority for pods to trust the API server by")
       .option("--leader-elect <bool>", "work only while holding the lease", "true")
       .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
       .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
       .option("--leader-elect-retry-period <duration>", "how often to try", "2s")
       .option("--leader-elect-resource-name <name>", "of the lease", "kube-controller-manager")
       .option("--leader-elect-resource-namespace <name>", "of the lease", "kube-system");
-    const parsed = parseFlags(parser, args, configOf);
+    const parsed = parseFlags(parser, args, (flags) => configOf(flags, clock));
     if ("exitCode" in parsed) return parsed.exitCode;
     const { connection, election, controllers, collectGarbage } = parsed.config;
-    const { clock, random, logger } = processSurroundings();
     using transport = new HttpsTransport(connection, "kube-controller-manager");
     const client = new Client({
       transport,
@@ -86,10 +85,9 @@ export const controllerManagerCommand: Command = {
   },
 };
 
-function configOf(flags: Readonly<Record<string, unknown>>): Config {
+function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock): Config {
   const text = (name: string): string => String(flags[name] ?? "");
-  const rootCaFile = text("rootCaFile");
-  const options = rootCaFile === "" ? {} : { rootCa: readFileSync(rootCaFile, "utf8") };
+  const options = controllerOptionsOf(flags, clock);
   const asked = text("controllers").split(",");
   const wanted = asked.filter((name) => name.replace(/^-/, "") !== GARBAGE_COLLECTOR);
   const { selected, unknown } = selectControllers(builtInControllers(options), wanted);
@@ -109,18 +107,9 @@ function configOf(flags: Readonly<Record<string, unknown>>): Config {
         : {
             namespace: text("leaderElectResourceNamespace"),
             name: text("leaderElectResourceName"),
-            leaseDurationMs: milliseconds(
-              "leader-elect-lease-duration",
-              text("leaderElectLeaseDuration"),
-            ),
-            renewDeadlineMs: milliseconds(
-              "leader-elect-renew-deadline",
-              text("leaderElectRenewDeadline"),
-            ),
-            retryPeriodMs: milliseconds(
-              "leader-elect-retry-period",
-              text("leaderElectRetryPeriod"),
-            ),
+            leaseDurationMs: durationOf(flags, "leader-elect-lease-duration"),
+            renewDeadlineMs: durationOf(flags, "leader-elect-renew-deadline"),
+            retryPeriodMs: durationOf(flags, "leader-elect-retry-period"),
           },
   };
 }
@@ -132,10 +121,4 @@ function connectionOf(kubeconfig: string): Connection {
     if (error instanceof KubeconfigError) throw new FlagError(error.message);
     throw error;
   }
-}
-
-function milliseconds(flag: string, text: string): number {
-  const parsed = parseDuration(text);
-  if (!parsed.ok) throw new FlagError(`--${flag}: ${parsed.error}`);
-  return Number(parsed.nanos / 1_000_000n);
 }

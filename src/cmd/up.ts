@@ -17,6 +17,7 @@ import { systemClock } from "#lib/system-clock.ts";
 import { type ApiServerFlags, parseFlags } from "./apiserver/flags.ts";
 import { type RunningApiServer, runApiServer, type Surroundings } from "./apiserver/run.ts";
 import type { Command } from "./command.ts";
+import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { runControllers } from "./run-controllers.ts";
 
@@ -54,7 +55,7 @@ export const upCommand: Command = {
       hostname: hostname(),
     };
     const server = await runApiServer(flags, surroundings, new AbortController().signal);
-    const controllers = startControllers(server, surroundings, signal);
+    const controllers = startControllers(flags, server, surroundings, signal);
     await server.bootstrapped;
     announce(flags.dataDir, server.port);
     await new Promise<void>((resolve) => {
@@ -108,6 +109,7 @@ function announce(dataDir: string, port: number): void {
 }
 
 async function startControllers(
+  flags: ApiServerFlags,
   { api, keys }: RunningApiServer,
   { clock, random, logger }: Surroundings,
   signal: AbortSignal,
@@ -117,7 +119,10 @@ async function startControllers(
   const client = new Client({ transport, clock, random, fieldManager });
   await runControllers(
     {
-      controllers: builtInControllers({ rootCa: keys.clientCaPem }),
+      controllers: builtInControllers({
+        ...controllerOptionsOf(keyFiles(flags), clock),
+        rootCa: keys.clientCaPem,
+      }),
       collectGarbage: true,
       client,
       clock,
@@ -127,4 +132,20 @@ async function startControllers(
     },
     signal,
   );
+}
+
+/** The controller manager's flags for keys, pointing at the keys that the cluster made. */
+function keyFiles({ dataDir, clientCaFile }: ApiServerFlags): Readonly<Record<string, unknown>> {
+  const file = (name: string): string => join(dataDir, "pki", name);
+  const args =
+    // What another authority than the cluster's own trusts is not for us to sign.
+    clientCaFile === undefined
+      ? [
+          "--cluster-signing-cert-file",
+          file("ca.crt"),
+          "--cluster-signing-key-file",
+          file("ca.key"),
+        ]
+      : [];
+  return addControllerFlags(new Parser()).parse(args, { from: "user" }).opts();
 }

@@ -3,6 +3,9 @@
  * and stands in ControllerOptions; one whose needs are not met is left out.
  */
 import type { Controller } from "#runtime/controller.ts";
+import { certificateApproving } from "./certificates/approving.ts";
+import { certificateCleaner } from "./certificates/cleaner.ts";
+import { type CertificateSigning, certificateSigning } from "./certificates/signing.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { disruptionController } from "./disruption.ts";
@@ -19,13 +22,18 @@ import { ttlAfterFinished } from "./ttl-after-finished.ts";
 export interface ControllerOptions {
   /** PEM of the authority that signs the API server's certificate. */
   readonly rootCa?: string;
+  /** Keys for certificate signing requests. */
+  readonly certificateSigning?: CertificateSigning;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each controller has a state of its own
 export type AnyController = Controller<any>;
 
-export function builtInControllers({ rootCa }: ControllerOptions): readonly AnyController[] {
+export function builtInControllers(options: ControllerOptions): readonly AnyController[] {
   return [
+    ...withNeeds(options),
+    certificateApproving,
+    certificateCleaner,
     clusterRoleAggregation,
     deploymentController,
     disruptionController,
@@ -37,8 +45,21 @@ export function builtInControllers({ rootCa }: ControllerOptions): readonly AnyC
     serviceAccountController,
     statefulSetController,
     ttlAfterFinished,
-    ...(rootCa === undefined ? [] : [rootCaCertPublisher(rootCa)]),
   ];
+}
+
+function withNeeds(options: ControllerOptions): readonly AnyController[] {
+  return [
+    ifGiven(options.certificateSigning, certificateSigning),
+    ifGiven(options.rootCa, rootCaCertPublisher),
+  ].flat();
+}
+
+function ifGiven<Need>(
+  need: Need | undefined,
+  create: (need: Need) => AnyController,
+): readonly AnyController[] {
+  return need === undefined ? [] : [create(need)];
 }
 
 /**

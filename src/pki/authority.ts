@@ -1,7 +1,7 @@
 /** A certificate authority kept in two files: made at first use, its certificate renewed in time. */
 import type { KeyObject } from "node:crypto";
 import { createPublicKey } from "node:crypto";
-import { issueCertificate, type KeyUsage } from "./certificate.ts";
+import { issueCertificate } from "./certificate.ts";
 import {
   type KeyPair,
   newKey,
@@ -10,6 +10,7 @@ import {
   privateKeyPem,
   readKeyPair,
 } from "./key-pair.ts";
+import type { KeyUsage } from "./key-usage.ts";
 import { readPrivateFile, writePrivateFile } from "./private-file.ts";
 import type { Subject } from "./subject.ts";
 import { DAY_MS, needsRenewal } from "./validity.ts";

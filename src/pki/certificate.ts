@@ -6,24 +6,17 @@ import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from "
 import { isIP } from "node:net";
 import { childrenOf, der, readBits, readDer } from "./der.ts";
 import { ipBytes } from "./ip-bytes.ts";
+import { type KeyUsage, purposes, usageBits } from "./key-usage.ts";
 import { fromPem, toPem } from "./pem.ts";
 import { certificateSubject, encodeSubject, type Subject } from "./subject.ts";
 
-/** Names of usages as CertificateSigningRequests spell them. */
-export type KeyUsage =
-  | "digital signature"
-  | "key encipherment"
-  | "cert sign"
-  | "crl sign"
-  | "client auth"
-  | "server auth";
-
 export interface CertificateRequest {
-  readonly subject: Subject;
+  /** A buffer holds a name as it was read from elsewhere. */
+  readonly subject: Subject | Buffer;
   readonly publicKey: KeyObject;
   readonly usages: readonly KeyUsage[];
-  /** DNS names and addresses. */
-  readonly altNames?: readonly string[];
+  /** DNS names and addresses; a buffer holds a name as it was read from elsewhere. */
+  readonly altNames?: readonly (string | Buffer)[];
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
   readonly authority?: boolean;
@@ -37,7 +30,9 @@ export interface Signer {
 
 export function issueCertificate(request: CertificateRequest, signer: Signer): string {
   const algorithm = signatureAlgorithm(signer.key);
-  const subject = encodeSubject(request.subject);
+  const subject = Buffer.isBuffer(request.subject)
+    ? request.subject
+    : encodeSubject(request.subject);
   const issuer = signer.certificatePem
     ? certificateSubject(fromPem(signer.certificatePem)).bytes
     : subject;
@@ -57,15 +52,13 @@ export function issueCertificate(request: CertificateRequest, signer: Signer): s
 }
 
 function extensions(request: CertificateRequest, publicKey: Buffer, signer: Signer): Buffer[] {
-  const bits = request.usages.flatMap((usage) => KEY_USAGE_BITS[usage] ?? []);
-  const purposes = request.usages.flatMap((usage) => PURPOSES[usage] ?? []);
+  const bits = usageBits(request.usages);
+  const extended = purposes(request.usages);
   const altNames = request.altNames ?? [];
   const signerKey = publicKeyDer(signer.key);
   return [
-    bits.length > 0 ? extension("2.5.29.15", true, usageBits(bits)) : undefined,
-    purposes.length > 0
-      ? extension("2.5.29.37", false, der.sequence(...purposes.map(der.oid)))
-      : undefined,
+    bits === undefined ? undefined : extension("2.5.29.15", true, bits),
+    extended === undefined ? undefined : extension("2.5.29.37", false, extended),
     extension("2.5.29.19", true, der.sequence(...(request.authority ? [der.boolean(true)] : []))),
     extension("2.5.29.14", false, der.octets(keyId(publicKey))),
     extension("2.5.29.35", false, der.sequence(der.implicit(0, keyId(signerKey)))),
@@ -79,31 +72,14 @@ function extension(oid: string, critical: boolean, value: Buffer): Buffer {
   return der.sequence(der.oid(oid), ...(critical ? [der.boolean(true)] : []), der.octets(value));
 }
 
-const KEY_USAGE_BITS: Partial<Record<KeyUsage, number>> = {
-  "digital signature": 0,
-  "key encipherment": 2,
-  "cert sign": 5,
-  "crl sign": 6,
-};
-
-const PURPOSES: Partial<Record<KeyUsage, string>> = {
-  "server auth": "1.3.6.1.5.5.7.3.1",
-  "client auth": "1.3.6.1.5.5.7.3.2",
-};
-
-/** Bit 0 is the highest; DER leaves zero bits at the end away. */
-function usageBits(bits: readonly number[]): Buffer {
-  const byte = bits.reduce((sum, bit) => sum | (0x80 >> bit), 0);
-  return der.bits(Buffer.of(byte), 7 - Math.max(...bits));
-}
-
-function altName(name: string): Buffer {
+export function altName(name: string | Buffer): Buffer {
+  if (Buffer.isBuffer(name)) return name;
   return isIP(name) === 0
     ? der.implicit(2, Buffer.from(name, "latin1"))
     : der.implicit(7, ipBytes(name));
 }
 
-function signatureAlgorithm(key: KeyObject): Buffer {
+export function signatureAlgorithm(key: KeyObject): Buffer {
   switch (key.asymmetricKeyType) {
     case "ec":
       return der.sequence(der.oid("1.2.840.10045.4.3.2"));

@@ -34,8 +34,8 @@ export interface Key extends ObjectKey {
 
 export type Caches = <T extends KubeObject>(kind: Typed<T>) => ReadCache<T>;
 
-/** Reads beyond the caches: kinds that nobody watches, paths that are no resource. */
-export type Reader = Pick<Client, "get" | "list" | "raw">;
+/** Reads beyond the caches: kinds that nobody watches, questions, paths that are no resource. */
+export type Reader = Pick<Client, "get" | "list" | "ask" | "raw">;
 
 /** A resource as discovery tells of it. */
 export interface Resource extends ResourceRef {

@@ -1,0 +1,99 @@
+/**
+ * What the controllers need beside the cluster: read from flags, with the keys that lie in files.
+ * Files of keys are read when they are used, so that renewed ones are taken up.
+ */
+import { readFileSync } from "node:fs";
+import type { Command as Parser } from "commander";
+import { parseDuration } from "#api/meta/duration.ts";
+import type { CertificateSigning } from "#controllers/certificates/signing.ts";
+import type { ControllerOptions } from "#controllers/controllers.ts";
+import type { Clock } from "#lib/clock.ts";
+import { grantRequest } from "#pki/certificate-request.ts";
+import { parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
+import { FlagError } from "./parse-flags.ts";
+
+/** The middle of each signer's own flags, and its name. */
+const SIGNERS: Readonly<Record<string, string>> = {
+  "kubelet-serving": "kubernetes.io/kubelet-serving",
+  "kubelet-client": "kubernetes.io/kube-apiserver-client-kubelet",
+  "kube-apiserver-client": "kubernetes.io/kube-apiserver-client",
+  "legacy-unknown": "kubernetes.io/legacy-unknown",
+};
+
+type Flags = Readonly<Record<string, unknown>>;
+
+export function addControllerFlags(parser: Parser): Parser {
+  parser
+    .option("--root-ca-file <file>", "certificate authority for pods to trust the API server by")
+    .option("--cluster-signing-duration <duration>", "the longest life of a certificate", "8760h")
+    .option("--cluster-signing-cert-file <file>", "authority that signs certificate requests")
+    .option("--cluster-signing-key-file <file>", "its key");
+  for (const [flag, signer] of Object.entries(SIGNERS)) {
+    parser
+      .option(`--cluster-signing-${flag}-cert-file <file>`, `authority of ${signer}`)
+      .option(`--cluster-signing-${flag}-key-file <file>`, "its key");
+  }
+  return parser;
+}
+
+/** `flags` as commander names them: in camel case. */
+export function controllerOptionsOf(flags: Flags, clock: Clock): ControllerOptions {
+  const rootCaFile = textOf(flags, "root-ca-file");
+  const certificateSigning = signingOf(flags, clock);
+  return {
+    ...(rootCaFile === undefined ? {} : { rootCa: readFileSync(rootCaFile, "utf8") }),
+    ...(certificateSigning === undefined ? {} : { certificateSigning }),
+  };
+}
+
+function signingOf(flags: Flags, clock: Clock): CertificateSigning | undefined {
+  const shared = filesOf(flags, "cluster-signing");
+  const own = Object.entries(SIGNERS).flatMap(([flag, signer]) => {
+    const files = filesOf(flags, `cluster-signing-${flag}`);
+    return files === undefined ? [] : [[signer, files] as const];
+  });
+  if (shared !== undefined && own.length > 0) {
+    throw new FlagError("--cluster-signing-cert-file and a signer's own file exclude each other");
+  }
+  const files = shared ? Object.values(SIGNERS).map((signer) => [signer, shared] as const) : own;
+  if (files.length === 0) return undefined;
+  return {
+    lifetimeMaxMs: durationOf(flags, "cluster-signing-duration"),
+    signers: Object.fromEntries(
+      files.map(([signer, { certificateFile, keyFile }]) => [
+        signer,
+        (grant) => {
+          const pair = readKeyPair(certificateFile, keyFile);
+          if (pair === undefined) throw new Error(`${certificateFile} is missing`);
+          const key = parsePrivateKey(pair.keyPem, keyFile);
+          return grantRequest(grant, { ...pair, key }, clock.nowMs());
+        },
+      ]),
+    ),
+  };
+}
+
+function filesOf(
+  flags: Flags,
+  prefix: string,
+): { readonly certificateFile: string; readonly keyFile: string } | undefined {
+  const certificateFile = textOf(flags, `${prefix}-cert-file`);
+  const keyFile = textOf(flags, `${prefix}-key-file`);
+  if (certificateFile === undefined && keyFile === undefined) return undefined;
+  if (certificateFile === undefined || keyFile === undefined) {
+    throw new FlagError(`--${prefix}-cert-file and --${prefix}-key-file need each other`);
+  }
+  return { certificateFile, keyFile };
+}
+
+export function durationOf(flags: Flags, flag: string): number {
+  const parsed = parseDuration(textOf(flags, flag) ?? "");
+  if (!parsed.ok) throw new FlagError(`--${flag}: ${parsed.error}`);
+  return Number(parsed.nanos / 1_000_000n);
+}
+
+function textOf(flags: Flags, flag: string): string | undefined {
+  const name = flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const value = flags[name];
+  return value === undefined || value === "" ? undefined : String(value);
+}
