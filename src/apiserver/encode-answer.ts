@@ -10,7 +10,7 @@ import { MEDIA_TYPES, type Media } from "./negotiate.ts";
 import { partialMetadata } from "./partial-metadata.ts";
 import { protobufSchemaOf } from "./protobuf-schema.ts";
 import type { Revision } from "./revision.ts";
-import { tableOf } from "./table.ts";
+import type { Tables } from "./table.ts";
 
 export interface EncodedAnswer {
   readonly contentType: string;
@@ -23,7 +23,7 @@ export function encodeAnswer(
   body: EncodableBody,
   media: Media,
   query: URLSearchParams,
-  nowMs: number,
+  tables: Tables,
 ): EncodedAnswer {
   if (body.form === "bytes") {
     return { contentType: body.contentType, bytes: body.bytes };
@@ -32,7 +32,7 @@ export function encodeAnswer(
   const plain = media.encoding === "json" && !media.pretty && media.as === undefined;
   if (plain && body.form === "object") return { contentType, bytes: body.object.line };
   if (plain && body.form === "list") return { contentType, bytes: joinList(body.list) };
-  const value = presentedValue(body, media, query, nowMs);
+  const value = presentedValue(body, media, query, tables);
   return { contentType, bytes: encodeValue(value, media) };
 }
 
@@ -47,14 +47,14 @@ function presentedValue(
   body: Exclude<EncodableBody, { form: "bytes" }>,
   media: Media,
   query: URLSearchParams,
-  nowMs: number,
+  tables: Tables,
 ): ApiValue {
   if (body.form === "value") return body.value;
   const items = body.form === "object" ? [body.object] : body.list.items;
   if (media.as?.kind === "Table") {
-    const meta = body.form === "object" ? objectMeta(body.object) : listMeta(body.list);
+    const metadata = body.form === "object" ? objectMeta(body.object) : listMeta(body.list);
     const kind = body.form === "object" ? body.object.kind : body.list.kind;
-    return tableOf(kind, items, meta, media.as.version, query, nowMs);
+    return tables.of({ kind, items, metadata, version: media.as.version, query });
   }
   const partial = media.as?.version;
   if (body.form === "object") {

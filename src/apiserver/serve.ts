@@ -3,21 +3,20 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { requestTooLargeStatus } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
 import { type Answer, type OutgoingHeaders, statusAnswer } from "./answer.ts";
 import { encodeAnswer, isWhole, warningHeader } from "./encode-answer.ts";
-import type { Handler } from "./handler.ts";
 import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-server.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
 import type { ApiRequest, RequestBody } from "./request.ts";
+import type { ApiServer } from "./server.ts";
 import { streamWatch } from "./stream-watch.ts";
+import type { Tables } from "./table.ts";
 
 const GZIP_BYTES_MIN = 128 * 1024;
 const compress = promisify(gzip);
 
 export async function serve(
-  handler: Handler,
-  clock: Clock,
+  { handle, tables }: Pick<ApiServer, "handle" | "tables">,
   request: HttpRequest,
   reply: Reply,
 ): Promise<void> {
@@ -46,9 +45,9 @@ export async function serve(
   const answer =
     body === undefined
       ? statusAnswer(requestTooLargeStatus(`limit is ${BODY_BYTES_MAX}`))
-      : await handler(apiRequest);
+      : await handle(apiRequest);
   try {
-    await send(answer, apiRequest, clock, reply);
+    await send(answer, apiRequest, tables, reply);
   } finally {
     answer.sent?.();
   }
@@ -57,15 +56,20 @@ export async function serve(
 async function send(
   answer: Answer,
   request: ApiRequest,
-  clock: Clock,
+  tables: Tables,
   reply: Reply,
 ): Promise<void> {
   const headers = headersOf(answer);
   const { body } = answer;
   if (isWhole(body)) {
-    const encoded = encodeAnswer(body, answer.media, request.query, clock.nowMs());
-    const typed = { ...headers, "content-type": encoded.contentType };
-    if (encoded.bytes.length > GZIP_BYTES_MIN && acceptsGzip(request.headers["accept-encoding"])) {
+    const encoded = encodeAnswer(body, answer.media, request.query, tables);
+    const { contentType } = encoded;
+    const typed = contentType === "" ? headers : { ...headers, "content-type": contentType };
+    if (
+      encoded.bytes.length > GZIP_BYTES_MIN &&
+      !("content-encoding" in headers) &&
+      acceptsGzip(request.headers["accept-encoding"])
+    ) {
       const zipped = { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" };
       reply.send(answer.code, zipped, await compress(encoded.bytes, { level: 1 }));
       return;
@@ -78,7 +82,7 @@ async function send(
     const stream = answer.media.encoding === "json" ? "" : ";stream=watch";
     const type = `${MEDIA_TYPES[answer.media.encoding]}${stream}`;
     reply.start(answer.code, { ...headers, "content-type": type });
-    await streamWatch(body.feed, answer.media, request, clock, reply);
+    await streamWatch(body.feed, answer.media, request, tables, reply);
     return;
   }
   const { contentType, chunks } = body.stream;

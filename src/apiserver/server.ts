@@ -1,20 +1,24 @@
 /** An API server: its parts put together, and its life. */
 import type { Kind } from "#api/kind.ts";
+import type { Prose } from "#api/openapi/definition.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { createAdmission } from "./admission-gate.ts";
+import { ColumnDescriptions } from "./column-descriptions.ts";
 import { Discovery } from "./discovery.ts";
 import type { SpecialVerbs } from "./dispatch.ts";
 import { createHandler, type Handler, type PathHandler } from "./handler.ts";
 import { Health } from "./health.ts";
 import { ObjectStore } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
+import { OpenApi } from "./openapi.ts";
 import { discoveryPaths } from "./paths/discovery-paths.ts";
 import { healthPaths } from "./paths/health-paths.ts";
-import { versionPath } from "./paths/version-path.ts";
+import { openApiPaths } from "./paths/openapi-paths.ts";
+import { SERVER_VERSION, versionPath } from "./paths/version-path.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
 import { createServerObjects } from "./server-objects.ts";
@@ -26,6 +30,7 @@ import { componentStatusVerbs } from "./special/component-statuses.ts";
 import { evictionVerbs } from "./special/eviction.ts";
 import { reviewVerbs } from "./special/reviews.ts";
 import { StorageCodec, type StoredForm } from "./storage-codec.ts";
+import { Tables } from "./table.ts";
 import type { WriteHooks } from "./write-hooks.ts";
 
 export interface ApiServerOptions {
@@ -45,6 +50,8 @@ export interface ApiServerOptions {
   /** Made with the server's own view of its objects. */
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
   admission(objects: Objects, security: RequestSecurity): readonly AdmissionPlugin[];
+  /** The API's documentation; read when it is first needed, and not kept. */
+  prose(): Prose;
   /** What has to be done before the server counts as ready: `ready` is told. */
   readonly pending?: readonly string[];
   /** Ranges of cluster addresses, one for each family, and of node ports. */
@@ -61,6 +68,7 @@ export interface ApiServer {
   readonly store: ObjectStore;
   readonly resources: Resources;
   readonly discovery: Discovery;
+  readonly tables: Tables;
   /** One of the things that have to be done before the server counts as ready is done. */
   ready(what: string): void;
   /** From now on the server says that it is not ready, so that nobody new comes. */
@@ -106,11 +114,14 @@ export async function startApiServer(
     ...componentStatusVerbs(() => store.cache.current),
   };
   const discovery = new Discovery(resources.served());
+  const openApi = new OpenApi(resources.served(), SERVER_VERSION, options.prose);
+  const descriptions = new ColumnDescriptions(kinds, options.prose);
   const health = new Health(store, options.pending ?? []);
   const paths: PathHandler[] = [
     healthPaths(health.checks),
     versionPath,
     discoveryPaths(discovery, options.externalAddress),
+    openApiPaths(openApi, () => clock.nowMs()),
   ];
   const handle = createHandler({ parts, security, paths, special });
   return {
@@ -119,6 +130,7 @@ export async function startApiServer(
     store,
     resources,
     discovery,
+    tables: new Tables(descriptions, clock),
     ready: (what) => health.ready(what),
     shutDown: () => health.shutDown(),
     done,

@@ -2,10 +2,10 @@
  * Delivers a watch feed to one client. Writes only while the client keeps up; what comes meanwhile
  * stays in the feed, which holds no copy of it.
  */
-import type { Clock } from "#lib/clock.ts";
 import type { Reply } from "./http-server.ts";
 import type { Media } from "./negotiate.ts";
 import type { ApiRequest } from "./request.ts";
+import type { Tables } from "./table.ts";
 import type { WatchFeed } from "./watch-feed.ts";
 import { createFrameEncoder } from "./watch-frames.ts";
 
@@ -16,12 +16,12 @@ export async function streamWatch(
   feed: WatchFeed,
   media: Media,
   request: ApiRequest,
-  clock: Clock,
+  tables: Tables,
   reply: Reply,
 ): Promise<void> {
   using _feed = feed;
   const { signal } = request;
-  const encode = createFrameEncoder(feed.kind, media, request.query, () => clock.nowMs());
+  const encode = createFrameEncoder(feed.kind, media, request.query, tables);
   let wake: () => void = () => undefined;
   feed.onWake(() => wake());
   const woken = (): Promise<void> =>

@@ -1,39 +1,56 @@
 /** Objects as rows for people: meta.k8s.io Table. */
 import type { Kind } from "#api/kind.ts";
+import type { Clock } from "#lib/clock.ts";
 import type { ApiValue } from "./answer.ts";
+import type { ColumnDescriptions } from "./column-descriptions.ts";
 import { partialMetadata } from "./partial-metadata.ts";
 import type { Revision } from "./revision.ts";
 
-export function tableOf(
-  kind: Kind,
-  items: readonly Revision[],
-  metadata: Readonly<Record<string, unknown>>,
-  version: "v1" | "v1beta1",
-  query: URLSearchParams,
-  nowMs: number,
-): ApiValue {
-  const include = query.get("includeObject") ?? "Metadata";
-  return {
-    kind: "Table",
-    apiVersion: `meta.k8s.io/${version}`,
-    metadata,
-    columnDefinitions: kind.columns.filter(({ headless }) => !headless).map(columnDefinition),
-    rows: items.map((item) => ({
-      cells: kind.columns.map((column) => column.cell(item.value, nowMs)),
-      ...conditionsOf(kind, item),
-      object: rowObject(item, include, version),
-    })),
-  } as ApiValue;
+export type MetaVersion = "v1" | "v1beta1";
+
+export interface TableRequest {
+  readonly kind: Kind;
+  readonly items: readonly Revision[];
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly version: MetaVersion;
+  /** Says what of each object stands beside its row. */
+  readonly query: URLSearchParams;
 }
 
-function columnDefinition({ name, type, format, description, priority }: Kind["columns"][number]) {
-  return {
-    name,
-    type,
-    format: format ?? "",
-    description: description ?? "",
-    priority: priority ?? 0,
-  };
+export class Tables {
+  readonly #descriptions: ColumnDescriptions;
+  readonly #clock: Pick<Clock, "nowMs">;
+
+  constructor(descriptions: ColumnDescriptions, clock: Pick<Clock, "nowMs">) {
+    this.#descriptions = descriptions;
+    this.#clock = clock;
+  }
+
+  of({ kind, items, metadata, version, query }: TableRequest): ApiValue {
+    const include = query.get("includeObject") ?? "Metadata";
+    const nowMs = this.#clock.nowMs();
+    return {
+      kind: "Table",
+      apiVersion: `meta.k8s.io/${version}`,
+      metadata,
+      columnDefinitions: this.columns(kind),
+      rows: items.map((item) => ({
+        cells: kind.columns.map((column) => column.cell(item.value, nowMs)),
+        ...conditionsOf(kind, item),
+        object: rowObject(item, include, version),
+      })),
+    } as ApiValue;
+  }
+
+  columns(kind: Kind): readonly unknown[] {
+    return kind.columns.map((column) => ({
+      name: column.name,
+      type: column.type,
+      format: column.format ?? "",
+      description: this.#descriptions.of(column),
+      priority: column.priority ?? 0,
+    }));
+  }
 }
 
 function conditionsOf(kind: Kind, item: Revision): Record<string, unknown> {
@@ -41,7 +58,7 @@ function conditionsOf(kind: Kind, item: Revision): Record<string, unknown> {
   return conditions.length === 0 ? {} : { conditions };
 }
 
-function rowObject(item: Revision, include: string, version: "v1" | "v1beta1"): unknown {
+function rowObject(item: Revision, include: string, version: MetaVersion): unknown {
   if (include === "None") return null;
   return include === "Object" ? item.value : partialMetadata(item.value, version);
 }

@@ -10,7 +10,7 @@ import { encodeValue } from "./encode-answer.ts";
 import type { Media } from "./negotiate.ts";
 import { partialMetadata } from "./partial-metadata.ts";
 import type { Revision } from "./revision.ts";
-import { tableOf } from "./table.ts";
+import type { Tables } from "./table.ts";
 import type { FeedEvent } from "./watch-feed.ts";
 import { finishObject } from "./write-rules.ts";
 
@@ -20,9 +20,9 @@ export function createFrameEncoder(
   kind: Kind,
   media: Media,
   query: URLSearchParams,
-  nowMs: () => number,
+  tables: Tables,
 ): FrameEncoder {
-  if (media.as?.kind === "Table") return tableFrames(kind, media, query, nowMs);
+  if (media.as?.kind === "Table") return tableFrames(kind, media, query, tables);
   const shared = `${media.encoding} ${media.as === undefined ? "" : media.as.version}`;
   return (event) => {
     if (event.type === "ERROR") return frame("ERROR", event.status, media);
@@ -44,13 +44,13 @@ function tableFrames(
   kind: Kind,
   media: Media,
   query: URLSearchParams,
-  nowMs: () => number,
+  tables: Tables,
 ): FrameEncoder {
   const { version } = media.as!;
   let headers = true;
   const table = (object: Revision): ApiValue => {
-    const meta = { resourceVersion: String(object.number) };
-    const whole = tableOf(kind, [object], meta, version, query, nowMs());
+    const metadata = { resourceVersion: String(object.number) };
+    const whole = tables.of({ kind, items: [object], metadata, version, query });
     const shown = headers ? whole : { ...whole, columnDefinitions: null };
     headers = false;
     return shown;
@@ -63,17 +63,12 @@ function tableFrames(
       kind: "Table",
       apiVersion: `meta.k8s.io/${version}`,
       metadata: { resourceVersion: String(event.revision) },
-      columnDefinitions: headers ? tableColumns(kind, query, nowMs()) : null,
+      columnDefinitions: headers ? tables.columns(kind) : null,
       rows: [{ cells: null, object }],
     };
     headers = false;
     return frame("BOOKMARK", value, media);
   };
-}
-
-function tableColumns(kind: Kind, query: URLSearchParams, nowMs: number): unknown {
-  const table = tableOf(kind, [], {}, "v1", query, nowMs);
-  return (table as { columnDefinitions?: unknown }).columnDefinitions;
 }
 
 const END = Buffer.from("}\n");

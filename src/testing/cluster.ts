@@ -14,6 +14,7 @@ import { normalize } from "#api/codec/json.ts";
 import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
 import type { Result } from "#api/meta/status.ts";
+import { NO_PROSE } from "#api/openapi/definition.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { User } from "#apiserver/request.ts";
 import { createSecurity, type ServiceAccountOptions } from "#apiserver/security.ts";
@@ -71,6 +72,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       allowPrivileged: true,
       eventTtlSeconds: 3600,
       storedForm: "json",
+      prose: () => NO_PROSE,
       serviceRanges: ["10.96.0.0/12"],
       nodePorts: { first: 30_000, last: 32_767 },
       externalAddress: "127.0.0.1:6443",

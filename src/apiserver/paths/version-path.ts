@@ -3,6 +3,8 @@ import { arch } from "node:os";
 import { answer } from "../answer.ts";
 import type { PathHandler } from "../handler.ts";
 
+export const SERVER_VERSION = "v1.36.4";
+
 const VERSION = {
   major: "1",
   minor: "36",
@@ -10,7 +12,7 @@ const VERSION = {
   emulationMinor: "36",
   minCompatibilityMajor: "1",
   minCompatibilityMinor: "35",
-  gitVersion: "v1.36.4",
+  gitVersion: SERVER_VERSION,
   gitCommit: "",
   gitTreeState: "clean",
   buildDate: "1970-01-01T00:00:00Z",

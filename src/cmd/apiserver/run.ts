@@ -20,6 +20,7 @@ import { admissionOf } from "./admission.ts";
 import { openAuditLog } from "./audit-log.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { type Keys, openKeys, readPem } from "./keys.ts";
+import { readProse } from "./prose-file.ts";
 import { securityOptionsOf } from "./security-options.ts";
 
 const BOOTSTRAP = "poststarthook/bootstrap-cluster";
@@ -71,6 +72,7 @@ export async function runApiServer(
       storedForm: storedForm(flags, shared),
       serviceRanges: flags.serviceClusterIpRange,
       nodePorts: flags.serviceNodePortRange,
+      prose: readProse,
       pending: [BOOTSTRAP],
       externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
       security: (objects, until) =>
@@ -137,7 +139,7 @@ async function listen(
     port: flags.securePort,
     clock,
     logger,
-    handle: (request, reply) => serve(api.handle, clock, request, reply),
+    handle: (request, reply) => serve(api, request, reply),
     upgrade: async (_request, socket) => void socket.destroy(),
   });
   keys.onRenewal(() => server.renew(keys.tlsContext()));

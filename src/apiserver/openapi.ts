@@ -1,0 +1,121 @@
+/**
+ * The OpenAPI documents that the server serves. They are made when first asked for, since most
+ * servers are never asked for most of them, and kept compressed, as nearly every client takes them.
+ *
+ * A document's hash is that of what it is made from, so that telling the hashes of all documents
+ * does not need the documents.
+ */
+import { createHash } from "node:crypto";
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { Prose } from "#api/openapi/definition.ts";
+import { type OpenApiInput, openApiV2, openApiV3 } from "#api/openapi/documents.ts";
+import type { OpenApiResource } from "#api/openapi/resource.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import { deleteTraits } from "./delete-traits.ts";
+import type { ServedResource } from "./resources.ts";
+import { type SubresourceRoute, subresourcesOf } from "./subresource-routes.ts";
+
+export interface Document {
+  readonly hash: string;
+  readonly gzipped: Buffer;
+}
+
+export class OpenApi {
+  readonly #resources: readonly OpenApiResource[];
+  readonly #serverVersion: string;
+  readonly #prose: () => Prose;
+  readonly #made = new Map<string, Buffer>();
+
+  constructor(served: Iterable<ServedResource>, serverVersion: string, prose: () => Prose) {
+    this.#resources = [...served].map(openApiResource);
+    this.#serverVersion = serverVersion;
+    this.#prose = prose;
+  }
+
+  /** Group versions with a document of their own, as paths: `api/v1`, `apis/apps/v1`. */
+  paths(): string[] {
+    return [...new Set(this.#resources.map(pathOf))].sort();
+  }
+
+  hashOf(path: string): string {
+    const own = path === "" ? this.#resources : this.#resources.filter((r) => pathOf(r) === path);
+    const source = JSON.stringify([this.#serverVersion, own]);
+    return createHash("sha512").update(source).digest("hex").toUpperCase();
+  }
+
+  v2(): Document {
+    return this.#document("", () => openApiV2(this.#input()))!;
+  }
+
+  /** Undefined if nothing is served at the path. */
+  v3(path: string): Document | undefined {
+    const [root, first = "", second = ""] = path.split("/");
+    const [group, version] = root === "api" ? ["", first] : [first, second];
+    return this.#document(path, () => openApiV3(this.#input(), group, version));
+  }
+
+  #document(path: string, make: () => object | undefined): Document | undefined {
+    let gzipped = this.#made.get(path);
+    if (gzipped === undefined) {
+      const document = make();
+      if (document === undefined) return undefined;
+      gzipped = gzipSync(JSON.stringify(document), { level: 1 });
+      this.#made.set(path, gzipped);
+    }
+    return { hash: this.hashOf(path), gzipped };
+  }
+
+  #input(): OpenApiInput {
+    const serverVersion = this.#serverVersion;
+    return { resources: this.#resources, prose: this.#prose(), serverVersion };
+  }
+}
+
+export function plainText({ gzipped }: Document): Buffer {
+  return gunzipSync(gzipped);
+}
+
+function pathOf({ group, version }: OpenApiResource): string {
+  return group === "" ? `api/${version}` : `apis/${group}/${version}`;
+}
+
+function openApiResource(served: ServedResource): OpenApiResource {
+  const { kind, stored } = served;
+  return {
+    group: kind.group,
+    version: kind.version,
+    plural: kind.names.plural,
+    kind: kind.names.kind,
+    namespaced: kind.scope === "Namespaced",
+    verbs: kind.verbs,
+    definition: schemaOf(kind.type).name,
+    deleteAnswersObject: deleteTraits(stored).returnsObject,
+    subresources: subresourcesOf(served).map((route) => ({
+      name: route.name,
+      verbs: route.verbs,
+      ...spokenKind(route),
+    })),
+  };
+}
+
+function spokenKind({ kind, how }: SubresourceRoute) {
+  if (how === "connect" && kind.kind !== "Pod") return { options: `core.v1.${kind.kind}` };
+  const type = SPOKEN[kind.kind];
+  if (type === undefined) return {};
+  const { group, version } = kind;
+  const speaks = {
+    group,
+    version: version || "v1",
+    kind: kind.kind,
+    definition: schemaOf(type).name,
+  };
+  return { speaks };
+}
+
+/** What subresources take that is no object of the resource itself. */
+const SPOKEN: Readonly<Record<string, string>> = {
+  Scale: "autoscaling.v1.Scale",
+  Binding: "core.v1.Binding",
+  Eviction: "policy.v1.Eviction",
+  TokenRequest: "authentication.v1.TokenRequest",
+};

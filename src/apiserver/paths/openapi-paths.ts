@@ -1,0 +1,81 @@
+/** /openapi/v2 and /openapi/v3 with their hashes. */
+import { type Answer, answer, textAnswer } from "../answer.ts";
+import type { PathHandler } from "../handler.ts";
+import { type Document, type OpenApi, plainText } from "../openapi.ts";
+import type { ApiRequest } from "../request.ts";
+
+const YEAR_SECONDS = 31_536_000;
+
+export function openApiPaths(openApi: OpenApi, nowMs: () => number): PathHandler {
+  return (request) => {
+    if (request.method !== "GET" || !request.path.startsWith("/openapi/")) return undefined;
+    if (request.path === "/openapi/v2") return answerV2(openApi, request);
+    const path = /^\/openapi\/v3\/?(.*)$/.exec(request.path)?.[1];
+    if (path === undefined) return undefined;
+    return path === "" ? answerRoot(openApi) : answerV3(openApi, path, request, nowMs());
+  };
+}
+
+function answerV2(openApi: OpenApi, request: ApiRequest): Answer {
+  if (!acceptsJson(request)) return answer(406, { form: "bytes", contentType: "", bytes: NOTHING });
+  return withTag(openApi.v2(), request, {});
+}
+
+function answerRoot(openApi: OpenApi): Answer {
+  const paths = Object.fromEntries(
+    openApi.paths().map((path) => {
+      const serverRelativeURL = `/openapi/v3/${path}?hash=${openApi.hashOf(path)}`;
+      return [path, { serverRelativeURL }];
+    }),
+  );
+  return textAnswer(200, JSON.stringify({ paths }));
+}
+
+function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: number): Answer {
+  if (!openApi.paths().includes(path)) {
+    return answer(404, { form: "bytes", contentType: "", bytes: NOTHING });
+  }
+  const asked = request.query.get("hash") ?? "";
+  const hash = openApi.hashOf(path);
+  if (asked !== "" && asked !== hash) {
+    const headers = { location: `/openapi/v3/${path}?hash=${hash}` };
+    return answer(301, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
+  }
+  // Under its hash a document never changes.
+  const forever = {
+    "cache-control": "public, immutable",
+    expires: new Date(nowMs + YEAR_SECONDS * 1000).toUTCString(),
+  };
+  return withTag(openApi.v3(path)!, request, asked === "" ? {} : forever);
+}
+
+const NOTHING = new Uint8Array(0);
+
+function withTag(
+  document: Document,
+  request: ApiRequest,
+  extra: Readonly<Record<string, string>>,
+): Answer {
+  const headers = { etag: `"${document.hash}"`, vary: "Accept", ...extra };
+  if (request.headers["if-none-match"] === headers.etag) {
+    return answer(304, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
+  }
+  const contentType = "application/json";
+  if (/\bgzip\b/.test(request.headers["accept-encoding"] ?? "")) {
+    const zipped = { ...headers, "content-encoding": "gzip" };
+    return answer(
+      200,
+      { form: "bytes", contentType, bytes: document.gzipped },
+      { headers: zipped },
+    );
+  }
+  return answer(200, { form: "bytes", contentType, bytes: plainText(document) }, { headers });
+}
+
+function acceptsJson({ headers }: ApiRequest): boolean {
+  const accept = headers.accept ?? "*/*";
+  return accept
+    .split(",")
+    .map((clause) => clause.split(";")[0]!.trim())
+    .some((type) => type === "*/*" || type === "application/*" || type === "application/json");
+}

@@ -1,0 +1,22 @@
+/**
+ * The API's documentation, from the file that the build makes: beside the bundle, or among the
+ * generated sources. Without it everything works but has no descriptions.
+ */
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { NO_PROSE, type Prose } from "#api/openapi/definition.ts";
+import { proseFrom } from "#api/openapi/prose.ts";
+
+const PLACES = ["./descriptions.json.gz", "../../api/generated/descriptions.json.gz"];
+
+export function readProse(): Prose {
+  for (const place of PLACES) {
+    try {
+      const packed = readFileSync(new URL(place, import.meta.url));
+      return proseFrom(JSON.parse(gunzipSync(packed).toString()));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+  return NO_PROSE;
+}
