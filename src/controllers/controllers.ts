@@ -7,6 +7,7 @@ import { certificateApproving } from "./certificates/approving.ts";
 import { certificateCleaner } from "./certificates/cleaner.ts";
 import { type CertificateSigning, certificateSigning } from "./certificates/signing.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
+import { cronJobController } from "./cron-job/cron-job.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { disruptionController } from "./disruption.ts";
 import { jobController } from "./job/job.ts";
@@ -35,6 +36,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     certificateApproving,
     certificateCleaner,
     clusterRoleAggregation,
+    cronJobController,
     deploymentController,
     disruptionController,
     jobController,

@@ -44,3 +44,35 @@ function isKnownInAnyCase(name: string): boolean {
     return false;
   }
 }
+
+/**
+ * How far the clocks of a zone are ahead of UTC at an instant. No name means UTC, and so does "Local":
+ * a cluster's machines need not agree on one.
+ */
+export function utcOffsetMs(name: string): (atMs: number) => number {
+  if (name === "" || name === "UTC" || name === "Local") return () => 0;
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone: name,
+    calendar: "gregory",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  });
+  return (atMs) => {
+    const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, value]));
+    const field = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.get(type));
+    const wallMs = Date.UTC(
+      field("year"),
+      field("month") - 1,
+      field("day"),
+      field("hour"),
+      field("minute"),
+      field("second"),
+    );
+    return wallMs - Math.floor(atMs / 1000) * 1000;
+  };
+}

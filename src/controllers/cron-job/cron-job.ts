@@ -1,0 +1,329 @@
+/**
+ * Starts a Job whenever a CronJob's schedule comes round, and clears away those that have finished.
+ *
+ * A start is one Job, whatever crashes: its name is made from the scheduled minute, so it cannot be
+ * made twice. The Job is listed as active when it is seen.
+ */
+import { cronJobKind } from "#api/batch/v1/cron-job.ts";
+import { jobKind } from "#api/batch/v1/job.ts";
+import { type ParsedSchedule, parseSchedule, type Schedule } from "#api/batch/v1/schedule.ts";
+import { isTimeZone, utcOffsetMs } from "#api/batch/v1/time-zone.ts";
+import type { CronJob, CronJobStatus, Job } from "#api/generated/batch.v1.ts";
+import type { ObjectReference } from "#api/generated/core.v1.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { timeFromMs, timeToMs } from "#api/meta/time.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  type Caches,
+  controllerKey,
+  defineController,
+  type EventNote,
+  idle,
+  type Key,
+  type Outcome,
+  ownKey,
+} from "#runtime/controller.ts";
+import { create, noted, remove, updateStatus, type Write } from "#runtime/writes.ts";
+import { controllerReference } from "../ownership.ts";
+import { type Due, dueStart, nextStartInMs } from "./due-time.ts";
+
+const SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp";
+const MINUTE_MS = 60_000;
+
+export interface CronJobState {
+  readonly cronJob: CronJob;
+  readonly jobs: readonly Job[];
+  /** Any Job of the namespace, whoever made it. */
+  jobNamed(name: string): Job | undefined;
+}
+
+export const cronJobController = defineController<CronJobState | undefined>({
+  name: "cronjob-controller",
+  feeds: [
+    { kind: cronJobKind, keys: ownKey },
+    { kind: jobKind, keys: controllerKey(cronJobKind) },
+  ],
+  observe,
+  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+});
+
+function observe(caches: Caches, { namespace, name }: Key): CronJobState | undefined {
+  const cronJob = caches(cronJobKind).get(namespace, name);
+  if (cronJob === undefined) return undefined;
+  return {
+    cronJob,
+    jobs: [...caches(jobKind).controlledBy(cronJob.metadata.uid ?? "")],
+    jobNamed: (jobName) => caches(jobKind).get(namespace, jobName),
+  };
+}
+
+export function decide(state: CronJobState, nowMs: number): Outcome {
+  const { cronJob } = state;
+  const cleanup = historyWrites(state);
+  const { status, events } = review(state);
+  const round = startRound({ ...state, cronJob: { ...cronJob, status } }, nowMs);
+  const next = round.status ?? status;
+  return {
+    writes: [
+      ...cleanup,
+      ...(round.writes ?? []),
+      ...(semanticEqual(next, cronJob.status)
+        ? []
+        : [updateStatus(cronJobKind, { ...cronJob, status: next })]),
+    ],
+    events: [...events, ...(round.events ?? [])],
+    ...(round.recheckInMs === undefined ? {} : { recheckInMs: round.recheckInMs }),
+  };
+}
+
+/** The finished Jobs beyond the limits, those that started first. */
+function historyWrites({ cronJob, jobs }: CronJobState): readonly Write[] {
+  const { successfulJobsHistoryLimit, failedJobsHistoryLimit } = cronJob.spec;
+  const limits = { Complete: successfulJobsHistoryLimit, Failed: failedJobsHistoryLimit };
+  return (["Complete", "Failed"] as const).flatMap((type) => {
+    const finished = jobs.filter((job) => endOf(job) === type).sort(byStart);
+    const surplus = finished.length - (limits[type] ?? Number.POSITIVE_INFINITY);
+    return finished.slice(0, Math.max(0, surplus)).map((job) => deleteJob(cronJob, job));
+  });
+}
+
+interface Review {
+  readonly status: CronJobStatus;
+  readonly events: readonly EventNote[];
+}
+
+/** Brings the list of active Jobs and the time of the last success up to date. */
+function review({ cronJob, jobs }: CronJobState): Review {
+  const { active = [], lastScheduleTime } = cronJob.status;
+  const listed = new Set(active.map(({ uid }) => uid));
+  const running = new Map(
+    jobs.filter((job) => endOf(job) === undefined).map((job) => [job.metadata.uid, job]),
+  );
+  const events: EventNote[] = [];
+  const tell = (type: EventNote["type"], reason: string, message: string): void =>
+    void events.push({ about: cronJob, type, reason, message });
+  const found: ObjectReference[] = [];
+  for (const job of jobs) {
+    const name = job.metadata.name ?? "";
+    const end = endOf(job);
+    if (listed.has(job.metadata.uid)) {
+      const message = `Saw completed job: ${name}, condition: ${end}`;
+      if (end !== undefined) tell("Normal", "SawCompletedJob", message);
+    } else if (end === undefined) {
+      const isOurs =
+        lastScheduleTime !== undefined && name === jobName(cronJob, timeToMs(lastScheduleTime));
+      if (isOurs) found.push(referenceTo(job));
+      else {
+        const message = `Saw a job that the controller did not create or forgot: ${name}`;
+        tell("Warning", "UnexpectedJob", message);
+      }
+    }
+  }
+  const uids = new Set(jobs.map(({ metadata }) => metadata.uid));
+  for (const { uid, name } of active) {
+    if (!uids.has(uid)) tell("Normal", "MissingJob", `Active job went missing: ${name}`);
+  }
+  const staying = active.filter(({ uid }) => running.has(uid));
+  const lastSuccessfulTime = latest(cronJob.status.lastSuccessfulTime, jobs);
+  return {
+    status: {
+      ...withActive([...staying, ...found]),
+      ...(lastScheduleTime === undefined ? {} : { lastScheduleTime }),
+      ...(lastSuccessfulTime === undefined ? {} : { lastSuccessfulTime }),
+    },
+    events,
+  };
+}
+
+interface Round extends Pick<Outcome, "events" | "recheckInMs"> {
+  readonly writes?: readonly Write[];
+  readonly status?: CronJobStatus;
+}
+
+function startRound(state: CronJobState, nowMs: number): Round {
+  const { cronJob } = state;
+  const { timeZone, suspend, schedule: text } = cronJob.spec;
+  if (cronJob.metadata.deletionTimestamp !== undefined) return {};
+  if (timeZone !== undefined && !isTimeZone(timeZone)) {
+    const message = `invalid timeZone: ${goQuote(timeZone)}: unknown time zone ${timeZone}`;
+    return { events: [warning(cronJob, "UnknownTimeZone", message)] };
+  }
+  if (suspend === true) return {};
+  const parsed = scheduleOf(cronJob);
+  const events = unsupported(cronJob);
+  if (!parsed.ok) {
+    const message = `unparseable schedule: ${goQuote(text)} : ${parsed.error}`;
+    return { events: [...events, warning(cronJob, "UnparseableSchedule", message)] };
+  }
+  const due = dueStart(cronJob, parsed.value, nowMs);
+  if (due.kind === "never") {
+    const message = `invalid schedule: ${text} : time difference between two schedules is less than 1 second`;
+    return { events: [...events, warning(cronJob, "InvalidSchedule", message)] };
+  }
+  const later = { recheckInMs: nextStartInMs(cronJob, parsed.value, nowMs) };
+  if (due.kind !== "start") return { events, ...later };
+  const round = start(state, due, parsed.value, nowMs);
+  const missed = due.missedMany ? [tooManyMissed(cronJob)] : [];
+  return { ...later, ...round, events: [...events, ...missed, ...(round.events ?? [])] };
+}
+
+/** What becomes of a start that is due. */
+function start(
+  state: CronJobState,
+  { atMs }: Extract<Due, { kind: "start" }>,
+  schedule: Schedule,
+  nowMs: number,
+): Round {
+  const { cronJob, jobs } = state;
+  const { startingDeadlineSeconds = Number.POSITIVE_INFINITY, concurrencyPolicy } = cronJob.spec;
+  const { active = [], lastScheduleTime } = cronJob.status;
+  if (atMs + startingDeadlineSeconds * 1000 < nowMs) {
+    const message = `Missed scheduled time to start a job: ${httpDate(atMs)}`;
+    return { events: [warning(cronJob, "MissSchedule", message)] };
+  }
+  const name = jobName(cronJob, atMs);
+  const isDone = lastScheduleTime !== undefined && timeToMs(lastScheduleTime) === atMs;
+  if (isDone || active.some((reference) => reference.name === name)) return {};
+  if (concurrencyPolicy === "Forbid" && active.length > 0) {
+    const message =
+      "Not starting job because prior execution is running and concurrency policy is Forbid";
+    const event = { about: cronJob, type: "Normal", reason: "JobAlreadyActive", message } as const;
+    return { events: [event] };
+  }
+  const existing = state.jobNamed(name);
+  if (existing !== undefined && !jobs.includes(existing)) return {};
+  const uids = new Set(active.map(({ uid }) => uid));
+  const replaced =
+    concurrencyPolicy === "Replace" ? jobs.filter((job) => uids.has(job.metadata.uid)) : [];
+  const { active: _, ...rest } = cronJob.status;
+  const status = {
+    ...withActive(concurrencyPolicy === "Replace" ? [] : active),
+    ...rest,
+    lastScheduleTime: timeFromMs(atMs),
+  };
+  return {
+    writes: [
+      ...replaced.map((job) => deleteJob(cronJob, job)),
+      ...(existing === undefined ? [createJob(cronJob, atMs)] : []),
+    ],
+    status,
+    recheckInMs: nextStartInMs({ ...cronJob, status }, schedule, nowMs),
+  };
+}
+
+function scheduleOf({ spec }: CronJob): ParsedSchedule {
+  const { schedule, timeZone } = spec;
+  const isZoned = schedule.includes("TZ") || timeZone === undefined;
+  return parseSchedule(isZoned ? schedule : `TZ=${timeZone} ${schedule}`);
+}
+
+function createJob(cronJob: CronJob, atMs: number): Write {
+  const { metadata, spec } = cronJob.spec.jobTemplate;
+  const { namespace } = cronJob.metadata;
+  const job: Job = {
+    apiVersion: jobKind.apiVersion,
+    kind: "Job",
+    metadata: {
+      name: jobName(cronJob, atMs),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
+      annotations: {
+        ...metadata.annotations,
+        [SCHEDULED_AT]: zonedTime(atMs, cronJob.spec.timeZone ?? ""),
+      },
+      ownerReferences: [controllerReference(cronJobKind, cronJob)],
+    },
+    spec,
+    status: {},
+  };
+  return noted(create(jobKind, job), {
+    onDone: {
+      about: cronJob,
+      type: "Normal",
+      reason: "SuccessfulCreate",
+      message: "Created job {name}",
+    },
+    onRefused: warning(cronJob, "FailedCreate", "Error creating job: {error}"),
+  });
+}
+
+function deleteJob(cronJob: CronJob, job: Job): Write {
+  return noted(remove(jobKind, job, { propagation: "Background" }), {
+    onDone: {
+      about: cronJob,
+      type: "Normal",
+      reason: "SuccessfulDelete",
+      message: "Deleted job {name}",
+    },
+    onRefused: warning(cronJob, "FailedDelete", "Deleted job: {error}"),
+  });
+}
+
+function jobName({ metadata }: CronJob, atMs: number): string {
+  return `${metadata.name}-${Math.floor(atMs / MINUTE_MS)}`;
+}
+
+function endOf({ status }: Job): "Complete" | "Failed" | undefined {
+  const end = status.conditions?.find(
+    (c) => (c.type === "Complete" || c.type === "Failed") && c.status === "True",
+  );
+  return end?.type as "Complete" | "Failed" | undefined;
+}
+
+function latest(known: string | undefined, jobs: readonly Job[]): string | undefined {
+  return jobs
+    .filter((job) => endOf(job) === "Complete")
+    .reduce<string | undefined>((time, { status: { completionTime } }) => {
+      if (completionTime === undefined) return time;
+      const isLater = time === undefined || timeToMs(completionTime) > timeToMs(time);
+      return isLater ? completionTime : time;
+    }, known);
+}
+
+/** Those that have not started stand last. */
+function byStart(a: Job, b: Job): number {
+  const at = ({ status }: Job): number =>
+    status.startTime === undefined ? Number.MAX_VALUE : timeToMs(status.startTime);
+  return at(a) - at(b) || ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1);
+}
+
+function withActive(active: readonly ObjectReference[]): Pick<CronJobStatus, "active"> {
+  return active.length === 0 ? {} : { active };
+}
+
+function referenceTo({ metadata }: Job): ObjectReference {
+  const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
+  return { kind: "Job", namespace, name, uid, apiVersion: jobKind.apiVersion, resourceVersion };
+}
+
+function unsupported(cronJob: CronJob): readonly EventNote[] {
+  const { schedule } = cronJob.spec;
+  if (!schedule.includes("TZ")) return [];
+  const message = `CRON_TZ or TZ used in schedule ${goQuote(schedule)} is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details`;
+  return [warning(cronJob, "UnsupportedSchedule", message)];
+}
+
+function tooManyMissed(cronJob: CronJob): EventNote {
+  const message =
+    "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
+  return warning(cronJob, "TooManyMissedTimes", message);
+}
+
+function warning(about: CronJob, reason: string, message: string): EventNote {
+  return { about, type: "Warning", reason, message };
+}
+
+/** RFC 1123 with a numeric zone. */
+function httpDate(atMs: number): string {
+  return new Date(atMs).toUTCString().replace("GMT", "+0000");
+}
+
+/** RFC 3339 on the clocks of a zone. */
+function zonedTime(atMs: number, timeZone: string): string {
+  const offsetMs = utcOffsetMs(timeZone)(atMs);
+  if (offsetMs === 0) return timeFromMs(atMs);
+  const minutes = Math.abs(offsetMs) / MINUTE_MS;
+  const twoDigits = (n: number): string => String(Math.floor(n)).padStart(2, "0");
+  const offset = `${twoDigits(minutes / 60)}:${twoDigits(minutes % 60)}`;
+  return timeFromMs(atMs + offsetMs).replace("Z", `${offsetMs < 0 ? "-" : "+"}${offset}`);
+}
