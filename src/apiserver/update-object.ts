@@ -22,6 +22,7 @@ import { dedupeOwners, fillSystemFields, settleNamespace } from "./object-metada
 import type { WriteOptions } from "./query-options.ts";
 import { keyOf, REGISTRY } from "./resources.ts";
 import { Revision } from "./revision.ts";
+import { ruleContextOf } from "./rule-context.ts";
 import { groupResourceOf, hooksOf, type VerbRequest } from "./verb.ts";
 import { notFound } from "./verbs/get.ts";
 import {
@@ -117,7 +118,7 @@ async function createRuled(
 ): Promise<Step> {
   const { parts, resource, info } = verb;
   const { stored } = resource;
-  const ruled = applyCreateRules(stored.kind, resource.kind, draft, ruleContext(verb), verb.warn);
+  const ruled = applyCreateRules(stored.kind, resource.kind, draft, ruleContextOf(verb), verb.warn);
   if (!ruled.ok) return ruled;
   const refused = await parts.admission.validate({ ...request, object: draft });
   if (refused !== undefined) return failure(refused);
@@ -181,7 +182,7 @@ async function updateRuled(
     plan.subresource,
     draft,
     old,
-    ruleContext(verb),
+    ruleContextOf(verb),
     verb.warn,
   );
   if (!ruled.ok) return ruled;
@@ -280,14 +281,6 @@ function placeIn({ resource, info }: VerbRequest, draft: Draft<KubeObject>): Res
     draft.metadata,
     resource.kind.scope === "Namespaced" ? info.namespace : "",
   );
-}
-
-function ruleContext({ parts, info }: VerbRequest) {
-  return {
-    nowMs: parts.clock.nowMs(),
-    requestName: info.name,
-    allowPrivileged: parts.allowPrivileged,
-  };
 }
 
 function admissionRequest(

@@ -23,6 +23,7 @@ import {
 import { type WriteOptions, writeOptions } from "../query-options.ts";
 import { keyOf } from "../resources.ts";
 import { Revision } from "../revision.ts";
+import { ruleContextOf } from "../rule-context.ts";
 import { groupResourceOf, hooksOf, type VerbRequest, type VerbResult } from "../verb.ts";
 import { applyCreateRules, finishObject, toStoredVersion } from "../write-rules.ts";
 
@@ -95,14 +96,9 @@ async function createRuled(
   draft: Draft<KubeObject>,
   options: WriteOptions,
 ): Promise<Result<Revision>> {
-  const { parts, resource, info } = verb;
+  const { parts, resource } = verb;
   const { stored } = resource;
-  const context = {
-    nowMs: parts.clock.nowMs(),
-    requestName: info.name,
-    allowPrivileged: parts.allowPrivileged,
-  };
-  const ruled = applyCreateRules(stored.kind, resource.kind, draft, context, verb.warn);
+  const ruled = applyCreateRules(stored.kind, resource.kind, draft, ruleContextOf(verb), verb.warn);
   if (!ruled.ok) return ruled;
   const refusal = await parts.admission.validate(admissionRequest(verb, draft, options));
   if (refusal !== undefined) return failure(refusal);

@@ -1,0 +1,22 @@
+/** What the rules of kinds may know about a request beside its object. */
+import type { RuleContext } from "#api/kind.ts";
+import { userInfo } from "./authn/reviews.ts";
+import { keyOf } from "./resources.ts";
+import { signatures } from "./signatures.ts";
+import { namespaceKind } from "./stored-kinds.ts";
+import type { VerbRequest } from "./verb.ts";
+
+export function ruleContextOf({ parts, info, user }: VerbRequest): RuleContext {
+  return {
+    nowMs: parts.clock.nowMs(),
+    requestName: info.name,
+    allowPrivileged: parts.allowPrivileged,
+    user: userInfo(user),
+    signatures,
+    namespaceLabels: () => {
+      const stored = parts.resources.storedOf(namespaceKind);
+      const namespace = parts.objects.cacheOf(stored).get(keyOf(stored, "", info.namespace));
+      return namespace === undefined ? undefined : (namespace.value.metadata.labels ?? {});
+    },
+  };
+}
