@@ -5,7 +5,7 @@
  * Promises to the rules:
  * 1. Objects handed to a rule are normalised: decoded through the kind's schema, so every field has
  *    the right JSON type, unknown fields are gone and quantities, times and durations are canonical.
- *    A list that was given empty is still there, empty: defaults tell it from an absent one.
+ *    An empty list is as good as none, and absent; only those that must not be empty are kept.
  * 2. `defaults` and the `prepare…` hooks own the draft they get and change it in place.
  * 3. `validate…` hooks see a finished object and must not change it. They return every fault, in
  *    the order in which users see them.

@@ -268,7 +268,13 @@ describe("the normal form", () => {
       `{"metadata":{},"rules":null}`,
     ],
     [
-      "but not where objects are stored as JSON",
+      "a list that must not be empty is kept for the rules to refuse",
+      "autoscaling.v2.HPAScalingRules",
+      `{"policies":[]}`,
+      `{"policies":[]}`,
+    ],
+    [
+      "a list that must be there is null when empty, but not where objects are stored as JSON",
       "apiextensions.v1.CustomResourceDefinition",
       `{"spec":{"group":"g","scope":"Cluster","versions":[],"names":{"plural":"p","kind":"K"}},"status":{"conditions":[]}}`,
       `{"metadata":{},"spec":{"group":"g","names":{"plural":"p","kind":"K"},"scope":"Cluster","versions":[]},"status":{"conditions":[],"acceptedNames":{"plural":"","kind":""},"storedVersions":null}}`,

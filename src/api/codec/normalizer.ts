@@ -74,7 +74,10 @@ function compile(schema: StructSchema): Normalizer {
     .map(({ name }, i) => `case ${JSON.stringify(name)}: f${i} = v; break;`)
     .join("\n      ");
   const locals = schema.fields.map((_, i) => `f${i}`).join(", ");
-  const writes = schema.fields.map((field, i) => writeField(field, `f${i}`, refs, keepsEmpty));
+  const writes = schema.fields.map((field, i) => {
+    if (NEVER_EMPTY.test(`${schema.name}.${field.name}`)) return writeGiven(field, `f${i}`, refs);
+    return writeField(field, `f${i}`, refs, keepsEmpty);
+  });
   const source = `"use strict";
 const { ${Object.keys(HELPERS).join(", ")} } = helpers;
 return function ${functionName(schema)}(o) {
@@ -103,6 +106,12 @@ return function ${functionName(schema)}(o) {
  * `items`, which is never stored, stays as it is everywhere.
  */
 const JSON_STORED = /\.(apiextensions|apiregistration)\./;
+
+/**
+ * Lists that must not be empty. An empty one is kept, so that the rules can tell it from one that is
+ * not there; they refuse it, so that it is never stored.
+ */
+const NEVER_EMPTY = /\.(HPAScalingRules\.policies|PodFailurePolicyOnExitCodesRequirement\.values)$/;
 
 class References {
   readonly slots: Slot[] = [];
@@ -133,6 +142,14 @@ function writeField(field: Field, value: string, refs: References, keepsEmpty: b
   }
   const body = `${code.before}\n    ${present}`;
   return `if (${value} !== undefined && ${value} !== null) {\n    ${body}\n  }${absent === "" ? "" : ` else ${absent}`}`;
+}
+
+/** Writes a list that was given, empty or not. */
+function writeGiven(field: Field, value: string, refs: References): string {
+  const { before, result } = codeOf(field.schema, value, refs);
+  const set = (written: string) => `r[${JSON.stringify(field.name)}] = ${written};`;
+  const absent = isAlwaysWritten(field) ? set("null") : "";
+  return `if (${value} !== undefined && ${value} !== null) {\n    ${before}\n    ${set(result)}\n  } else { ${absent} }`;
 }
 
 /** How emptiness of a finished value is told, by kind; kinds not listed are never empty. */

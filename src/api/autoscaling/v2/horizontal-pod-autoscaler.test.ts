@@ -223,6 +223,12 @@ describe("autoscalers: behavior", () => {
     );
   });
 
+  test("no policies are not the same as policies that are not said", () => {
+    assert.deepEqual(runKind(kind, write({ behavior: { scaleUp: { policies: [] } } })).faults, [
+      "spec.behavior.scaleUp.policies: Required value: must specify at least one Policy",
+    ]);
+  });
+
   test("defaults fill in what is not said", () => {
     const scaleDown = { stabilizationWindowSeconds: 60 };
     const { spec } = runKind(kind, write({ behavior: { scaleDown } }))
