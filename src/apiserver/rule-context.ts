@@ -1,9 +1,9 @@
 /** What the rules of kinds may know about a request beside its object. */
+import { namespaceKind } from "#api/core/v1/namespace.ts";
 import type { RuleContext } from "#api/kind.ts";
 import { userInfo } from "./authn/reviews.ts";
 import { keyOf } from "./resources.ts";
 import { signatures } from "./signatures.ts";
-import { namespaceKind } from "./stored-kinds.ts";
 import type { VerbRequest } from "./verb.ts";
 
 export function ruleContextOf({ parts, info, user }: VerbRequest): RuleContext {
