@@ -63,8 +63,14 @@ function textOf(comment: string): string {
     .map((line) => line.replace(/^\s*\*+ ?/, ""))
     .join("\n")
     .replace(/\\(['"])/g, "$1")
+    .replace(/\/_\*/g, "/*")
+    .replace(/\*_\//g, "*/")
+    .replace(PARAGRAPH, "\n\n")
     .trim();
 }
+
+/** The library writes the empty line between paragraphs as two spaces. */
+const PARAGRAPH = /(?<=[.:)`"\w]) {2}(?=[A-Z`"(\-*])/g;
 
 /** As the library spells a field: no dollar, no hyphen; a reserved word has an underscore before it. */
 function spelled(name: string): string {

@@ -98,8 +98,9 @@ function openApiResource(served: ServedResource): OpenApiResource {
   };
 }
 
-function spokenKind({ kind, how }: SubresourceRoute) {
-  if (how === "connect" && kind.kind !== "Pod") return { options: `core.v1.${kind.kind}` };
+function spokenKind({ name, kind, how }: SubresourceRoute) {
+  if (name === "log") return { options: "core.v1.PodLogOptions" };
+  if (how === "connect") return { options: `core.v1.${kind.kind}` };
   const type = SPOKEN[kind.kind];
   if (type === undefined) return {};
   const { group, version } = kind;
