@@ -26,7 +26,10 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
     platform: "node",
     external: EXTERNAL,
     plugins,
-    transform: { define: { "globalThis.K8TS_VERSION": JSON.stringify(version) } },
+    transform: {
+      target: "node20.19",
+      define: { "globalThis.K8TS_VERSION": JSON.stringify(version) },
+    },
     output: {
       file: `${root}dist/${file}`,
       format: "esm",

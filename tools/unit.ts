@@ -20,7 +20,7 @@ export function runTests(node: string, filters: readonly string[]): Outcome {
       [
         `${ROOT}node_modules/vitest/vitest.mjs`,
         "run",
-        "--reporter=dot",
+        "--reporter=default",
         `--reporter=${ROOT}tools/outcome-reporter.ts`,
         ...filters,
       ],

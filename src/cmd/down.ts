@@ -53,7 +53,16 @@ function pidIn(file: string): number | undefined {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+  } catch {
+    return false;
+  }
+  return !isZombie(pid);
+}
+
+/** Ended, but its parent has not asked for its exit code yet. */
+function isZombie(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) Z /s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
   }

@@ -1,0 +1,137 @@
+/** The built program, run as a user runs it: `up`, the real kubectl, `down`. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { missingProgram } from "../../tools/debian-packages.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const PROGRAM = join(ROOT, "dist/k8ts.js");
+
+describe("k8ts up", () => {
+  const data = mkdtempSync(join(tmpdir(), "k8ts-up-"));
+  let server: ChildProcess | undefined;
+  let output = "";
+
+  beforeAll(async () => {
+    const built = spawnSync(join(ROOT, "k8ts"), ["--version"], { encoding: "utf8" });
+    assert.equal(built.status, 0, built.stderr);
+    const port = await freePort();
+    const args = [
+      PROGRAM,
+      "up",
+      "--no-node",
+      "--data",
+      data,
+      "--port",
+      String(port),
+      "--bind-address",
+      "127.0.0.1",
+    ];
+    server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+    await new Promise<void>((resolve, reject) => {
+      server!.stdout!.on("data", (chunk) => {
+        output += chunk;
+        if (output.includes("KUBECONFIG")) resolve();
+      });
+      server!.stderr!.on("data", (chunk) => {
+        output += chunk;
+      });
+      server!.on("exit", (code) => reject(new Error(`ended with ${code}: ${output}`)));
+    });
+  }, 60_000);
+
+  afterAll(() => {
+    server?.kill("SIGKILL");
+    rmSync(data, { recursive: true, force: true });
+  });
+
+  function kubectl(...args: string[]): string {
+    const { status, stdout, stderr } = spawnSync("kubectl", args, {
+      encoding: "utf8",
+      env: { ...process.env, KUBECONFIG: join(data, "kubeconfig") },
+    });
+    assert.equal(status, 0, `kubectl ${args.join(" ")}: ${stderr}`);
+    return stdout;
+  }
+
+  test("says when it is ready and where", () => {
+    assert.match(output, /^ready in \d+ ms: https:\/\/127\.0\.0\.1:\d+\n {2}export KUBECONFIG=/);
+    assert.equal(statSync(join(data, "kubeconfig")).mode & 0o777, 0o600);
+  });
+
+  test("kubectl makes a namespace with its account, a deployment with its pods, and both go again", (context) => {
+    const missing = missingProgram("kubectl");
+    if (missing !== undefined) return context.skip(missing);
+    kubectl("create", "namespace", "shop");
+    kubectl("wait", "--for=create", "serviceaccount/default", "-n", "shop", "--timeout=10s");
+    kubectl("create", "deployment", "web", "--image=nginx", "--replicas=3", "-n", "shop");
+    kubectl(
+      "wait",
+      "--for=jsonpath={.status.replicas}=3",
+      "deployment/web",
+      "-n",
+      "shop",
+      "--timeout=10s",
+    );
+    assert.equal(
+      kubectl("get", "pods", "-n", "shop", "-l", "app=web", "--no-headers").trim().split("\n")
+        .length,
+      3,
+    );
+    assert.match(
+      kubectl("get", "deployment", "web", "-n", "shop", "-o", "wide"),
+      /web\s+0\/3\s+3\s+0/,
+    );
+    assert.match(
+      kubectl("describe", "deployment", "web", "-n", "shop"),
+      /ScalingReplicaSet.*Scaled up replica set web-\w+ from 0 to 3/,
+    );
+    kubectl("scale", "deployment", "web", "--replicas=1", "-n", "shop");
+    kubectl(
+      "wait",
+      "--for=jsonpath={.status.replicas}=1",
+      "deployment/web",
+      "-n",
+      "shop",
+      "--timeout=10s",
+    );
+    kubectl("delete", "deployment", "web", "-n", "shop", "--timeout=10s");
+    kubectl("wait", "--for=delete", "pods", "-l", "app=web", "-n", "shop", "--timeout=10s");
+    kubectl("delete", "namespace", "shop", "--timeout=20s");
+    return undefined;
+  }, 60_000);
+
+  test("down ends it, and says so when there is nothing to end", async () => {
+    const ended = new Promise<number | null>((resolve) => server!.on("exit", resolve));
+    const down = spawnSync(process.execPath, [PROGRAM, "down", "--data", data], {
+      encoding: "utf8",
+    });
+    assert.equal(down.status, 0, down.stderr);
+    assert.equal(await ended, 0);
+    assert.ok(!existsSync(join(data, "k8ts.pid")));
+    const again = spawnSync(process.execPath, [PROGRAM, "down", "--data", data], {
+      encoding: "utf8",
+    });
+    assert.equal(again.status, 1);
+    assert.match(again.stderr, /nothing runs on/);
+  }, 20_000);
+
+  test("says what is missing without --no-node", () => {
+    const up = spawnSync(process.execPath, [PROGRAM, "up", "--data", data], { encoding: "utf8" });
+    assert.equal(up.status, 1);
+    assert.match(up.stderr, /nodes and the scheduler are missing/);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
