@@ -43,7 +43,8 @@ export class Tables {
   }
 
   columns(kind: Kind): readonly unknown[] {
-    return kind.columns.map((column) => ({
+    const headed = kind.columns.filter(({ headless }) => !headless);
+    return headed.map((column) => ({
       name: column.name,
       type: column.type,
       format: column.format ?? "",

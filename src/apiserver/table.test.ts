@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
+import { runKind } from "#api/testing/run-kind.ts";
+import { ColumnDescriptions } from "./column-descriptions.ts";
+import { Revision } from "./revision.ts";
+import { Tables } from "./table.ts";
+
+const PROSE = { struct: () => undefined, field: () => "what it is" };
+const tables = new Tables(new ColumnDescriptions([ipAddressKind], () => PROSE as never), {
+  nowMs: () => 0,
+});
+
+describe("tables", () => {
+  test("a cell without heading has no column definition", () => {
+    const { object } = runKind(ipAddressKind, {
+      object: {
+        metadata: { name: "1.2.3.4" },
+        spec: { parentRef: { resource: "services", name: "s" } },
+      },
+    });
+    const table = tables.of({
+      kind: ipAddressKind,
+      items: [Revision.fromValue(ipAddressKind, "/k", 1, object)],
+      metadata: {},
+      version: "v1",
+      query: new URLSearchParams({ includeObject: "None" }),
+    }) as unknown as { columnDefinitions: { name: string }[]; rows: { cells: unknown[] }[] };
+    assert.deepEqual(
+      table.columnDefinitions.map(({ name }) => name),
+      ["Name", "ParentRef"],
+    );
+    assert.deepEqual(table.rows[0]?.cells, ["1.2.3.4", "services/s", "<unknown>"]);
+  });
+});
