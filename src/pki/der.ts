@@ -23,7 +23,7 @@ export interface DerValue {
   readonly content: Buffer;
 }
 
-export class DerError extends Error {
+class DerError extends Error {
   override readonly name = "DerError";
 }
 

@@ -15,7 +15,7 @@ export interface KeyPair {
   readonly keyPem: string;
 }
 
-export class PkiError extends Error {
+class PkiError extends Error {
   override readonly name = "PkiError";
 }
 

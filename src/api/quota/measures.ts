@@ -56,7 +56,7 @@ export function measureOf(group: string, plural: string): Measure | undefined {
 }
 
 /** All of a quota's scopes: the old list and the selector. */
-export function scopesOf({ spec }: ResourceQuota): ScopedResourceSelectorRequirement[] {
+function scopesOf({ spec }: ResourceQuota): ScopedResourceSelectorRequirement[] {
   return [
     ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: "Exists" })),
     ...(spec.scopeSelector?.matchExpressions ?? []),

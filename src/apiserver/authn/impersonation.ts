@@ -66,9 +66,10 @@ export async function impersonate(
   return { outcome: "refused", status: firstRefusal! };
 }
 
-/** Most requests have no such header; they must not pay for the search. */
+/** Most requests have no such header, and must not pay for it. */
 function readHeaders(request: ApiRequest): Wanted | undefined {
   const { headers } = request;
+  if (!hasImpersonation(headers)) return undefined;
   const extra = keyedHeaders(request, EXTRA_PREFIX);
   const wanted: Wanted = {
     name: headers["impersonate-user"] ?? "",
@@ -78,6 +79,11 @@ function readHeaders(request: ApiRequest): Wanted | undefined {
   };
   const { name, uid, groups } = wanted;
   return name === "" && uid === "" && groups.length === 0 && extra.size === 0 ? undefined : wanted;
+}
+
+function hasImpersonation(headers: ApiRequest["headers"]): boolean {
+  for (const name in headers) if (name.startsWith("impersonate-")) return true;
+  return false;
 }
 
 interface Mode {

@@ -58,8 +58,10 @@ const DELETION_LEEWAY_MS = 60_000;
 /** A token whose signature is good, and the user that it speaks of if the objects agree. */
 interface Verified {
   readonly claims: Claims;
-  readonly legacy: boolean;
-  user?: User;
+  readonly audiences: readonly string[];
+  /** Undefined for the old tokens. */
+  readonly bound: BoundClaims | undefined;
+  readonly user: User;
 }
 
 export function createServiceAccountTokenAuthenticator(
@@ -77,7 +79,11 @@ export function createServiceAccountTokenAuthenticator(
     if (decoded === undefined || !issuers.has(issuer)) return { outcome: "unknown" };
     const fault = signatureFault(decoded, keys);
     if (fault !== undefined) return refuse(fault);
-    const entry: Verified = { claims: decoded.claims, legacy: issuer === LEGACY_ISSUER };
+    const { claims } = decoded;
+    const audiences = listClaim(claims, "aud");
+    const bound = issuer === LEGACY_ISSUER ? undefined : readBound(claims);
+    const user = bound === undefined ? legacyUser(claims) : boundUser(claims, bound);
+    const entry: Verified = { claims, audiences, bound, user };
     memory.set(token, entry);
     return entry;
   };
@@ -87,8 +93,7 @@ export function createServiceAccountTokenAuthenticator(
     authenticateToken(token, requested = options.audiences) {
       const entry = verified(token);
       if ("outcome" in entry) return entry;
-      const claimed = listClaim(entry.claims, "aud");
-      const meantFor = claimed.length === 0 ? options.audiences : claimed;
+      const meantFor = entry.audiences.length === 0 ? options.audiences : entry.audiences;
       const audiences = meantFor.filter((audience) => requested.includes(audience));
       if (audiences.length === 0) {
         return refuse(
@@ -96,11 +101,11 @@ export function createServiceAccountTokenAuthenticator(
             goStrings(requested),
         );
       }
-      const fault = entry.legacy
-        ? legacyFault(entry.claims, token, options)
-        : boundFault(entry.claims, options);
+      const fault =
+        entry.bound === undefined
+          ? legacyFault(entry.claims, token, options)
+          : boundFault(entry.claims, entry.bound, options);
       if (fault !== undefined) return refuse(fault);
-      entry.user ??= entry.legacy ? legacyUser(entry.claims) : boundUser(entry.claims);
       return { outcome: "known", user: entry.user, audiences };
     },
   };
@@ -153,11 +158,14 @@ const TIME_FAULTS = {
   future: "service account token is issued in the future",
 } as const;
 
-function boundFault(claims: Claims, options: ServiceAccountTokenOptions): string | undefined {
+function boundFault(
+  claims: Claims,
+  { namespace, serviceAccount: ref, secret, pod, node }: BoundClaims,
+  options: ServiceAccountTokenOptions,
+): string | undefined {
   const nowMs = options.clock.nowMs();
   const time = timeliness(claims, nowMs);
   if (time !== "valid") return TIME_FAULTS[time];
-  const { namespace, serviceAccount: ref, secret, pod, node } = readBound(claims);
   const account = options.objects.get(serviceAccountKind, namespace, ref.name);
   if (account === undefined) {
     return notFoundStatus({ group: "", resource: "serviceaccounts" }, ref.name).message;
@@ -202,8 +210,7 @@ function isGone({ deletionTimestamp }: ObjectMeta, nowMs: number): boolean {
   return Date.parse(deletionTimestamp) < nowMs - DELETION_LEEWAY_MS;
 }
 
-function boundUser(claims: Claims): User {
-  const { namespace, serviceAccount, pod, node } = readBound(claims);
+function boundUser(claims: Claims, { namespace, serviceAccount, pod, node }: BoundClaims): User {
   const id = stringClaim(claims, "jti");
   const prefix = "authentication.kubernetes.io/";
   const extra = {

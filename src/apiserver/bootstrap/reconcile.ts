@@ -99,7 +99,7 @@ async function carryOut(work: readonly Promise<Result<KubeObject> | undefined>[]
 
 const AUTO_UPDATE_ACCESS = "rbac.authorization.kubernetes.io/autoupdate";
 
-export function decideRole(
+function decideRole(
   existing: ClusterRole,
   wanted: ClusterRole,
 ): "keep" | ((draft: Draft<ClusterRole>) => void) {
@@ -120,7 +120,7 @@ export function decideRole(
   };
 }
 
-export function decideBinding(
+function decideBinding(
   existing: ClusterRoleBinding,
   wanted: ClusterRoleBinding,
 ): Verdict<RoleBinding> {
@@ -143,7 +143,7 @@ interface WithSpec extends KubeObject {
   readonly spec: object;
 }
 
-export function decideFlow<T extends WithSpec>(existing: T, wanted: T): Verdict<T> {
+function decideFlow<T extends WithSpec>(existing: T, wanted: T): Verdict<T> {
   const mandatory = MANDATORY.has(wanted.metadata.name!);
   const annotation = existing.metadata.annotations?.[AUTO_UPDATE];
   // Without the annotation, an object that nobody ever changed is still the server's.
