@@ -16,13 +16,19 @@ export function createAdmission(
   objects: Objects,
   clock: Clock,
 ): Admission {
+  const hooked = {
+    admit: plugins.filter(({ admit }) => admit !== undefined),
+    validate: plugins.filter(({ validate }) => validate !== undefined),
+  };
   const run = async (
     hook: "admit" | "validate",
     request: AdmissionRequest,
   ): Promise<Status | undefined> => {
     const context = { objects, nowMs: clock.nowMs() };
-    for (const plugin of plugins) {
-      const refusal = await plugin[hook]?.(request, context);
+    for (const plugin of hooked[hook]) {
+      const answer = plugin[hook]!(request, context);
+      // Most answer at once; waiting a turn for each of them would cost more than they do.
+      const refusal = answer instanceof Promise ? await answer : answer;
       if (refusal !== undefined) return refusal;
     }
     return undefined;

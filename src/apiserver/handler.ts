@@ -38,7 +38,10 @@ export function createHandler(options: HandlerOptions): Handler {
     try {
       const info = requestInfoOf(request.method, request.path, request.query);
       const known = await security.authenticate(request, info);
-      if ("status" in known) return statusAnswer(known.status);
+      if ("status" in known) {
+        security.audit?.refused(request, info, known, receivedMs);
+        return statusAnswer(known.status);
+      }
       return await inFrame(security, request, info, known, receivedMs, (trail) =>
         answerOf(options, request, info, known.user, trail),
       );

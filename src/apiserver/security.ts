@@ -63,7 +63,10 @@ export interface KnownIdentity {
   readonly constraint?: string;
 }
 
-export type Identity = KnownIdentity | { readonly status: Status };
+export type Identity =
+  | KnownIdentity
+  /** Refused: nobody, or somebody who may not act as someone else. */
+  | { readonly status: Status; readonly refused: User | undefined };
 
 export interface RequestSecurity {
   authenticate(request: ApiRequest, info: RequestInfo): Promise<Identity>;
@@ -117,12 +120,14 @@ export function createSecurity(
     }),
     async authenticate(request, info) {
       const answer = await authenticator.authenticate(request);
-      if (answer.outcome !== "known") return { status: unauthorizedStatus("Unauthorized") };
+      if (answer.outcome !== "known") {
+        return { status: unauthorizedStatus("Unauthorized"), refused: undefined };
+      }
       const { user } = answer;
       const attributes = accessAttributes(info, user, request.query);
       const acting = await impersonate(request, attributes, authorizer);
       if (acting.outcome === "none") return { user };
-      if (acting.outcome === "refused") return { status: acting.status };
+      if (acting.outcome === "refused") return { status: acting.status, refused: user };
       return { user: acting.user, impersonator: user, constraint: acting.constraint };
     },
     async authorize(request, info, user, trail) {

@@ -2,14 +2,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { childrenOf, readDer } from "#pki/der.ts";
 import { fromPem } from "#pki/pem.ts";
 import { type ReadSubject, readSubject } from "#pki/subject.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import { SYSTEM_MASTERS } from "../authz/chain.ts";
-import type { User } from "../request.ts";
-import type { AdmissionPlugin } from "./plugin.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";
 
@@ -18,13 +18,9 @@ const CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
 export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "CertificateApproval",
-    async validate(request) {
-      const { old, user } = request;
+    validate(request) {
       if (!draftOf(request, certificateSigningRequestKind, ["UPDATE"], "approval")) return;
-      const { signerName } = (old as CertificateSigningRequest).spec;
-      if (await mayUseSigner(authorizer, user, "approve", signerName)) return;
-      const why = `user not permitted to approve requests with signerName ${goQuote(signerName)}`;
-      return refuse(request, why);
+      return signerFault(authorizer, request, "approve");
     },
   };
 }
@@ -32,17 +28,14 @@ export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
 export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "CertificateSigning",
-    async validate(request) {
+    validate(request) {
       const signed = draftOf(request, certificateSigningRequestKind, ["UPDATE"], "status");
       if (signed === undefined) return;
-      const { spec, status } = request.old as CertificateSigningRequest;
+      const { status } = request.old as CertificateSigningRequest;
       const unchanged =
         signed.status.certificate === status.certificate &&
         isDeepStrictEqual(signed.status.conditions ?? [], status.conditions ?? []);
-      if (unchanged || (await mayUseSigner(authorizer, request.user, "sign", spec.signerName)))
-        return;
-      const why = `user not permitted to sign requests with signerName ${goQuote(spec.signerName)}`;
-      return refuse(request, why);
+      return unchanged ? undefined : signerFault(authorizer, request, "sign");
     },
   };
 }
@@ -62,15 +55,15 @@ export const certificateSubjectRestriction: AdmissionPlugin = {
 };
 
 /** Allowed for the signer itself, or for all signers of its domain. */
-async function mayUseSigner(
+async function signerFault(
   authorizer: Authorizer,
-  user: User,
-  verb: string,
-  signerName: string,
-): Promise<boolean> {
+  request: AdmissionRequest,
+  verb: "approve" | "sign",
+): Promise<Status | undefined> {
+  const { signerName } = (request.old as CertificateSigningRequest).spec;
   for (const name of [signerName, `${signerName.split("/")[0]}/*`]) {
     const { decision } = await authorizer.authorize({
-      user,
+      user: request.user,
       isResource: true,
       verb,
       path: "",
@@ -81,9 +74,10 @@ async function mayUseSigner(
       namespace: "",
       name,
     });
-    if (decision === "allow") return true;
+    if (decision === "allow") return undefined;
   }
-  return false;
+  const signer = goQuote(signerName);
+  return refuse(request, `user not permitted to ${verb} requests with signerName ${signer}`);
 }
 
 /** Undefined if it cannot be read. */

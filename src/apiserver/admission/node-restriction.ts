@@ -36,7 +36,7 @@ type Judgement = string | Status | undefined;
 export function nodeRestriction(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "NodeRestriction",
-    async admit(request, { objects }) {
+    admit(request, { objects }) {
       const node = nodeNameOf(request.user);
       if (node === undefined || request.operation === "CONNECT") return;
       const { kind, user } = request;
@@ -44,8 +44,10 @@ export function nodeRestriction(authorizer: Authorizer): AdmissionPlugin {
         return refuse(request, `could not determine node from user ${goQuote(user.name)}`);
       }
       const judge = JUDGES[`${kind.group}/${kind.names.plural}`];
-      const fault = await judge?.({ node, request, objects, authorizer });
-      return typeof fault === "string" ? refuse(request, fault) : fault;
+      const told = (fault: Judgement): Status | undefined =>
+        typeof fault === "string" ? refuse(request, fault) : fault;
+      const fault = judge?.({ node, request, objects, authorizer });
+      return fault instanceof Promise ? fault.then(told) : told(fault);
     },
   };
 }

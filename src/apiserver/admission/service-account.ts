@@ -38,22 +38,22 @@ interface Dependencies {
 export function serviceAccount({ clock, random }: Dependencies): AdmissionPlugin {
   return {
     name: "ServiceAccount",
-    async admit(request, { objects }) {
+    admit(request, { objects }) {
       const pod = draftOf(request, podKind, ["CREATE"]);
       if (pod === undefined) return;
       if (isMirror(pod)) return mirrorFault(request, pod);
       pod.spec.serviceAccountName ||= "default";
-      const account = await findAccount(request, pod.spec.serviceAccountName, objects, clock);
-      if ("status" in account) return account.status;
-      if (wantsToken(pod, account.found)) mountToken(pod, random);
-      if (!pod.spec.imagePullSecrets?.length && account.found.imagePullSecrets?.length) {
-        pod.spec.imagePullSecrets = account.found.imagePullSecrets.map(({ name }) => ({
-          ...(name === undefined ? {} : { name }),
-        }));
-      }
-      return secretsFault(request, pod, account.found);
+      return withAccount(request, pod, objects, clock, (account) => {
+        if (wantsToken(pod, account)) mountToken(pod, random);
+        if (!pod.spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
+          pod.spec.imagePullSecrets = account.imagePullSecrets.map(({ name }) => ({
+            ...(name === undefined ? {} : { name }),
+          }));
+        }
+        return secretsFault(request, pod, account);
+      });
     },
-    async validate(request, { objects }) {
+    validate(request, { objects }) {
       const added = draftOf(request, podKind, ["UPDATE"], "ephemeralcontainers");
       const pod = added ?? draftOf(request, podKind, ["CREATE"]);
       if (pod === undefined) return;
@@ -63,8 +63,9 @@ export function serviceAccount({ clock, random }: Dependencies): AdmissionPlugin
         const where = `${request.namespace}/${pod.metadata.name ?? ""}`;
         return refuse(request, `no service account specified for pod ${where}`);
       }
-      const account = await findAccount(request, name, objects, clock);
-      return "status" in account ? account.status : secretsFault(request, pod, account.found);
+      return withAccount(request, pod, objects, clock, (account) =>
+        secretsFault(request, pod, account),
+      );
     },
   };
 }
@@ -87,21 +88,27 @@ function mirrorFault(request: AdmissionRequest, pod: Draft<Pod>): Status | undef
     : undefined;
 }
 
-async function findAccount(
+/** Goes on with the pod's account, at once if it is there. */
+function withAccount(
   request: AdmissionRequest,
-  name: string,
+  { spec }: Draft<Pod>,
   objects: Objects,
   clock: Clock,
-): Promise<{ readonly found: ServiceAccount } | { readonly status: Status }> {
+  goOn: (account: ServiceAccount) => Status | undefined,
+): Status | undefined | Promise<Status | undefined> {
   const { namespace } = request;
-  const look = (): ServiceAccount | undefined => objects.get(serviceAccountKind, namespace, name);
-  const found =
-    look() ?? (name === "default" ? await waitForAccount(namespace, objects, clock) : undefined);
-  if (found !== undefined) return { found };
-  const { message } = notFoundStatus({ group: "", resource: "serviceaccount" }, name);
-  return {
-    status: refuse(request, `error looking up service account ${namespace}/${name}: ${message}`),
+  const name = spec.serviceAccountName ?? "";
+  const missing = (): Status => {
+    const { message } = notFoundStatus({ group: "", resource: "serviceaccount" }, name);
+    const where = `${namespace}/${name}`;
+    return refuse(request, `error looking up service account ${where}: ${message}`);
   };
+  const found = objects.get(serviceAccountKind, namespace, name);
+  if (found !== undefined) return goOn(found);
+  if (name !== "default") return missing();
+  return waitForAccount(namespace, objects, clock).then((account) =>
+    account === undefined ? missing() : goOn(account),
+  );
 }
 
 function waitForAccount(

@@ -177,6 +177,27 @@ describe("events", () => {
     assert.deepEqual(event!.responseObject, { items: [bare], metadata: {} });
   });
 
+  test("who is turned away is told too", () => {
+    const events: Record<string, unknown>[] = [];
+    const audit = new Audit({
+      policy: { rules: [{ level: "Metadata" }], omitStages: ["RequestReceived"] },
+      clock: new VirtualClock("2030-01-01T00:00:00Z"),
+      random: seededRandom(1),
+      write: (line) => void events.push(JSON.parse(line)),
+    });
+    const bad = { ...request, headers: { authorization: "Bearer x" } };
+    const status = { metadata: {}, status: "Failure", message: "Unauthorized", code: 401 };
+    audit.refused(bad, info, { refused: undefined, status }, 0);
+    const { stage, user: nobody, responseStatus } = events[0]!;
+    assert.deepEqual([stage, nobody], ["ResponseStarted", {}]);
+    assert.deepEqual(responseStatus, {
+      metadata: {},
+      status: "Failure",
+      message: "Authentication failed, attempted: bearer",
+      code: 401,
+    });
+  });
+
   test("failures say why", () => {
     const { events, trail: one } = trail({});
     const status = {

@@ -68,6 +68,34 @@ export class Audit {
     if (scope.level === "None") return undefined;
     return new Trail(this.#options, scope, request, info, asker, receivedMs);
   }
+
+  /** Someone who was turned away before their request was looked at. */
+  refused(
+    request: ApiRequest,
+    info: RequestInfo,
+    { refused, status }: { readonly refused: User | undefined; readonly status: Status },
+    receivedMs: number,
+  ): void {
+    const trail = this.begin(request, info, { user: refused ?? NOBODY }, receivedMs);
+    const code = status.code ?? 0;
+    if (refused !== undefined) {
+      trail?.completed({ code, status });
+      return;
+    }
+    const message = `Authentication failed, attempted: ${attempts(request).join(", ")}`;
+    trail?.started({ code, status: { metadata: {}, status: "Failure", message } });
+  }
+}
+
+const NOBODY: User = { name: "", groups: [] };
+
+function attempts({ headers, peer }: ApiRequest): string[] {
+  const scheme = headers.authorization?.split(" ")[0]?.toLowerCase();
+  const tried = [
+    ...(scheme === undefined ? [] : [scheme]),
+    ...(peer.certificate || peer.certificateFault ? ["x509"] : []),
+  ];
+  return tried.length > 0 ? tried : ["none"];
 }
 
 class Trail implements AuditTrail {
