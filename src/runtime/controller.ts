@@ -5,7 +5,8 @@
  *   that are fed can be read from the caches.
  * - `observe` gathers what the decision needs, from informer caches only. It may be async for reads
  *   beyond the caches (metrics, a cloud, a signer).
- * - `decide` is pure: the same state at the same instant gives the same outcome.
+ * - `decide` is pure: the same state at the same instant gives the same outcome. What it wants to know
+ *   next time (when it saw something first) it asks to `remember`.
  *
  * The runtime does the rest: informers, the rate-limited queue, carrying the writes out in order,
  * waiting until the caches show them, conflicts, back-off, events, metrics and the record.
@@ -69,6 +70,11 @@ export interface Outcome {
   readonly events?: readonly EventNote[];
   /** Look again after this long even if nothing changes. */
   readonly recheckInMs?: number;
+  /**
+   * Handed to the next `observe` of the same key, until another takes its place; undefined forgets.
+   * It is lost when the process ends, and kept for ever unless forgotten.
+   */
+  readonly remember?: unknown;
   /** One sentence for the decision record: which rule led here. */
   readonly because?: string;
   /** What to do about a write that the server refused, before the key is tried again. */
@@ -91,7 +97,7 @@ export interface Controller<State> {
   readonly workers?: number;
   /** Hear every object again this often, changed or not. */
   readonly resyncMs?: number;
-  observe(caches: Caches, key: Key, reader: Reader): State | Promise<State>;
+  observe(caches: Caches, key: Key, reader: Reader, remembered: unknown): State | Promise<State>;
   decide(state: State, nowMs: number): Outcome;
 }
 

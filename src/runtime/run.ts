@@ -80,6 +80,7 @@ export class Runtime {
   #prepare(controller: AnyController, signal: AbortSignal): () => Promise<void> {
     const { clock, random } = this.#options;
     const queue = new WorkQueue<Key>(clock, random, idOfKey);
+    const memory = new Map<string, unknown>();
     this.#queues.push(queue);
     const caches: Caches = (kind) => {
       if (!this.#informers.has(idOf(kind))) {
@@ -109,7 +110,7 @@ export class Runtime {
           for (const key of keys(object, caches)) queue.add(key);
       }
       const workers = Array.from({ length: controller.workers ?? WORKERS }, () =>
-        this.#work(controller, queue, caches, signal),
+        this.#work(controller, queue, memory, caches, signal),
       );
       await Promise.all(workers);
     };
@@ -118,12 +119,13 @@ export class Runtime {
   async #work(
     controller: AnyController,
     queue: WorkQueue<Key>,
+    memory: Map<string, unknown>,
     caches: Caches,
     signal: AbortSignal,
   ): Promise<void> {
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       const startMs = this.#options.clock.elapsedMs();
-      const result = await this.#reconcile(controller, key, caches, queue, signal);
+      const result = await this.#reconcile(controller, key, caches, queue, memory, signal);
       this.#reconciles(controller.name, result).add(1);
       this.#seconds(controller.name).observe((this.#options.clock.elapsedMs() - startMs) / 1000);
       queue.done(key);
@@ -135,14 +137,20 @@ export class Runtime {
     key: Key,
     caches: Caches,
     queue: WorkQueue<Key>,
+    memory: Map<string, unknown>,
     signal: AbortSignal,
   ): Promise<"success" | "requeue" | "error"> {
     const { clock, logger } = this.#options;
     let outcome: Outcome = {};
     try {
-      const observed = controller.observe(caches, key, this.#options.client);
+      const id = idOfKey(key);
+      const observed = controller.observe(caches, key, this.#options.client, memory.get(id));
       const state = observed instanceof Promise ? await observed : observed;
       outcome = controller.decide(state, clock.nowMs());
+      if ("remember" in outcome) {
+        if (outcome.remember === undefined) memory.delete(id);
+        else memory.set(id, outcome.remember);
+      }
       const { done, refused } = await this.#carryOut(
         outcome,
         controller.component ?? controller.name,
