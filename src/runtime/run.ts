@@ -82,12 +82,7 @@ export class Runtime {
     const queue = new WorkQueue<Key>(clock, random, idOfKey);
     const memory = new Map<string, unknown>();
     this.#queues.push(queue);
-    const caches: Caches = (kind) => {
-      if (!this.#informers.has(idOf(kind))) {
-        throw new Error(`${controller.name} reads ${idOf(kind)}, which is not among its feeds`);
-      }
-      return this.cache(kind);
-    };
+    const caches = this.#cachesFor(controller.name);
     for (const { kind, name, values } of controller.indexes ?? [])
       this.cache(kind).addIndex(name, values);
     for (const { kind, keys, keysOfChange } of controller.feeds) {
@@ -113,6 +108,22 @@ export class Runtime {
         this.#work(controller, queue, memory, caches, signal),
       );
       await Promise.all(workers);
+    };
+  }
+
+  /** Asked many times for each change of an object, so it remembers by the kind itself. */
+  #cachesFor(controller: string): Caches {
+    const known = new WeakMap<object, Cache<KubeObject>>();
+    return <T extends KubeObject>(kind: Typed<T>) => {
+      let cache = known.get(kind);
+      if (cache === undefined) {
+        cache = this.#informers.get(idOf(kind))?.cache;
+        if (cache === undefined) {
+          throw new Error(`${controller} reads ${idOf(kind)}, which is not among its feeds`);
+        }
+        known.set(kind, cache);
+      }
+      return cache as unknown as Cache<T>;
     };
   }
 

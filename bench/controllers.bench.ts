@@ -1,0 +1,186 @@
+/**
+ * How fast a Deployment gets its pods, with API server, embedded store and controllers in one
+ * process, beside what the store alone can write durably in the same run; and whether the ten
+ * thousandth pod costs what the thousandth did.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deploymentKind } from "#api/apps/v1/deployment.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Deployment } from "#api/generated/apps.v1.ts";
+import type { User } from "#apiserver/request.ts";
+import { Client } from "#client/client.ts";
+import { parseFlags } from "#cmd/apiserver/flags.ts";
+import { type RunningApiServer, runApiServer } from "#cmd/apiserver/run.ts";
+import { inProcessTransport } from "#cmd/in-process-transport.ts";
+import { runControllers } from "#cmd/run-controllers.ts";
+import { builtInControllers } from "#controllers/controllers.ts";
+import { silentLogger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { openEmbeddedStore } from "#store/embedded.ts";
+import type { BenchOptions, Row } from "./row.ts";
+
+export const name = "controllers";
+
+const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
+const POD_BYTES = 2_500;
+/** What upstream reaches on a machine like this one, and how much faster we want to be. */
+const UPSTREAM_PODS_PER_SECOND = 285;
+const WANTED_FACTOR = 4;
+
+export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
+  progress("bare store");
+  const bare = await bareWrites(quick ? 2_000 : 10_000);
+  const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
+  const life = new AbortController();
+  const flags = parseFlags([
+    "--data-dir",
+    folder,
+    "--secure-port",
+    "0",
+    "--bind-address",
+    "127.0.0.1",
+  ]);
+  const surroundings = {
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    hostname: "bench",
+  };
+  const server = await runApiServer(flags, surroundings, life.signal);
+  const client = clientOf(server);
+  const controllers = runControllers(
+    {
+      controllers: builtInControllers({ rootCa: "ca" }),
+      collectGarbage: true,
+      client: client.as("kube-controller-manager"),
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+      metrics: new Metrics(),
+    },
+    life.signal,
+  );
+  try {
+    await server.bootstrapped;
+    await waitUntil(
+      async () => (await client.get({ ...accounts }, { namespace: "default", name: "default" })).ok,
+    );
+    progress("deployment to 1,000 pods");
+    const first = await timeToPods(client, server, "first", 1_000);
+    yield {
+      name: "deployment to 1,000 pods",
+      value: first,
+      unit: "pods/s",
+      limit: bare,
+      limitName: "bare durable writes/s",
+    };
+    const wanted = UPSTREAM_PODS_PER_SECOND * WANTED_FACTOR;
+    yield {
+      name: "… beside 4 × upstream",
+      value: first,
+      unit: "pods/s",
+      limit: wanted,
+      limitName: "pods/s",
+      target: 1,
+    };
+    if (quick) return;
+    const before = memory();
+    progress("on to 10,000 pods");
+    for (let i = 0; i < 8; i++) await timeToPods(client, server, `more-${i}`, 1_000);
+    const last = await timeToPods(client, server, "last", 1_000);
+    yield {
+      name: "the tenth thousand",
+      value: last,
+      unit: "pods/s",
+      limit: first,
+      limitName: "the first thousand",
+      target: 0.7,
+    };
+    yield { name: "memory a pod", value: (memory() - before) / 9_000 / 1024, unit: "KiB" };
+  } finally {
+    life.abort();
+    await controllers.catch(() => undefined);
+    await server.close(0);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const accounts = {
+  group: "",
+  version: "v1",
+  apiVersion: "v1",
+  scope: "Namespaced" as const,
+  names: { kind: "ServiceAccount", plural: "serviceaccounts" },
+};
+
+function clientOf({ api }: RunningApiServer): Client {
+  const transport = inProcessTransport(api.handle, ADMIN, "bench");
+  return new Client({ transport, clock: systemClock, random: systemRandom, fieldManager: "bench" });
+}
+
+async function timeToPods(
+  client: Client,
+  { api }: RunningApiServer,
+  app: string,
+  replicas: number,
+): Promise<number> {
+  const labels = { app };
+  const deployment = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: app, namespace: "default" },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "busybox" }] } },
+    },
+  } as unknown as Deployment;
+  let count = 0;
+  const done = new AbortController();
+  api.objects.onChange(
+    podKind,
+    (next, old) => {
+      if (old === undefined && next?.metadata.labels?.app === app) count += 1;
+    },
+    done.signal,
+  );
+  const startMs = performance.now();
+  const created = await client.create(deploymentKind, deployment);
+  if (!created.ok) throw new Error(created.status.message);
+  await waitUntil(async () => count >= replicas);
+  done.abort();
+  return (replicas / (performance.now() - startMs)) * 1000;
+}
+
+async function bareWrites(count: number): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
+  const store = await openEmbeddedStore({ directory: folder, clock: systemClock });
+  const value = new Uint8Array(POD_BYTES).fill(120);
+  const startMs = performance.now();
+  let next = 0;
+  const writer = async (): Promise<void> => {
+    while (next < count) await store.put(`/registry/pods/default/p${next++}`, value);
+  };
+  await Promise.all(Array.from({ length: 128 }, writer));
+  const rate = (count / (performance.now() - startMs)) * 1000;
+  await store[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+  return rate;
+}
+
+async function waitUntil(isSo: () => Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 60_000; i++) {
+    if (await isSo()) return;
+    await systemClock.sleep(1);
+  }
+  throw new Error("it takes too long");
+}
+
+function memory(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().rss;
+}
