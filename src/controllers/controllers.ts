@@ -8,6 +8,7 @@ import { certificateCleaner } from "./certificates/cleaner.ts";
 import { type CertificateSigning, certificateSigning } from "./certificates/signing.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import { cronJobController } from "./cron-job/cron-job.ts";
+import { createDaemonSetController } from "./daemon-set/daemon-set.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { disruptionController } from "./disruption.ts";
 import { jobController } from "./job/job.ts";
@@ -37,6 +38,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     certificateCleaner,
     clusterRoleAggregation,
     cronJobController,
+    createDaemonSetController(),
     deploymentController,
     disruptionController,
     jobController,

@@ -1,5 +1,5 @@
 /** What controllers ask of pods, and how one is made from a template. */
-import type { Pod, PodTemplateSpec } from "#api/generated/core.v1.ts";
+import type { ContainerStatus, Pod, PodTemplateSpec } from "#api/generated/core.v1.ts";
 import type { OwnerReference } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { timeToMs } from "#api/meta/time.ts";
@@ -40,6 +40,33 @@ export function readyCondition({
   status,
 }: Pod): NonNullable<Pod["status"]["conditions"]>[number] | undefined {
   return status.conditions?.find(({ type }) => type === "Ready");
+}
+
+/** When a pod that has ended did so, as well as its status tells. */
+export function finishedAtMs(pod: Pod): number {
+  const { creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
+  const containersMs = containersFinishedAtMs(pod);
+  if (containersMs !== undefined) return containersMs;
+  const ready = readyCondition(pod);
+  if (ready?.status === "False" && ready.lastTransitionTime)
+    return timeToMs(ready.lastTransitionTime);
+  if (deletionTimestamp !== undefined)
+    return timeToMs(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+  return creationTimestamp === undefined ? 0 : timeToMs(creationTimestamp);
+}
+
+/** When the last container ended, sidecars included; undefined while one has not. */
+function containersFinishedAtMs({ spec, status }: Pod): number | undefined {
+  const sidecars = new Set(
+    spec.initContainers?.filter((c) => c.restartPolicy === "Always").map(({ name }) => name),
+  );
+  const statuses: readonly ContainerStatus[] = [
+    ...(status.containerStatuses ?? []),
+    ...(status.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name)),
+  ];
+  const times = statuses.map(({ state }) => state.terminated?.finishedAt ?? undefined);
+  if (times.length === 0 || times.some((time) => time === undefined)) return undefined;
+  return Math.max(...times.map((time) => timeToMs(time!)));
 }
 
 /** A pod as its template says, with a name that the server makes up. */

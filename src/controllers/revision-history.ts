@@ -21,6 +21,11 @@ export interface History {
   readonly writes: readonly Write[];
 }
 
+/** What a revision holds: a patch that brings the template back. */
+export function revisionData({ spec }: { readonly spec: { readonly template: object } }): unknown {
+  return { spec: { template: { ...spec.template, $patch: "replace" } } };
+}
+
 /** Finds the revision that holds `data`, or makes the next one. */
 export function trackRevision<T extends KubeObject>(
   owner: { readonly kind: KindOf<T>; readonly object: T },
@@ -28,6 +33,7 @@ export function trackRevision<T extends KubeObject>(
   data: unknown,
   labels: Readonly<Record<string, string>>,
   collisionCount: number,
+  hashLabel: string = REVISION_HASH,
 ): History {
   const revisions = [...existing].sort(byNumber);
   const newest = revisions.at(-1);
@@ -44,7 +50,7 @@ export function trackRevision<T extends KubeObject>(
       writes: [update(controllerRevisionKind, latest)],
     };
   }
-  const latest = newRevision(owner, next, data, labels, collisionCount);
+  const latest = newRevision(owner, next, data, labels, collisionCount, hashLabel);
   return {
     revisions: [...revisions, latest],
     latest,
@@ -72,6 +78,7 @@ function newRevision<T extends KubeObject>(
   data: unknown,
   labels: Readonly<Record<string, string>>,
   collisionCount: number,
+  hashLabel: string,
 ): ControllerRevision {
   const hash = shortHash(JSON.stringify(data) + String(collisionCount));
   const { namespace, name = "", annotations } = object.metadata;
@@ -81,7 +88,7 @@ function newRevision<T extends KubeObject>(
     metadata: {
       name: `${name.slice(0, NAME_PREFIX_MAX)}-${hash}`,
       ...(namespace === undefined ? {} : { namespace }),
-      labels: { ...labels, [REVISION_HASH]: hash },
+      labels: { ...labels, [hashLabel]: hash },
       ...(annotations === undefined ? {} : { annotations }),
       ownerReferences: [controllerReference(kind, object)],
     },

@@ -2,9 +2,8 @@
  * How long a Job waits before it replaces failed pods: 10 s after the first failure, twice as long
  * after each further one, at most 10 min. It is read off the pods alone, so a restart changes nothing.
  */
-import type { ContainerStatus, Pod } from "#api/generated/core.v1.ts";
-import { timeToMs } from "#api/meta/time.ts";
-import { readyCondition } from "../pods.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import { finishedAtMs } from "../pods.ts";
 import { allEarlierFailures } from "./tracked-pod.ts";
 
 const FIRST_MS = 10_000;
@@ -25,32 +24,6 @@ export function backOffLeftMs(
 export function indexBackOffLeftMs(lastFailed: Pod | undefined, nowMs: number): number {
   if (lastFailed === undefined) return 0;
   return leftMs(allEarlierFailures(lastFailed) + 1, finishedAtMs(lastFailed), nowMs);
-}
-
-export function finishedAtMs(pod: Pod): number {
-  const { creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
-  const containersMs = containersFinishedAtMs(pod);
-  if (containersMs !== undefined) return containersMs;
-  const ready = readyCondition(pod);
-  if (ready?.status === "False" && ready.lastTransitionTime)
-    return timeToMs(ready.lastTransitionTime);
-  if (deletionTimestamp !== undefined)
-    return timeToMs(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
-  return creationTimestamp === undefined ? 0 : timeToMs(creationTimestamp);
-}
-
-/** When the last container ended, sidecars included; undefined while one has not. */
-function containersFinishedAtMs({ spec, status }: Pod): number | undefined {
-  const sidecars = new Set(
-    spec.initContainers?.filter((c) => c.restartPolicy === "Always").map(({ name }) => name),
-  );
-  const statuses: readonly ContainerStatus[] = [
-    ...(status.containerStatuses ?? []),
-    ...(status.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name)),
-  ];
-  const times = statuses.map(({ state }) => state.terminated?.finishedAt ?? undefined);
-  if (times.length === 0 || times.some((time) => time === undefined)) return undefined;
-  return latest(times.map((time) => timeToMs(time!)));
 }
 
 function leftMs(failures: number, lastFailureMs: number, nowMs: number): number {

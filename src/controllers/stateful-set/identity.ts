@@ -37,10 +37,6 @@ export function revisionOf({ metadata }: Pod): string {
 }
 
 /** The template as a revision holds it. */
-export function revisionData({ spec }: StatefulSet): unknown {
-  return { spec: { template: { ...spec.template, $patch: "replace" } } };
-}
-
 export function templateOf({ data }: ControllerRevision): PodTemplateSpec {
   const { $patch: _, ...template } = (
     data as { spec: { template: PodTemplateSpec & { $patch?: string } } }

@@ -26,7 +26,7 @@ import { create, noted, remove, update, updateStatus, type Write } from "#runtim
 import { claim } from "../ownership.ts";
 import { availableAtMs, isAvailable, isReady } from "../pods.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
-import { pruneHistory, trackRevision } from "../revision-history.ts";
+import { pruneHistory, revisionData, trackRevision } from "../revision-history.ts";
 import {
   claimsOf,
   isInRange,
@@ -35,7 +35,6 @@ import {
   ordinalOf,
   repairedClaim,
   repairedPod,
-  revisionData,
   revisionOf,
   startOrdinal,
 } from "./identity.ts";

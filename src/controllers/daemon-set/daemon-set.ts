@@ -1,0 +1,238 @@
+/** Runs one pod of a DaemonSet on every node that it is meant for. */
+import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
+import { daemonSetKind } from "#api/apps/v1/daemon-set.ts";
+import { nodeKind } from "#api/core/v1/node.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { ControllerRevision, DaemonSet, DaemonSetStatus } from "#api/generated/apps.v1.ts";
+import type { Node, Pod } from "#api/generated/core.v1.ts";
+import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  type Caches,
+  type Change,
+  type Controller,
+  controllerKey,
+  defineController,
+  idle,
+  type Key,
+  type Outcome,
+  ownKey,
+} from "#runtime/controller.ts";
+import { updateStatus } from "#runtime/writes.ts";
+import { claim } from "../ownership.ts";
+import { createPod, deletePod } from "../pod-writes.ts";
+import { availableAtMs, isAvailable, isFinished, isReady } from "../pods.ts";
+import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
+import { pruneHistory, revisionData, trackRevision } from "../revision-history.ts";
+import { FailureMemory } from "./failure-memory.ts";
+import { isUpdated, newPod, nodeOf, placementOn, REVISION_LABEL } from "./placement.ts";
+import { rollingUpdateOf, surgeOf } from "./rolling-update.ts";
+import { bySeniority, type Changes, upkeepOf, type World } from "./upkeep.ts";
+
+/** Pods that one decision may create or delete. */
+const BURST_MAX = 250;
+
+export interface DaemonSetState {
+  readonly set: DaemonSet;
+  readonly selector: Selector;
+  readonly nodes: readonly Node[];
+  readonly pods: readonly Pod[];
+  readonly revisions: readonly ControllerRevision[];
+  removableAtMs(nodeName: string, pod: Pod): number;
+}
+
+export function createDaemonSetController(): Controller<DaemonSetState | undefined> {
+  const memory = new FailureMemory();
+  return defineController<DaemonSetState | undefined>({
+    name: "daemonset-controller",
+    feeds: [
+      { kind: daemonSetKind, keys: ownKey },
+      { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, daemonSetKind) },
+      { kind: controllerRevisionKind, keys: controllerKey(daemonSetKind) },
+      { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
+    ],
+    indexes: [orphanPods],
+    observe: (caches, key) => observe(caches, key, memory),
+    decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+  });
+}
+
+/** Of a node that stays, only labels and taints matter, and those only where the answer differs. */
+function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly Key[] {
+  const sets = [...caches(daemonSetKind).list()];
+  if (old === undefined || next === undefined) return sets.flatMap(ownKey);
+  const isSame =
+    semanticEqual(old.metadata.labels, next.metadata.labels) &&
+    semanticEqual(old.spec.taints, next.spec.taints);
+  if (isSame) return [];
+  return sets
+    .filter((set) => !semanticEqual(placementOn(old, set), placementOn(next, set)))
+    .flatMap(ownKey);
+}
+
+function observe(
+  caches: Caches,
+  { namespace, name }: Key,
+  memory: FailureMemory,
+): DaemonSetState | undefined {
+  const set = caches(daemonSetKind).get(namespace, name);
+  if (set === undefined) return undefined;
+  const selector = selectorOf(set.spec.selector ?? undefined);
+  return {
+    set,
+    selector: selector.ok ? selector.value : "nothing",
+    nodes: [...caches(nodeKind).list()],
+    pods: candidatePods(caches, set),
+    revisions: [...caches(controllerRevisionKind).controlledBy(set.metadata.uid ?? "")],
+    removableAtMs: (nodeName, pod) => memory.removableAtMs(set, nodeName, pod),
+  };
+}
+
+export function decide(state: DaemonSetState, nowMs: number): Outcome {
+  const { set, selector, nodes } = state;
+  if (selector !== "nothing" && selector.length === 0) {
+    const message = "This daemon set is selecting all pods. A non-empty selector is required.";
+    return { events: [{ about: set, type: "Warning", reason: "SelectingAll", message }] };
+  }
+  // Of one that is being deleted, the history may be gone already: nothing certain can be said.
+  if (set.metadata.deletionTimestamp !== undefined) return idle;
+  const owner = { kind: daemonSetKind, object: set };
+  const claims = claim(owner, podKind, state.pods, (pod) =>
+    matchesLabels(selector, pod.metadata.labels),
+  );
+  const collisionCount = set.status.collisionCount ?? 0;
+  const labels = set.spec.template.metadata.labels ?? {};
+  const data = revisionData(set);
+  const history = trackRevision(
+    owner,
+    state.revisions,
+    data,
+    labels,
+    collisionCount,
+    REVISION_LABEL,
+  );
+  const hash = history.latest.metadata.labels?.[REVISION_LABEL] ?? "";
+  const world: World = {
+    set,
+    nodes,
+    podsByNode: byNode(claims.owned),
+    hash,
+    allowsSurge: surgeOf(set, 1) > 0,
+    removableAtMs: state.removableAtMs,
+    nowMs,
+  };
+  const upkeep = upkeepOf(world);
+  const isKept = upkeep.createOn.length + upkeep.remove.length === 0;
+  const rolls = isKept && set.spec.updateStrategy.type === "RollingUpdate";
+  const status = statusOf(world);
+  const recheckInMs = Math.min(upkeep.recheckAtMs, nextAvailableAtMs(world)) - nowMs;
+  return {
+    writes: [
+      ...claims.writes,
+      ...history.writes,
+      ...podWrites(set, hash, rolls ? rollingUpdateOf(world) : upkeep),
+      ...(semanticEqual(status, set.status)
+        ? []
+        : [updateStatus(daemonSetKind, { ...set, status })]),
+      ...pruneHistory(
+        history.revisions,
+        set.spec.revisionHistoryLimit ?? 10,
+        inUse(history.revisions, claims.owned, hash),
+      ),
+    ].filter((step) => !Array.isArray(step) || step.length > 0),
+    events: upkeep.events,
+    ...(recheckInMs === Infinity ? {} : { recheckInMs }),
+    onRefused: ({ write, status: refusal }) => {
+      if (write.op !== "create") return {};
+      const isCollision =
+        write.kind === controllerRevisionKind && refusal.reason === "AlreadyExists";
+      const told = isCollision ? { ...status, collisionCount: collisionCount + 1 } : status;
+      if (semanticEqual(told, set.status)) return {};
+      return { writes: [updateStatus(daemonSetKind, { ...set, status: told })] };
+    },
+  };
+}
+
+function byNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
+  const groups = new Map<string, Pod[]>();
+  for (const pod of pods) {
+    if (isFinished(pod) && pod.metadata.deletionTimestamp !== undefined) continue;
+    const name = nodeOf(pod);
+    if (name === undefined) continue;
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [pod]);
+    else group.push(pod);
+  }
+  return groups;
+}
+
+function podWrites(
+  set: DaemonSet,
+  hash: string,
+  { createOn, remove }: Changes,
+): NonNullable<Outcome["writes"]> {
+  return [
+    createOn.slice(0, BURST_MAX).map((name) => createPod(set, newPod(set, hash, name))),
+    remove.slice(0, BURST_MAX).map((pod) => deletePod(set, pod)),
+  ];
+}
+
+function inUse(
+  revisions: readonly ControllerRevision[],
+  pods: readonly Pod[],
+  hash: string,
+): ReadonlySet<string> {
+  const hashes = new Set([hash, ...pods.map(({ metadata }) => metadata.labels?.[REVISION_LABEL])]);
+  return new Set(
+    revisions
+      .filter(({ metadata }) => hashes.has(metadata.labels?.[REVISION_LABEL]))
+      .map(({ metadata }) => metadata.name ?? ""),
+  );
+}
+
+function statusOf({ set, nodes, podsByNode, hash, nowMs }: World): DaemonSetStatus {
+  const minReadySeconds = set.spec.minReadySeconds ?? 0;
+  const names = (starts: boolean): readonly string[] =>
+    nodes
+      .filter((node) => placementOn(node, set).starts === starts)
+      .map(({ metadata }) => metadata.name ?? "");
+  const wanted = names(true);
+  const eldest = wanted.flatMap(
+    (name) => [...(podsByNode.get(name) ?? [])].sort(bySeniority)[0] ?? [],
+  );
+  const count = (test: (pod: Pod) => boolean): number => eldest.filter(test).length;
+  const available = count((pod) => isAvailable(pod, minReadySeconds, nowMs));
+  const { generation } = set.metadata;
+  const { collisionCount, conditions } = set.status;
+  return {
+    currentNumberScheduled: eldest.length,
+    numberMisscheduled: names(false).filter((name) => podsByNode.has(name)).length,
+    desiredNumberScheduled: wanted.length,
+    numberReady: count(isReady),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...positive(
+      "updatedNumberScheduled",
+      count((pod) => isUpdated(pod, set, hash)),
+    ),
+    ...positive("numberAvailable", available),
+    ...positive("numberUnavailable", wanted.length - available),
+    ...(collisionCount === undefined ? {} : { collisionCount }),
+    ...(conditions === undefined ? {} : { conditions }),
+  };
+}
+
+/** Counters of zero are left out, as the API has them. */
+function positive<Name extends string>(
+  name: Name,
+  count: number,
+): { readonly [key in Name]?: number } {
+  return count > 0 ? ({ [name]: count } as { readonly [key in Name]?: number }) : {};
+}
+
+function nextAvailableAtMs({ set, podsByNode, nowMs }: World): number {
+  return [...podsByNode.values()]
+    .flat()
+    .map((pod) => availableAtMs(pod, set.spec.minReadySeconds ?? 0) ?? Infinity)
+    .filter((atMs) => atMs > nowMs)
+    .reduce((soonest, atMs) => Math.min(soonest, atMs), Infinity);
+}
