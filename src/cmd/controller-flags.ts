@@ -27,7 +27,18 @@ export function addControllerFlags(parser: Parser): Parser {
     .option("--root-ca-file <file>", "certificate authority for pods to trust the API server by")
     .option("--cluster-signing-duration <duration>", "the longest life of a certificate", "8760h")
     .option("--cluster-signing-cert-file <file>", "authority that signs certificate requests")
-    .option("--cluster-signing-key-file <file>", "its key");
+    .option("--cluster-signing-key-file <file>", "its key")
+    .option("--node-monitor-grace-period <duration>", "silence that makes a node unknown", "50s")
+    .option(
+      "--node-monitor-period <duration>",
+      "no effect: heartbeats are heard as they come",
+      "5s",
+    )
+    .option("--node-startup-grace-period <duration>", "the same for a node that is new", "1m")
+    .option("--node-eviction-rate <number>", "lost nodes a second that lose their pods", "0.1")
+    .option("--secondary-node-eviction-rate <number>", "where much of a zone is lost", "0.01")
+    .option("--large-cluster-size-threshold <number>", "smaller zones evict none then", "50")
+    .option("--unhealthy-zone-threshold <share>", "lost nodes that are much of a zone", "0.55");
   for (const [flag, signer] of Object.entries(SIGNERS)) {
     parser
       .option(`--cluster-signing-${flag}-cert-file <file>`, `authority of ${signer}`)
@@ -41,6 +52,16 @@ export function controllerOptionsOf(flags: Flags, clock: Clock): ControllerOptio
   const rootCaFile = textOf(flags, "root-ca-file");
   const certificateSigning = signingOf(flags, clock);
   return {
+    nodeHealth: {
+      gracePeriodMs: durationOf(flags, "node-monitor-grace-period"),
+      startupGracePeriodMs: durationOf(flags, "node-startup-grace-period"),
+    },
+    nodeEviction: {
+      rate: numberOf(flags, "node-eviction-rate"),
+      secondaryRate: numberOf(flags, "secondary-node-eviction-rate"),
+      largeZoneMin: numberOf(flags, "large-cluster-size-threshold"),
+      unhealthyShare: numberOf(flags, "unhealthy-zone-threshold"),
+    },
     ...(rootCaFile === undefined ? {} : { rootCa: readFileSync(rootCaFile, "utf8") }),
     ...(certificateSigning === undefined ? {} : { certificateSigning }),
   };
@@ -90,6 +111,13 @@ export function durationOf(flags: Flags, flag: string): number {
   const parsed = parseDuration(textOf(flags, flag) ?? "");
   if (!parsed.ok) throw new FlagError(`--${flag}: ${parsed.error}`);
   return Number(parsed.nanos / 1_000_000n);
+}
+
+function numberOf(flags: Flags, flag: string): number {
+  const text = textOf(flags, flag) ?? "";
+  const number = Number(text);
+  if (text === "" || !Number.isFinite(number)) throw new FlagError(`--${flag}: not a number`);
+  return number;
 }
 
 function textOf(flags: Flags, flag: string): string | undefined {

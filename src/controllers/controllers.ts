@@ -13,12 +13,15 @@ import { deploymentController } from "./deployment/deployment.ts";
 import { disruptionController } from "./disruption.ts";
 import { jobController } from "./job/job.ts";
 import { namespaceController } from "./namespace.ts";
+import { type HealthOptions, nodeHealth } from "./node-lifecycle/health.ts";
+import { type EvictionOptions, nodeEviction } from "./node-lifecycle/zones.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { replicationControllerController } from "./replication-controller.ts";
 import { resourceQuotaController } from "./resource-quota.ts";
 import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
 import { serviceAccountController } from "./service-account.ts";
 import { statefulSetController } from "./stateful-set/stateful-set.ts";
+import { taintEviction } from "./taint-eviction.ts";
 import { ttlAfterFinished } from "./ttl-after-finished.ts";
 
 export interface ControllerOptions {
@@ -26,6 +29,8 @@ export interface ControllerOptions {
   readonly rootCa?: string;
   /** Keys for certificate signing requests. */
   readonly certificateSigning?: CertificateSigning;
+  readonly nodeHealth?: HealthOptions;
+  readonly nodeEviction?: EvictionOptions;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each controller has a state of its own
@@ -48,6 +53,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     resourceQuotaController,
     serviceAccountController,
     statefulSetController,
+    taintEviction,
     ttlAfterFinished,
   ];
 }
@@ -55,6 +61,8 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
 function withNeeds(options: ControllerOptions): readonly AnyController[] {
   return [
     ifGiven(options.certificateSigning, certificateSigning),
+    ifGiven(options.nodeHealth, nodeHealth),
+    ifGiven(options.nodeEviction, nodeEviction),
     ifGiven(options.rootCa, rootCaCertPublisher),
   ].flat();
 }
