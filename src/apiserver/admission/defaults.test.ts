@@ -498,8 +498,11 @@ describe("the registry", () => {
       "ResourceQuota",
     ]);
   });
-  test("plug-ins can be turned off", () => {
+  test("plug-ins can be turned off and on", () => {
     assert.ok(!names({ disable: ["Priority"] }).includes("Priority"));
+    assert.ok(!names({}).includes("AlwaysPullImages"));
+    assert.ok(names({ enable: ["AlwaysPullImages"] }).includes("AlwaysPullImages"));
+    names({ enable: ["PodGroupProtection", "ValidatingAdmissionWebhook"] });
   });
   test("a name that is none stops the start", () => {
     assert.throws(

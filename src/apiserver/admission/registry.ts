@@ -16,7 +16,18 @@ import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
 import { defaultTolerationSeconds, type TolerationSeconds } from "./default-toleration-seconds.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
+import { nodeDeclaredFeatureValidator } from "./node-declared-features.ts";
 import { nodeRestriction } from "./node-restriction.ts";
+import {
+  alwaysAdmit,
+  alwaysDeny,
+  alwaysPullImages,
+  denyServiceExternalIps,
+  extendedResourceToleration,
+  limitPodHardAntiAffinityTopology,
+  namespaceAutoProvision,
+  namespaceExists,
+} from "./optional-plugins.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { podResizeValidator } from "./pod-resize.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
@@ -44,21 +55,71 @@ export interface AdmissionChoice {
   readonly disable: readonly string[];
 }
 
+/** Of upstream's default ones, those whose feature is off in this version: there to be named by flags. */
+const WITHOUT_EFFECT: readonly string[] = [
+  "ClusterTrustBundleAttest",
+  "JobValidation",
+  "PodGroupProtection",
+  "PodGroupWorkloadExists",
+];
+/** The names under which flags speak of the two places. */
+const WEBHOOKS_AND_POLICIES: readonly string[] = [
+  "MutatingAdmissionPolicy",
+  "MutatingAdmissionWebhook",
+  "ValidatingAdmissionPolicy",
+  "ValidatingAdmissionWebhook",
+];
+
 /** Throws on a name that is none, so that a misspelt flag stops the start. */
 export function admissionPlugins(
   dependencies: AdmissionDependencies,
   { enable, disable }: AdmissionChoice,
 ): AdmissionPlugin[] {
+  const table = allPlugins(dependencies);
+  const known = new Set([
+    ...table.map(({ name }) => name),
+    ...WITHOUT_EFFECT,
+    ...WEBHOOKS_AND_POLICIES,
+  ]);
+  for (const name of [...enable, ...disable]) {
+    if (!known.has(name)) throw new Error(`admission-control plugin "${name}" is unknown`);
+  }
+  return table.filter(({ name }) => {
+    if (enable.includes(name)) return true;
+    return !disable.includes(name) && !OFF_BY_DEFAULT.has(name);
+  });
+}
+
+const OFF_BY_DEFAULT: ReadonlySet<string> = new Set(
+  [
+    alwaysAdmit,
+    alwaysDeny,
+    alwaysPullImages,
+    denyServiceExternalIps,
+    extendedResourceToleration,
+    limitPodHardAntiAffinityTopology,
+    namespaceAutoProvision,
+    namespaceExists,
+  ].map(({ name }) => name),
+);
+
+function allPlugins(dependencies: AdmissionDependencies): readonly AdmissionPlugin[] {
   const { authorizer, tolerationSeconds, mutating, validating } = dependencies;
-  const table: readonly AdmissionPlugin[] = [
+  return [
+    alwaysAdmit,
+    namespaceAutoProvision,
     namespaceLifecycle,
+    namespaceExists,
+    limitPodHardAntiAffinityTopology,
     limitRanger,
     serviceAccount(dependencies),
     nodeRestriction(authorizer),
     taintNodesByCondition,
+    alwaysPullImages,
     podSecurity,
     priority,
     defaultTolerationSeconds(tolerationSeconds),
+    extendedResourceToleration,
     defaultStorageClass,
     storageObjectInUseProtection,
     persistentVolumeClaimResize,
@@ -67,15 +128,13 @@ export function admissionPlugins(
     certificateSigning(authorizer),
     certificateSubjectRestriction,
     defaultIngressClass,
+    denyServiceExternalIps,
     podTopologyLabels,
+    nodeDeclaredFeatureValidator,
     podResizeValidator,
     ...mutating,
     ...validating,
     resourceQuota(),
+    alwaysDeny,
   ];
-  const known = new Set(table.map(({ name }) => name));
-  for (const name of [...enable, ...disable]) {
-    if (!known.has(name)) throw new Error(`admission-control plugin "${name}" is unknown`);
-  }
-  return table.filter(({ name }) => enable.includes(name) || !disable.includes(name));
 }

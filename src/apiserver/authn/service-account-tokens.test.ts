@@ -282,6 +282,8 @@ describe("old tokens in Secrets", () => {
     const answer = await tokens.authenticateToken(token);
     assert.ok(answer.outcome === "known");
     assert.equal(answer.user.name, "system:serviceaccount:ns:bot");
+    const labels = objects.get(secretKind, "ns", "s")?.metadata.labels;
+    assert.deepEqual(labels, { "kubernetes.io/legacy-token-last-used": "2030-01-01" });
     objects.put(secretKind, secret("another"));
     const later = await tokens.authenticateToken(token);
     assert.deepEqual(later, { outcome: "refused", reason: "Token does not match server's copy" });

@@ -106,6 +106,7 @@ export function createServiceAccountTokenAuthenticator(
           ? legacyFault(entry.claims, token, options)
           : boundFault(entry.claims, entry.bound, options);
       if (fault !== undefined) return refuse(fault);
+      if (entry.bound === undefined) noteUse(entry.claims, options);
       return { outcome: "known", user: entry.user, audiences };
     },
   };
@@ -280,6 +281,24 @@ function legacyFault(
 }
 
 const INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since";
+const LAST_USED = "kubernetes.io/legacy-token-last-used";
+const DAY_MS = 86_400_000;
+
+/** Writes down once a day that an old token is still in use, so that unused ones can be found. */
+function noteUse(claims: Claims, { objects, clock }: ServiceAccountTokenOptions): void {
+  const { namespace, secretName } = readLegacy(claims);
+  const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+  const today = day(clock.nowMs());
+  const noted = objects.get(secretKind, namespace, secretName)?.metadata.labels?.[LAST_USED];
+  if (noted === today || noted === day(clock.nowMs() + DAY_MS)) return;
+  // Nothing depends on it: should it fail, the next use tries again.
+  void objects
+    .mutate(secretKind, namespace, secretName, ({ metadata }) => {
+      metadata.labels = { ...metadata.labels, [LAST_USED]: today };
+      return undefined;
+    })
+    .catch(() => undefined);
+}
 
 function legacyUser(claims: Claims): User {
   const { namespace, accountName, accountUid } = readLegacy(claims);
