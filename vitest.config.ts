@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 // leave nothing behind: no open timers, no changed globals.
 export default defineConfig({
   test: {
-    include: ["{src,tools,bench,test}/**/*.test.ts"],
+    include: ["{src,tools,bench,test,examples}/**/*.test.ts"],
     pool: "threads",
     isolate: false,
     testTimeout: 30_000,

@@ -45,5 +45,6 @@ rmSync(`${root}dist`, { recursive: true, force: true });
 writeGeneratedTypes();
 writeDescriptions();
 await bundle("src/cmd/commands.ts", "server.js", []);
+await bundle("src/entries/controller.ts", "controller.js", []);
 await bundle("src/cli/main.ts", "k8ts.js", [serverSideIsAnotherFile]);
 copyFileSync(DESCRIPTIONS_FILE, `${root}dist/descriptions.json.gz`);

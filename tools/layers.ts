@@ -37,6 +37,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   cmd: { imports: "any" },
   cli: { imports: ["lib", "api", "client", "cmd"] },
   testing: { imports: "any" },
+  entries: { imports: "any" },
 };
 
 /** Where the system's clock, timers and randomness are let in. */
