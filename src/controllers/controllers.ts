@@ -23,6 +23,9 @@ import { serviceAccountController } from "./service-account.ts";
 import { statefulSetController } from "./stateful-set/stateful-set.ts";
 import { taintEviction } from "./taint-eviction.ts";
 import { ttlAfterFinished } from "./ttl-after-finished.ts";
+import { attributesClassProtection } from "./volume/attributes-class-protection.ts";
+import { claimProtection } from "./volume/claim-protection.ts";
+import { volumeProtection } from "./volume/volume-protection.ts";
 
 export interface ControllerOptions {
   /** PEM of the authority that signs the API server's certificate. */
@@ -39,8 +42,10 @@ export type AnyController = Controller<any>;
 export function builtInControllers(options: ControllerOptions): readonly AnyController[] {
   return [
     ...withNeeds(options),
+    attributesClassProtection,
     certificateApproving,
     certificateCleaner,
+    claimProtection,
     clusterRoleAggregation,
     cronJobController,
     createDaemonSetController(),
@@ -55,6 +60,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     statefulSetController,
     taintEviction,
     ttlAfterFinished,
+    volumeProtection,
   ];
 }
 

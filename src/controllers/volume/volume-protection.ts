@@ -1,0 +1,17 @@
+/** Keeps a volume that is deleted as long as it is bound to a claim. */
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import type { PersistentVolume } from "#api/generated/core.v1.ts";
+import { defineController, ownKey } from "#runtime/controller.ts";
+import { type Protected, protect } from "./finalizer.ts";
+
+const FINALIZER = "kubernetes.io/pv-protection";
+
+export const volumeProtection = defineController<Protected<PersistentVolume> | undefined>({
+  name: "persistentvolume-protection-controller",
+  feeds: [{ kind: persistentVolumeKind, keys: ownKey }],
+  observe(caches, { name }) {
+    const object = caches(persistentVolumeKind).get(undefined, name);
+    return object && { object, used: object.status.phase === "Bound" };
+  },
+  decide: (state) => protect(persistentVolumeKind, FINALIZER, state),
+});
