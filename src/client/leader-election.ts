@@ -91,13 +91,12 @@ class Elector {
   async holdOn(signal: AbortSignal): Promise<void> {
     const { clock, renewDeadlineMs } = this.#options;
     let renewedMs = clock.elapsedMs();
-    while (!signal.aborted) {
-      await this.#pause(signal);
-      if (signal.aborted) return;
-      const leftMs = renewDeadlineMs - (clock.elapsedMs() - renewedMs);
-      if (leftMs <= 0) return;
+    const leftMs = (): number => renewDeadlineMs - (clock.elapsedMs() - renewedMs);
+    while (!signal.aborted && leftMs() > 0) {
+      await this.#pause(signal, leftMs());
+      if (signal.aborted || leftMs() <= 0) return;
       const startedMs = clock.elapsedMs();
-      const renewed = await withTimeout(clock, leftMs, (s) => this.#tryOnce(s), signal).catch(
+      const renewed = await withTimeout(clock, leftMs(), (s) => this.#tryOnce(s), signal).catch(
         () => false,
       );
       if (renewed) renewedMs = startedMs;
@@ -170,9 +169,10 @@ class Elector {
     return result.ok;
   }
 
-  async #pause(signal: AbortSignal): Promise<void> {
+  async #pause(signal: AbortSignal, mostMs = Number.POSITIVE_INFINITY): Promise<void> {
     const { clock, random, retryPeriodMs } = this.#options;
-    await clock.sleep(retryPeriodMs * (1 + 0.2 * random.next()), signal).catch(() => undefined);
+    const pauseMs = Math.min(mostMs, retryPeriodMs * (1 + 0.2 * random.next()));
+    await clock.sleep(pauseMs, signal).catch(() => undefined);
   }
 }
 

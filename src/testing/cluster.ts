@@ -21,6 +21,7 @@ import { createSecurity, type ServiceAccountOptions } from "#apiserver/security.
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { Client } from "#client/client.ts";
 import { type EventRecorder, type Note, referenceTo } from "#client/event-recorder.ts";
+import type { Transport } from "#client/transport.ts";
 import { inProcessTransport } from "#cmd/in-process-transport.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -109,7 +110,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     recorder,
   });
   const running = runtime.run(options.controllers ?? [], life.signal);
-  const cluster = new Cluster({ clock, server, client, runtime, events, life, running });
+  const cluster = new Cluster({ clock, server, transport, client, runtime, events, life, running });
   await cluster.settle();
   return cluster;
 }
@@ -123,6 +124,7 @@ function serviceAccountKeys(): ServiceAccountOptions {
 
 interface Parts {
   readonly clock: VirtualClock;
+  readonly transport: Transport;
   readonly server: ApiServer;
   readonly client: Client;
   readonly runtime: Runtime;
@@ -133,6 +135,8 @@ interface Parts {
 
 export class Cluster implements AsyncDisposable {
   readonly clock: VirtualClock;
+  /** For clients that a test makes itself. */
+  readonly transport: Transport;
   readonly client: Client;
   readonly runtime: Runtime;
   /** What the controllers recorded, in order. */
@@ -142,6 +146,7 @@ export class Cluster implements AsyncDisposable {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.clock = parts.clock;
+    this.transport = parts.transport;
     this.client = parts.client;
     this.runtime = parts.runtime;
     this.events = parts.events;
