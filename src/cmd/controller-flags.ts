@@ -7,9 +7,11 @@ import type { Command as Parser } from "commander";
 import { parseDuration } from "#api/meta/duration.ts";
 import type { CertificateSigning } from "#controllers/certificates/signing.ts";
 import type { ControllerOptions } from "#controllers/controllers.ts";
+import type { NodeIpamOptions } from "#controllers/node-ipam/node-ipam.ts";
 import type { Clock } from "#lib/clock.ts";
 import { grantRequest } from "#pki/certificate-request.ts";
 import { parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
+import { nodeRangesOf } from "./node-ranges.ts";
 import { FlagError } from "./parse-flags.ts";
 
 /** The middle of each signer's own flags, and its name. */
@@ -38,7 +40,13 @@ export function addControllerFlags(parser: Parser): Parser {
     .option("--node-eviction-rate <number>", "lost nodes a second that lose their pods", "0.1")
     .option("--secondary-node-eviction-rate <number>", "where much of a zone is lost", "0.01")
     .option("--large-cluster-size-threshold <number>", "smaller zones evict none then", "50")
-    .option("--unhealthy-zone-threshold <share>", "lost nodes that are much of a zone", "0.55");
+    .option("--unhealthy-zone-threshold <share>", "lost nodes that are much of a zone", "0.55")
+    .option("--allocate-node-cidrs [bool]", "give nodes ranges of addresses for pods", "false")
+    .option("--cluster-cidr <ranges>", "of pods' addresses, one of each family")
+    .option("--service-cluster-ip-range <ranges>", "of Services' addresses; no node gets them")
+    .option("--node-cidr-mask-size <bits>", "of a node's range")
+    .option("--node-cidr-mask-size-ipv4 <bits>", "of a node's range; 24 unless given")
+    .option("--node-cidr-mask-size-ipv6 <bits>", "of a node's range; 64 unless given");
   for (const [flag, signer] of Object.entries(SIGNERS)) {
     parser
       .option(`--cluster-signing-${flag}-cert-file <file>`, `authority of ${signer}`)
@@ -62,9 +70,22 @@ export function controllerOptionsOf(flags: Flags, clock: Clock): ControllerOptio
       largeZoneMin: numberOf(flags, "large-cluster-size-threshold"),
       unhealthyShare: numberOf(flags, "unhealthy-zone-threshold"),
     },
+    ...(isOn(flags, "allocate-node-cidrs") ? { nodeIpam: ipamOf(flags) } : {}),
     ...(rootCaFile === undefined ? {} : { rootCa: readFileSync(rootCaFile, "utf8") }),
     ...(certificateSigning === undefined ? {} : { certificateSigning }),
   };
+}
+
+function ipamOf(flags: Flags): NodeIpamOptions {
+  const size = (flag: string): number | undefined =>
+    textOf(flags, flag) === undefined ? undefined : numberOf(flags, flag);
+  return nodeRangesOf({
+    clusterCidr: textOf(flags, "cluster-cidr"),
+    serviceRange: textOf(flags, "service-cluster-ip-range"),
+    size: size("node-cidr-mask-size"),
+    sizeIpv4: size("node-cidr-mask-size-ipv4"),
+    sizeIpv6: size("node-cidr-mask-size-ipv6"),
+  });
 }
 
 function signingOf(flags: Flags, clock: Clock): CertificateSigning | undefined {
@@ -113,6 +134,10 @@ export function durationOf(flags: Flags, flag: string): number {
   return Number(parsed.nanos / 1_000_000n);
 }
 
+function isOn(flags: Flags, flag: string): boolean {
+  return textOf(flags, flag) === "true";
+}
+
 function numberOf(flags: Flags, flag: string): number {
   const text = textOf(flags, flag) ?? "";
   const number = Number(text);
@@ -121,7 +146,10 @@ function numberOf(flags: Flags, flag: string): number {
 }
 
 function textOf(flags: Flags, flag: string): string | undefined {
-  const name = flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-  const value = flags[name];
+  const value = flags[camelCase(flag)];
   return value === undefined || value === "" ? undefined : String(value);
+}
+
+function camelCase(flag: string): string {
+  return flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

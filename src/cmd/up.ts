@@ -7,6 +7,7 @@ import { chmodSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { CommanderError, Command as Parser } from "commander";
+import { isIpv6Cidr } from "#api/validation/ip.ts";
 import type { User } from "#apiserver/request.ts";
 import { Client } from "#client/client.ts";
 import { builtInControllers } from "#controllers/controllers.ts";
@@ -28,6 +29,8 @@ const CONTROLLER_MANAGER: User = {
   name: "system:kube-controller-manager",
   groups: ["system:masters", "system:authenticated"],
 };
+
+const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
 
 export const PID_FILE = "k8ts.pid";
 
@@ -120,7 +123,7 @@ async function startControllers(
   await runControllers(
     {
       controllers: builtInControllers({
-        ...controllerOptionsOf(keyFiles(flags), clock),
+        ...controllerOptionsOf(controllerFlags(flags), clock),
         rootCa: keys.clientCaPem,
       }),
       collectGarbage: true,
@@ -134,18 +137,23 @@ async function startControllers(
   );
 }
 
-/** The controller manager's flags for keys, pointing at the keys that the cluster made. */
-function keyFiles({ dataDir, clientCaFile }: ApiServerFlags): Readonly<Record<string, unknown>> {
+/** The controller manager's flags, pointing at the keys that the cluster made. */
+function controllerFlags({
+  dataDir,
+  clientCaFile,
+  serviceClusterIpRange: serviceRanges,
+}: ApiServerFlags): Readonly<Record<string, unknown>> {
   const file = (name: string): string => join(dataDir, "pki", name);
-  const args =
-    // What another authority than the cluster's own trusts is not for us to sign.
-    clientCaFile === undefined
-      ? [
-          "--cluster-signing-cert-file",
-          file("ca.crt"),
-          "--cluster-signing-key-file",
-          file("ca.key"),
-        ]
-      : [];
+  const podRanges = serviceRanges.map((range) => POD_RANGES[isIpv6Cidr(range) ? "IPv6" : "IPv4"]);
+  const args = [
+    "--allocate-node-cidrs",
+    ...["--cluster-cidr", podRanges.join(",")],
+    ...["--service-cluster-ip-range", serviceRanges.join(",")],
+  ];
+  // What another authority than the cluster's own trusts is not for us to sign.
+  if (clientCaFile === undefined) {
+    args.push("--cluster-signing-cert-file", file("ca.crt"));
+    args.push("--cluster-signing-key-file", file("ca.key"));
+  }
   return addControllerFlags(new Parser()).parse(args, { from: "user" }).opts();
 }

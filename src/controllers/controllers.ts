@@ -13,6 +13,7 @@ import { deploymentController } from "./deployment/deployment.ts";
 import { disruptionController } from "./disruption.ts";
 import { jobController } from "./job/job.ts";
 import { namespaceController } from "./namespace.ts";
+import { type NodeIpamOptions, nodeIpam } from "./node-ipam/node-ipam.ts";
 import { type HealthOptions, nodeHealth } from "./node-lifecycle/health.ts";
 import { type EvictionOptions, nodeEviction } from "./node-lifecycle/zones.ts";
 import { replicaSetController } from "./replica-set.ts";
@@ -33,6 +34,7 @@ export interface ControllerOptions {
   /** Keys for certificate signing requests. */
   readonly certificateSigning?: CertificateSigning;
   readonly nodeHealth?: HealthOptions;
+  readonly nodeIpam?: NodeIpamOptions;
   readonly nodeEviction?: EvictionOptions;
 }
 
@@ -69,6 +71,7 @@ function withNeeds(options: ControllerOptions): readonly AnyController[] {
     ifGiven(options.certificateSigning, certificateSigning),
     ifGiven(options.nodeHealth, nodeHealth),
     ifGiven(options.nodeEviction, nodeEviction),
+    ifGiven(options.nodeIpam, nodeIpam),
     ifGiven(options.rootCa, rootCaCertPublisher),
   ].flat();
 }
