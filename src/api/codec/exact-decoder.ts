@@ -20,7 +20,14 @@ import type {
   StructSchema,
 } from "#api/schema/schema.ts";
 import { bytesFromBase64, bytesToBase64 } from "./base64.ts";
-import { type JsonNode, JsonNumber, JsonObject, plainValue } from "./json-tree.ts";
+import {
+  findOverflow,
+  type JsonNode,
+  JsonNumber,
+  JsonObject,
+  plainValue,
+  wholeNumber,
+} from "./json-tree.ts";
 import { define } from "./normal-values.ts";
 
 export type ExactlyDecoded =
@@ -183,7 +190,7 @@ class Decoder {
   #whole(bits: 32 | 64, goType: string, node: JsonNode, current: unknown): unknown {
     if (node === null) return current;
     if (!(node instanceof JsonNumber)) return this.#mismatch(node, goType, current);
-    const whole = wholeOf(node, bits);
+    const whole = wholeNumber(node.text, bits);
     if (whole !== undefined) return whole;
     return this.#mismatch(node, goType, current, `number ${node.text}`);
   }
@@ -210,7 +217,7 @@ class Decoder {
     return Uint8Array.from(node, (child) => {
       if (child === null) return 0;
       if (!(child instanceof JsonNumber)) return Number(this.#mismatch(child, "uint8", 0));
-      const byte = wholeOf(child, 64);
+      const byte = wholeNumber(child.text, 64);
       if (typeof byte === "number" && byte >= 0 && byte < 256) return byte;
       return Number(this.#mismatch(child, "uint8", 0, `number ${child.text}`));
     });
@@ -220,14 +227,14 @@ class Decoder {
     if (typeof node === "string") return node;
     if (node === null) return typeof current === "number" ? current : 0;
     if (!(node instanceof JsonNumber)) throw this.#refusal(kindOf(node), "int32");
-    const whole = wholeOf(node, 32);
+    const whole = wholeNumber(node.text, 32);
     if (whole === undefined) throw this.#refusal(`number ${node.text}`, "int32");
     return whole;
   }
 
   #any(schema: AnySchema, node: JsonNode, current: unknown): unknown {
     const { goType, struct } = schema;
-    if (struct === undefined) return node === null ? current : plainValue(node);
+    if (struct === undefined) return node === null ? current : this.#free(node);
     switch (goType) {
       case "v1.JSONSchemaPropsOrBool":
         if (typeof node === "boolean") return node;
@@ -240,6 +247,12 @@ class Decoder {
         if (Array.isArray(node)) return nonEmpty(this.#apart(listOf(struct), node));
         return node instanceof JsonObject ? this.#apart(struct, node) : undefined;
     }
+  }
+
+  #free(node: JsonNode): unknown {
+    const number = findOverflow(node);
+    if (number !== undefined) throw this.#refusal(`number ${number}`, "float64");
+    return plainValue(node);
   }
 
   /**
@@ -298,14 +311,6 @@ function kindOf(node: JsonNode): string {
   if (node instanceof JsonObject) return "object";
   if (node instanceof JsonNumber) return "number";
   return typeof node === "boolean" ? "bool" : "string";
-}
-
-function wholeOf(node: JsonNumber, bits: 32 | 64): number | bigint | undefined {
-  if (!/^-?\d+$/.test(node.text)) return undefined;
-  const whole = BigInt(node.text);
-  if (BigInt.asIntN(bits, whole) !== whole) return undefined;
-  const number = Number(whole);
-  return Number.isSafeInteger(number) ? number : whole;
 }
 
 /** A quantity is read from the text as it stands there, quotes taken off. */

@@ -65,11 +65,12 @@ describe("fuzz", () => {
       const text = damagedText(encodeJson(object), random, "json");
       const decoded = decodeJson(schema, text);
       const parsed = parseJson(text);
-      assert.equal(parsed.ok, isJson(text), text);
-      if (!parsed.ok) {
+      if (!isJson(text)) {
+        assert.ok(!parsed.ok, text);
         assert.deepEqual(decoded, parsed);
         continue;
       }
+      assert.ok(parsed.ok || parsed.error.endsWith("float64"), text);
       const exact = decodeExactly(schema, parseJsonTree(text));
       assert.equal(decoded.ok, exact.ok, text);
       if (!decoded.ok || !exact.ok) continue;

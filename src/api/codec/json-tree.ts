@@ -18,15 +18,23 @@ export class JsonNumber {
   /** Whole numbers are exact: a bigint where a number would round. Undefined beyond all floats. */
   get value(): number | bigint | undefined {
     const number = Number(this.text);
-    if (Number.isSafeInteger(number) || !WHOLE.test(this.text)) {
-      return Number.isFinite(number) ? number : undefined;
-    }
-    const whole = BigInt(this.text);
-    return BigInt.asIntN(64, whole) === whole ? whole : number;
+    if (Number.isSafeInteger(number)) return number;
+    return wholeNumber(this.text, 64) ?? (Number.isFinite(number) ? number : undefined);
   }
 }
 
 const WHOLE = /^-?\d+$/;
+/** Longer than any 64-bit number, and nothing to spend time on. */
+const WHOLE_LENGTH_MAX = 20;
+
+/** A whole number of so many bits; undefined if the text is none or does not fit. */
+export function wholeNumber(text: string, bits: 32 | 64): number | bigint | undefined {
+  if (text.length > WHOLE_LENGTH_MAX || !WHOLE.test(text)) return undefined;
+  const whole = BigInt(text);
+  if (BigInt.asIntN(bits, whole) !== whole) return undefined;
+  const number = Number(whole);
+  return Number.isSafeInteger(number) ? number : whole;
+}
 
 export class JsonObject {
   readonly keys: string[] = [];
@@ -62,6 +70,17 @@ export function plainValue(node: JsonNode): unknown {
   const object: Record<string, unknown> = {};
   for (const [i, key] of node.keys.entries()) define(object, key, plainValue(node.values[i]!));
   return object;
+}
+
+/** The spelling of the first number that no float can hold. */
+export function findOverflow(node: JsonNode): string | undefined {
+  if (node instanceof JsonNumber) return node.value === undefined ? node.text : undefined;
+  const children = Array.isArray(node) ? node : node instanceof JsonObject ? node.values : [];
+  for (const child of children) {
+    const found = findOverflow(child);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** More than this are not collected. */

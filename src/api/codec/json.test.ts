@@ -181,6 +181,17 @@ describe("unknown and duplicate fields", () => {
     assert.equal(decoded.strictErrors.length, 100);
   });
 
+  test("a number beyond all floats is refused where it is free", () => {
+    const error = "json: cannot unmarshal number 1e999 into Go value of type float64";
+    assert.deepEqual(parseJson(`{"a":[1e999]}`), { ok: false, error });
+    const decoded = decodeJson(schemaOf("apps.v1.ControllerRevision"), `{"data":{"a":-1e999}}`);
+    assert.deepEqual(decoded, {
+      ok: false,
+      error:
+        "json: cannot unmarshal number -1e999 into Go struct field ControllerRevision.data of type float64",
+    });
+  });
+
   test("without a type only duplicates can be told", () => {
     assert.deepEqual(parseJson(`{"a":[{"b":1,"b":2}],"c":9007199254740993}`), {
       ok: true,

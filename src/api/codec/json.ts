@@ -15,7 +15,7 @@ import type { StructSchema } from "#api/schema/schema.ts";
 import { decodeExactly } from "./exact-decoder.ts";
 import { scanJson } from "./json-scan.ts";
 import { findJsonSyntaxError, JSON_DEPTH_MAX } from "./json-syntax.ts";
-import { findDuplicates, parseJsonTree, plainValue } from "./json-tree.ts";
+import { findDuplicates, findOverflow, parseJsonTree, plainValue } from "./json-tree.ts";
 import { freeJson, tally, UNUSUAL } from "./normal-values.ts";
 import { normalizerOf } from "./normalizer.ts";
 
@@ -61,6 +61,11 @@ export function parseJson(input: string | Uint8Array): ParsedJson {
     if (tally.keys === parsed.keys) return { ok: true, value: parsed.value, duplicates: [] };
   }
   const tree = parseJsonTree(parsed.text);
+  const number = findOverflow(tree);
+  if (number !== undefined) {
+    const error = `json: cannot unmarshal number ${number} into Go value of type float64`;
+    return { ok: false, error };
+  }
   return { ok: true, value: plainValue(tree), duplicates: findDuplicates(tree) };
 }
 

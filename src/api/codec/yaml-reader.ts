@@ -46,6 +46,9 @@ export function readYaml(text: string): ReadYaml {
   }
 }
 
+/** More than this are not collected. */
+const DUPLICATES_MAX = 100;
+
 class YamlFault extends Error {}
 
 interface Anchor {
@@ -142,7 +145,7 @@ class Reader {
     value: unknown,
     at: Event,
   ): void {
-    if (seen.has(name)) {
+    if (seen.has(name) && this.duplicates.length < DUPLICATES_MAX) {
       const shown = typeof key === "string" ? goQuote(key) : String(key);
       this.duplicates.push(`line ${this.#lineOf(at)}: key ${shown} already set in map`);
     }

@@ -50,8 +50,11 @@ const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 /** Go's notations: 0x, 0b, 0o, and a leading zero for octal. */
 const WHOLE = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([1-9][0-9]*|0))$/;
 
+/** A sign, a prefix and 64 binary digits. */
+const WHOLE_LENGTH_MAX = 67;
+
 function wholeOf(text: string): number | bigint | undefined {
-  const match = WHOLE.exec(text);
+  const match = text.length > WHOLE_LENGTH_MAX ? null : WHOLE.exec(text);
   if (match === null) return undefined;
   const [, sign, hex, binary, octal, decimal] = match;
   const size = BigInt(

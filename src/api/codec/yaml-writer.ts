@@ -11,13 +11,19 @@ const LINE_WIDTH = 80;
 export function writeYaml(value: unknown): string {
   const writer = new Writer();
   writer.node(value, 0, false);
-  return writer.text.endsWith("\n") ? writer.text : `${writer.text}\n`;
+  return writer.finish();
 }
 
 class Writer {
-  text = "";
+  readonly #lines: string[] = [];
+  /** The line that is being written. */
+  #line = "";
 
-  /** Writes behind `key:` or `-`, or at the start; ends with a line break. */
+  finish(): string {
+    return `${this.#lines.join("\n")}\n`;
+  }
+
+  /** Writes behind `key:` or `-`, or at the start; ends the line. */
   node(value: unknown, indent: number, isMember: boolean): void {
     if (Array.isArray(value)) this.#sequence(value, indent, isMember);
     else if (typeof value === "object" && value !== null) {
@@ -27,15 +33,20 @@ class Writer {
     }
   }
 
+  #endLine(): void {
+    this.#lines.push(this.#line);
+    this.#line = "";
+  }
+
   #sequence(items: readonly unknown[], indent: number, isMember: boolean): void {
     if (items.length === 0) {
       this.#inline("[]");
       return;
     }
-    if (isMember) this.text += "\n";
+    if (isMember) this.#endLine();
     for (const [i, item] of items.entries()) {
-      if (i > 0 || isMember) this.text += " ".repeat(indent);
-      this.text += "-";
+      if (i > 0 || isMember) this.#line += " ".repeat(indent);
+      this.#line += "-";
       this.#item(item, indent + INDENT);
     }
   }
@@ -43,7 +54,7 @@ class Writer {
   /** The first line of a list item stands behind its dash. */
   #item(item: unknown, indent: number): void {
     if (isCollection(item)) {
-      this.text += " ";
+      this.#line += " ";
       this.node(item, indent, false);
     } else {
       this.#scalar(item, indent);
@@ -56,9 +67,9 @@ class Writer {
       this.#inline("{}");
       return;
     }
-    if (isMember) this.text += "\n";
-    for (const [i, key] of keys.sort(compareNaturally).entries()) {
-      if (i > 0 || isMember) this.text += " ".repeat(indent);
+    if (isMember) this.#endLine();
+    for (const [i, key] of inNaturalOrder(keys).entries()) {
+      if (i > 0 || isMember) this.#line += " ".repeat(indent);
       this.#key(key);
       const value = members[key];
       const nested = Array.isArray(value) ? indent : indent + INDENT;
@@ -69,12 +80,20 @@ class Writer {
 
   #key(key: string): void {
     const shown = key.includes("\n") ? doubleQuoted(key) : styled(key);
-    this.text += shown.length > KEY_LENGTH_MAX ? `? ${shown}\n:` : `${shown}:`;
+    if (shown.length <= KEY_LENGTH_MAX) {
+      this.#line += `${shown}:`;
+      return;
+    }
+    this.#line += `? ${shown}`;
+    this.#endLine();
+    this.#line = ":";
   }
 
+  /** Ends the line with a text, which may itself have several lines. */
   #inline(text: string): void {
-    if (this.text !== "" && !this.text.endsWith("\n") && !this.text.endsWith(" ")) this.text += " ";
-    this.text += `${text}\n`;
+    if (this.#line !== "" && !this.#line.endsWith(" ")) this.#line += " ";
+    this.#line += text;
+    this.#endLine();
   }
 
   #scalar(value: unknown, indent: number): void {
@@ -83,8 +102,7 @@ class Writer {
       return;
     }
     const shown = typeof value === "string" ? styled(value) : scalarText(value);
-    const column = this.text.length - this.text.lastIndexOf("\n");
-    this.#inline(folded(shown, column, indent));
+    this.#inline(folded(shown, this.#line.length + 1, indent));
   }
 }
 
@@ -196,8 +214,13 @@ function folded(shown: string, column: number, indent: number): string {
 }
 
 /** Letters after everything else, runs of digits by their value. */
-function compareNaturally(a: string, b: string): number {
-  const [as, bs] = [[...a], [...b]];
+function inNaturalOrder(keys: readonly string[]): string[] {
+  const split = keys.map((key) => ({ key, characters: [...key] }));
+  split.sort((a, b) => compareNaturally(a.characters, b.characters));
+  return split.map(({ key }) => key);
+}
+
+function compareNaturally(as: readonly string[], bs: readonly string[]): number {
   const shared = Math.min(as.length, bs.length);
   for (let i = 0; i < shared; i++) {
     const [ac, bc] = [as[i]!, bs[i]!];
