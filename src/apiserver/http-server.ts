@@ -7,7 +7,8 @@
  * 2. `Reply.write` says whether the client keeps up; `drained` tells when it does again. Nobody has to
  *    buffer for a client that stopped reading.
  * 3. A request's signal aborts as soon as the client is gone.
- * 4. Closing lets running requests finish for a while, then ends every connection.
+ * 4. Closing lets running requests finish for a while, then ends every connection, also those that
+ *    never came to an agreement on TLS.
  *
  * TLS is terminated once, and each connection goes to the server of the protocol that was agreed on:
  * the stream interface of HTTP/2 costs a third less than the one that imitates HTTP/1.
@@ -89,11 +90,18 @@ export interface HttpServer {
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { tls, host, port, logger, clock } = options;
+  const connections = new Set<Socket>(); // below TLS
   const sockets = new Set<TLSSocket>();
   const sessions = new Set<ServerHttp2Session>();
+  let closing = false;
   const http1 = createHttp1({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 });
   http1.keepAliveTimeout = 0;
-  http1.on("request", (request, response) => void handleHttp1(options, request, response));
+  http1.on("request", (request, response) => {
+    response.on("close", () => {
+      if (closing) request.socket.destroySoon();
+    });
+    void handleHttp1(options, request, response);
+  });
   http1.on(
     "upgrade",
     (request, socket, head) => void handleUpgrade(options, request, socket, head),
@@ -138,6 +146,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       (socket.alpnProtocol === "h2" ? http2 : http1).emit("connection", socket);
     },
   );
+  server.on("connection", (connection: Socket) => {
+    connections.add(connection);
+    connection.on("close", () => connections.delete(connection));
+  });
   server.on("tlsClientError", (error) => logger.debug("TLS handshake failed", { error }));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -150,12 +162,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port: (server.address() as AddressInfo).port,
     renew: (context) => server.setSecureContext(context),
     close: async (graceMs) => {
+      closing = true;
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const session of sessions) session.close();
-      http1.closeIdleConnections();
-      for (const socket of sockets) if (!busy.has(socket)) socket.end();
+      for (const session of sessions) session.close(); // each ends after its last request
+      for (const socket of sockets) {
+        if (socket.alpnProtocol !== "h2" && !busy.has(socket)) socket.destroySoon();
+      }
       const timer = clock.schedule(graceMs, () => {
         for (const socket of sockets) socket.destroy();
+        for (const connection of connections) connection.destroy();
       });
       await closed;
       timer.cancel();

@@ -16,7 +16,7 @@ const GZIP_BYTES_MIN = 128 * 1024;
 const compress = promisify(gzip);
 
 export async function serve(
-  { handle, tables }: Pick<ApiServer, "handle" | "tables">,
+  { handle, tables, closing }: Pick<ApiServer, "handle" | "tables" | "closing">,
   request: HttpRequest,
   reply: Reply,
 ): Promise<void> {
@@ -47,7 +47,7 @@ export async function serve(
       ? statusAnswer(requestTooLargeStatus(`limit is ${BODY_BYTES_MAX}`))
       : await handle(apiRequest);
   try {
-    await send(answer, apiRequest, tables, reply);
+    await send(answer, apiRequest, tables, closing, reply);
   } finally {
     answer.sent?.();
   }
@@ -57,6 +57,7 @@ async function send(
   answer: Answer,
   request: ApiRequest,
   tables: Tables,
+  closing: AbortSignal,
   reply: Reply,
 ): Promise<void> {
   const headers = headersOf(answer);
@@ -82,7 +83,7 @@ async function send(
     const stream = answer.media.encoding === "json" ? "" : ";stream=watch";
     const type = `${MEDIA_TYPES[answer.media.encoding]}${stream}`;
     reply.start(answer.code, { ...headers, "content-type": type });
-    await streamWatch(body.feed, answer.media, request, tables, reply);
+    await streamWatch(body.feed, answer.media, request, tables, closing, reply);
     return;
   }
   const { contentType, chunks } = body.stream;

@@ -1,4 +1,5 @@
 /** An API server: its parts put together, and its life. */
+import { setMaxListeners } from "node:events";
 import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -71,8 +72,10 @@ export interface ApiServer {
   readonly tables: Tables;
   /** One of the things that have to be done before the server counts as ready is done. */
   ready(what: string): void;
-  /** From now on the server says that it is not ready, so that nobody new comes. */
+  /** From now on the server says that it is not ready, so that nobody new comes; watches end. */
   shutDown(): void;
+  /** Aborts at `shutDown`. */
+  readonly closing: AbortSignal;
   /** Ends when the signal aborts. */
   readonly done: Promise<void>;
 }
@@ -123,6 +126,8 @@ export async function startApiServer(
     discoveryPaths(discovery, options.externalAddress),
     openApiPaths(openApi, () => clock.nowMs()),
   ];
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // every watch over HTTP listens
   const handle = createHandler({ parts, security, paths, special });
   return {
     handle,
@@ -132,7 +137,11 @@ export async function startApiServer(
     discovery,
     tables: new Tables(descriptions, clock),
     ready: (what) => health.ready(what),
-    shutDown: () => health.shutDown(),
+    shutDown: () => {
+      health.shutDown();
+      closing.abort();
+    },
+    closing: closing.signal,
     done,
   };
 }

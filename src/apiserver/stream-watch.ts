@@ -1,6 +1,6 @@
 /**
  * Delivers a watch feed to one client. Writes only while the client keeps up; what comes meanwhile
- * stays in the feed, which holds no copy of it.
+ * stays in the feed, which holds no copy of it. A server that closes ends its watches properly.
  */
 import type { Reply } from "./http-server.ts";
 import type { Media } from "./negotiate.ts";
@@ -17,10 +17,14 @@ export async function streamWatch(
   media: Media,
   request: ApiRequest,
   tables: Tables,
+  closing: AbortSignal,
   reply: Reply,
 ): Promise<void> {
   using _feed = feed;
   const { signal } = request;
+  const end = (): void => feed.end();
+  if (closing.aborted) end();
+  closing.addEventListener("abort", end, { once: true });
   const encode = createFrameEncoder(feed.kind, media, request.query, tables);
   let wake: () => void = () => undefined;
   feed.onWake(() => wake());
@@ -47,5 +51,6 @@ export async function streamWatch(
     const bytes = frames.length === 1 ? frames[0]! : Buffer.concat(frames);
     if (!reply.write(bytes)) await reply.drained();
   }
+  closing.removeEventListener("abort", end);
   reply.end();
 }
