@@ -40,7 +40,7 @@ export function createHandler(options: HandlerOptions): Handler {
       const known = await security.authenticate(request, info);
       if ("status" in known) {
         security.audit?.refused(request, info, known, receivedMs);
-        return statusAnswer(known.status);
+        return statusAnswer(known.status, { media: mediaOrJson(request) });
       }
       return await inFrame(security, request, info, known, receivedMs, (trail) =>
         answerOf(options, request, info, known.user, trail),
