@@ -7,6 +7,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { ClusterPki, servingNames } from "#pki/cluster-pki.ts";
 import type { KeyPair } from "#pki/key-pair.ts";
+import { watchFiles } from "#pki/watch-files.ts";
 import type { ApiServerFlags } from "./flags.ts";
 
 export interface Keys {
@@ -34,8 +35,14 @@ export function openKeys(
     clock,
     logger,
   });
-  const given = (file: string | undefined, made: string): string =>
-    file === undefined ? made : readPem(file);
+  const listeners = new Set<() => void>();
+  const read = new Map<string, string>(); // until the files change
+  const given = (file: string | undefined, made: string): string => {
+    if (file === undefined) return made;
+    const text = read.get(file) ?? readPem(file);
+    read.set(file, text);
+    return text;
+  };
   const clientCa = (): string => given(flags.clientCaFile, pki.material.clientCaPem);
   const frontProxyCa = (): string =>
     given(flags.requestheaderClientCaFile, pki.material.frontProxyCaPem);
@@ -61,8 +68,29 @@ export function openKeys(
       cert: given(flags.tlsCertFile, pki.material.serving.certificatePem),
       ca: [clientCa(), frontProxyCa()],
     }),
-    onRenewal: (listener) => pki.onRenewal(listener),
-    run: (signal) => pki.run(signal),
+    onRenewal: (listener) => {
+      listeners.add(listener);
+      pki.onRenewal(listener);
+    },
+    run: (signal) => {
+      const files = [
+        flags.tlsCertFile,
+        flags.tlsPrivateKeyFile,
+        flags.clientCaFile,
+        flags.requestheaderClientCaFile,
+      ].filter((file) => file !== undefined);
+      const changed = (): void => {
+        read.clear();
+        try {
+          for (const listener of listeners) listener();
+          logger.info("certificates were replaced");
+        } catch (error) {
+          logger.error("the new certificates cannot be used; the old ones stay", { error });
+        }
+      };
+      if (files.length > 0) watchFiles(files, changed, clock, signal);
+      return pki.run(signal);
+    },
   };
 }
 
