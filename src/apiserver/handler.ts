@@ -61,10 +61,10 @@ async function answerOf(
 ): Promise<Answer> {
   const refusal = await options.security.authorize(request, info, user, trail);
   if (refusal !== undefined) return statusAnswer(refusal, { media: mediaOrJson(request) });
+  if (info.isResource) return await dispatch(options, request, info, user, trail);
   for (const path of options.paths) {
     const found = path(request, info, user);
     if (found !== undefined) return await found;
   }
-  if (!info.isResource) return textAnswer(404, "404 page not found\n");
-  return await dispatch(options, request, info, user, trail);
+  return textAnswer(404, "404 page not found\n");
 }

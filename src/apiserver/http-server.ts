@@ -2,13 +2,8 @@
  * HTTPS with HTTP/1.1 and HTTP/2 on one port. Sockets become requests here; everything above knows
  * neither protocol.
  *
- * Promises:
- * 1. A request body is read up to BODY_BYTES_MAX; a longer one is not kept.
- * 2. `Reply.write` says whether the client keeps up; `drained` tells when it does again. Nobody has to
- *    buffer for a client that stopped reading.
- * 3. A request's signal aborts as soon as the client is gone.
- * 4. Closing lets running requests finish for a while, then ends every connection, also those that
- *    never came to an agreement on TLS.
+ * Closing lets running requests finish for a while, then ends every connection, also those that never
+ * came to an agreement on TLS.
  *
  * TLS is terminated once, and each connection goes to the server of the protocol that was agreed on:
  * the stream interface of HTTP/2 costs a third less than the one that imitates HTTP/1.
@@ -16,9 +11,7 @@
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
 import {
   createServer as createHttp2,
-  constants as h2,
   type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
@@ -27,41 +20,11 @@ import type { Duplex } from "node:stream";
 import { createServer as createTls, type SecureContextOptions, type TLSSocket } from "node:tls";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { OutgoingHeaders } from "./answer.ts";
+import { Http1Exchange, Http2Exchange, type HttpRequest, type Reply } from "./http-exchange.ts";
 import type { Peer } from "./request.ts";
 
-export const BODY_BYTES_MAX = 3 * 1024 * 1024;
 const HEADERS_BYTES_MAX = 1024 * 1024;
 const STREAMS_PER_CONNECTION_MAX = 250;
-
-export interface HttpRequest {
-  readonly method: string;
-  /** As sent, with the query. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Names and values in turn. */
-  readonly rawHeaders: readonly string[];
-  readonly peer: Peer;
-  readonly signal: AbortSignal;
-  readonly protocol: "http/1.1" | "h2";
-  /** Undefined when it is longer than BODY_BYTES_MAX. */
-  readBody(): Promise<Uint8Array | undefined>;
-  /** The body as it comes, for proxies. */
-  readonly bodyStream: AsyncIterable<Uint8Array>;
-}
-
-export interface Reply {
-  /** A whole answer. */
-  send(code: number, headers: OutgoingHeaders, body: Uint8Array): void;
-  /** The beginning of an answer that `write` and `end` go on with. */
-  start(code: number, headers: OutgoingHeaders): void;
-  /** False when the client does not keep up: write no more before `drained`. */
-  write(bytes: Uint8Array): boolean;
-  drained(): Promise<void>;
-  end(): void;
-  /** Ends the connection without a proper end of the answer. */
-  destroy(): void;
-}
 
 export interface HttpServerOptions {
   readonly tls: TlsOptions;
@@ -71,7 +34,7 @@ export interface HttpServerOptions {
   readonly logger: Logger;
   handle(request: HttpRequest, reply: Reply): Promise<void>;
   /** A connection that wants to speak another protocol. The handler owns the socket. */
-  upgrade(request: HttpRequest, socket: Duplex, head: Buffer): Promise<void>;
+  upgrade(request: IncomingMessage, peer: Peer, socket: Duplex, head: Buffer): Promise<void>;
 }
 
 export interface TlsOptions {
@@ -100,12 +63,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     response.on("close", () => {
       if (closing) request.socket.destroySoon();
     });
-    void handleHttp1(options, request, response);
+    handleHttp1(options, request, response);
   });
-  http1.on(
-    "upgrade",
-    (request, socket, head) => void handleUpgrade(options, request, socket, head),
-  );
+  http1.on("upgrade", (request, socket, head) => handleUpgrade(options, request, socket, head));
   http1.on("clientError", (_, socket) => answerBadRequest(socket as Socket));
   http1.on("checkContinue", (request, response) => {
     response.writeContinue();
@@ -126,7 +86,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     headers: IncomingHttpHeaders,
     _flags: number,
     rawHeaders: readonly string[] = [],
-  ): void => void handleHttp2(options, stream, headers, rawHeaders);
+  ): void => handleHttp2(options, stream, headers, rawHeaders);
   http2.on("stream", onStream);
 
   const server = createTls(
@@ -189,148 +149,51 @@ function peerOf({ tls }: HttpServerOptions, socket: TLSSocket): Peer {
 
 const peers = new WeakMap<TLSSocket, Peer>();
 
-async function handleHttp1(
+function handleHttp1(
   options: HttpServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
+): void {
   const socket = request.socket as TLSSocket;
   busy.set(socket, (busy.get(socket) ?? 0) + 1);
-  const controller = new AbortController();
-  response.on("close", () => {
+  const exchange = new Http1Exchange(request, response, peerOf(options, socket), () => {
     const left = busy.get(socket)! - 1;
     if (left > 0) busy.set(socket, left);
     else busy.delete(socket);
-    controller.abort(CLIENT_GONE);
   });
-  response.on("error", () => undefined);
-  const reply: Reply = {
-    send: (code, headers, body) => {
-      response.writeHead(code, {
-        ...(headers as Record<string, string>),
-        "content-length": body.length,
-      });
-      response.end(body);
-    },
-    start: (code, headers) => {
-      response.writeHead(code, headers as Record<string, string>);
-      response.flushHeaders();
-    },
-    write: (bytes) => response.write(bytes),
-    drained: () => drainOf(response, controller.signal),
-    end: () => response.end(),
-    destroy: () => socket.destroy(),
-  };
-  await options.handle(http1Request(options, request, controller.signal), reply);
+  run(options, exchange);
 }
 
-async function handleUpgrade(
-  options: HttpServerOptions,
-  request: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
-): Promise<void> {
-  const controller = new AbortController();
-  socket.on("close", () => controller.abort(CLIENT_GONE));
-  socket.on("error", () => undefined);
-  await options.upgrade(http1Request(options, request, controller.signal), socket, head);
-}
-
-function http1Request(
-  options: HttpServerOptions,
-  request: IncomingMessage,
-  signal: AbortSignal,
-): HttpRequest {
-  return {
-    method: request.method ?? "GET",
-    url: request.url ?? "/",
-    headers: request.headers as Record<string, string | undefined>,
-    rawHeaders: request.rawHeaders,
-    peer: peerOf(options, request.socket as TLSSocket),
-    signal,
-    protocol: "http/1.1",
-    readBody: () => readAll(request, Number(request.headers["content-length"] ?? -1)),
-    bodyStream: request,
-  };
-}
-
-async function handleHttp2(
+function handleHttp2(
   options: HttpServerOptions,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   rawHeaders: readonly string[],
-): Promise<void> {
-  const controller = new AbortController();
-  stream.on("close", () => controller.abort(CLIENT_GONE));
-  stream.on("error", () => undefined);
+): void {
   const socket = stream.session?.socket as TLSSocket | undefined;
   if (socket === undefined) return;
-  const respond = (code: number, extra: OutgoingHeaders, endStream: boolean): boolean => {
-    if (stream.destroyed || stream.headersSent) return false;
-    const headers = extra as OutgoingHttpHeaders;
-    stream.respond({ ...headers, [h2.HTTP2_HEADER_STATUS]: code }, { endStream });
-    return true;
-  };
-  const reply: Reply = {
-    send: (code, extra, body) => {
-      const lengthy = { ...extra, "content-length": String(body.length) };
-      if (!respond(code, lengthy, body.length === 0) || body.length === 0) return;
-      stream.end(body);
-    },
-    start: (code, extra) => void respond(code, extra, false),
-    write: (bytes) => !stream.destroyed && stream.write(bytes),
-    drained: () => drainOf(stream, controller.signal),
-    end: () => void stream.end(),
-    destroy: () => stream.close(h2.NGHTTP2_INTERNAL_ERROR),
-  };
-  const request: HttpRequest = {
-    method: headers[":method"] ?? "GET",
-    url: headers[":path"] ?? "/",
-    headers: headers as Record<string, string | undefined>,
-    rawHeaders,
-    peer: peerOf(options, socket),
-    signal: controller.signal,
-    protocol: "h2",
-    readBody: () => readAll(stream, Number(headers["content-length"] ?? -1)),
-    bodyStream: stream,
-  };
-  await options.handle(request, reply);
+  run(options, new Http2Exchange(stream, headers, rawHeaders, peerOf(options, socket)));
 }
 
-const CLIENT_GONE = new Error("the client is gone");
-const NO_BYTES = new Uint8Array(0);
-
-async function readAll(
-  source: AsyncIterable<Buffer>,
-  announced: number,
-): Promise<Uint8Array | undefined> {
-  if (announced === 0) return NO_BYTES;
-  const tooLong = announced > BODY_BYTES_MAX;
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of source) {
-    length += chunk.length;
-    if (!tooLong && length <= BODY_BYTES_MAX) chunks.push(chunk);
-    if (length > BODY_BYTES_MAX * 2) return undefined; // not worth waiting for its end
-  }
-  if (tooLong || length > BODY_BYTES_MAX) return undefined;
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+/** A fault in the server must not leave the client waiting, nor end the process. */
+function run({ handle, logger }: HttpServerOptions, exchange: HttpRequest & Reply): void {
+  handle(exchange, exchange).catch((error: unknown) => {
+    if (!exchange.gone) logger.error("answering failed", { error, url: exchange.url });
+    exchange.destroy();
+  });
 }
 
-/** Resolves at the next drain, or when the client is gone. */
-function drainOf(writable: NodeJS.EventEmitter, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      writable.off("drain", done);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    writable.on("drain", done);
-    signal.addEventListener("abort", done, { once: true });
+function handleUpgrade(
+  options: HttpServerOptions,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): void {
+  socket.on("error", () => undefined);
+  const peer = peerOf(options, request.socket as TLSSocket);
+  options.upgrade(request, peer, socket, head).catch((error: unknown) => {
+    options.logger.debug("an upgraded connection failed", { error });
+    socket.destroy();
   });
 }
 

@@ -4,7 +4,7 @@ import { withOldTimes } from "#api/apply/old-times.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { applyUpdate } from "#api/apply/update.ts";
 import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
-import { decodeJson, encodeJson, parseJson } from "#api/codec/json.ts";
+import { normalize, parseJson } from "#api/codec/json.ts";
 import { yamlToJson } from "#api/codec/yaml.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import {
@@ -102,7 +102,7 @@ export function applyConfiguration(
     ...circumstances(verb),
   });
   if (!applied.ok) return applied;
-  const decoded = decodeJson(schema, encodeJson(applied.value));
+  const decoded = normalize(schema, applied.value);
   if (!decoded.ok) return failure(unknownStatus(decoded.error));
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   const draft = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };

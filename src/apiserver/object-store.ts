@@ -136,18 +136,14 @@ export class ObjectStore {
     return this.#put(resource, key, object, { mustNotExist: true });
   }
 
+  /** Writes nothing if the object is what is there already: then the revision stays. */
   replace(
     resource: StoredResource,
     key: string,
     expected: Revision,
     object: KubeObject,
   ): Promise<Result<WriteOutcome>> {
-    return this.#put(resource, key, object, { expectRevision: expected.number });
-  }
-
-  /** Whether writing the object would change nothing. */
-  isStored(current: Revision, object: KubeObject): boolean {
-    return current.holds(this.#options.codec.encodeAsJson(object));
+    return this.#put(resource, key, object, { expectRevision: expected.number }, expected);
   }
 
   /** Answers the last state as of the revision of the delete. */
@@ -169,10 +165,14 @@ export class ObjectStore {
     key: string,
     object: KubeObject,
     condition: { readonly mustNotExist?: boolean; readonly expectRevision?: number },
+    expected?: Revision,
   ): Promise<Result<WriteOutcome>> {
     const { store, codec, eventTtlSeconds } = this.#options;
     return await this.#guarded(async () => {
       const bytes = codec.encode(object);
+      if (expected?.holds(codec.isJson(bytes) ? bytes : codec.encodeAsJson(object))) {
+        return success({ outcome: "written", revision: expected });
+      }
       if (codec.isJson(bytes)) this.#written.set(bytes, object);
       const ttl = resource.plural === "events" && resource.group === "";
       const wrote = await store.put(key, bytes, {

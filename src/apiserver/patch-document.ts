@@ -1,5 +1,5 @@
 /** Applies a patch to the current object and reads the outcome back as an object of its kind. */
-import { decodeJson, encodeJson, parseJson } from "#api/codec/json.ts";
+import { type Decoded, normalize, parseJson } from "#api/codec/json.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import {
   badRequestStatus,
@@ -48,9 +48,7 @@ export function patchDocument(
     );
 
   const decoded =
-    type === "strategic"
-      ? decodeJson(schemaOf(kind.type), encodeJson(document))
-      : decodePatched(document, kind);
+    type === "strategic" ? normalize(schemaOf(kind.type), document) : decodePatched(document, kind);
   if (!decoded.ok) return refuse(decoded.error);
   const strictErrors = [...parsed.duplicates, ...patchErrors, ...decoded.strictErrors];
   if (strictErrors.length > 0 && fieldValidation === "Strict") {
@@ -100,14 +98,11 @@ function notAMap(patch: unknown, prefix = "error decoding patch: "): string {
   return `${prefix}json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
 }
 
-type Decoded = ReturnType<typeof decodeJson>;
-
 /** A patch may have turned the object into one of another kind: then that one's type decides. */
 function decodePatched(document: unknown, kind: Kind): Decoded {
   const said = (isObject(document) ? document : {}) as { kind?: unknown; apiVersion?: unknown };
-  const text = encodeJson(document);
   if (said.kind === kind.names.kind && said.apiVersion === kind.apiVersion) {
-    return decodeJson(schemaOf(kind.type), text);
+    return normalize(schemaOf(kind.type), document);
   }
   const apiVersion = String(said.apiVersion ?? "");
   const slash = apiVersion.indexOf("/");
@@ -117,7 +112,7 @@ function decodePatched(document: unknown, kind: Kind): Decoded {
     const error = `no kind "${String(said.kind ?? "")}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`;
     return { ok: false, error };
   }
-  const decoded = decodeJson(schema, text);
+  const decoded = normalize(schema, document);
   if (!decoded.ok) return decoded;
   const target = `${kind.type.split(".")[0]}.${kind.names.kind}`;
   return { ok: false, error: `converting (${schema.goType}) to (${target}): unknown conversion` };

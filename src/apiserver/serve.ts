@@ -5,7 +5,7 @@ import { gzip } from "node:zlib";
 import { requestTooLargeStatus } from "#api/meta/status.ts";
 import { type Answer, type OutgoingHeaders, statusAnswer } from "./answer.ts";
 import { encodeAnswer, isWhole, warningHeader } from "./encode-answer.ts";
-import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-server.ts";
+import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-exchange.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
 import type { ApiRequest, RequestBody } from "./request.ts";
 import type { ApiServer } from "./server.ts";
@@ -30,7 +30,7 @@ export async function serve(
     return;
   }
   const body = await bodyOf(request);
-  if (request.signal.aborted) return;
+  if (request.gone) return;
   const query = new URLSearchParams(split.query);
   const apiRequest: ApiRequest = {
     method: request.method,
@@ -40,7 +40,9 @@ export async function serve(
     rawHeaders: request.rawHeaders,
     body: body ?? { form: "none" },
     peer: request.peer,
-    signal: request.signal,
+    get signal() {
+      return request.signal;
+    },
   };
   const answer =
     body === undefined

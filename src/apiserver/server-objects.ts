@@ -77,7 +77,6 @@ export function createServerObjects(
         if (refusal !== undefined) return failure(refusal);
         const finished = finishObject(stored.kind, draft as KubeObject);
         if (!finished.ok) return finished;
-        if (store.isStored(current, finished.value)) return success(current.value as T);
         const wrote = await store.replace(stored, key, current, finished.value);
         if (!wrote.ok) return wrote;
         if (wrote.value.outcome === "written") return success(wrote.value.revision.value as T);

@@ -2,7 +2,7 @@
  * Delivers a watch feed to one client. Writes only while the client keeps up; what comes meanwhile
  * stays in the feed, which holds no copy of it. A server that closes ends its watches properly.
  */
-import type { Reply } from "./http-server.ts";
+import type { Reply } from "./http-exchange.ts";
 import type { Media } from "./negotiate.ts";
 import type { ApiRequest } from "./request.ts";
 import type { Tables } from "./table.ts";

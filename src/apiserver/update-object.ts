@@ -213,7 +213,6 @@ async function store(
     await hooksOf(verb)?.afterDelete(object);
     return written(asItIs());
   }
-  if (parts.objects.isStored(current, object)) return written(current);
   if (plan.options.dryRun) return written(asItIs());
   const wrote = await parts.objects.replace(stored, current.key, current, object);
   if (!wrote.ok) return wrote;

@@ -140,7 +140,7 @@ async function listen(
     clock,
     logger,
     handle: (request, reply) => serve(api, request, reply),
-    upgrade: async (_request, socket) => void socket.destroy(),
+    upgrade: async (_request, _peer, socket) => void socket.destroy(),
   });
   keys.onRenewal(() => server.renew(keys.tlsContext()));
   return server;

@@ -1,0 +1,255 @@
+/**
+ * One request and its answer, over HTTP/1.1 or HTTP/2. Both protocols look the same from above.
+ *
+ * Promises:
+ * 1. A request body is read up to BODY_BYTES_MAX; a longer one is not kept.
+ * 2. `write` says whether the client keeps up; `drained` tells when it does again. Nobody has to
+ *    buffer for a client that stopped reading.
+ * 3. A request's signal aborts as soon as the client is gone. It is made only if it is asked for.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  constants as h2,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { OutgoingHeaders } from "./answer.ts";
+import type { Peer } from "./request.ts";
+
+export const BODY_BYTES_MAX = 3 * 1024 * 1024;
+
+export interface HttpRequest {
+  readonly method: string;
+  /** As sent, with the query. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[];
+  readonly peer: Peer;
+  readonly signal: AbortSignal;
+  /** The client has left. */
+  readonly gone: boolean;
+  /** Undefined when it is longer than BODY_BYTES_MAX. */
+  readBody(): Promise<Uint8Array | undefined>;
+  /** The body as it comes, for proxies. */
+  readonly bodyStream: NodeJS.ReadableStream;
+}
+
+export interface Reply {
+  /** A whole answer. */
+  send(code: number, headers: OutgoingHeaders, body: Uint8Array): void;
+  /** The beginning of an answer that `write` and `end` go on with. */
+  start(code: number, headers: OutgoingHeaders): void;
+  /** False when the client does not keep up: write no more before `drained`. */
+  write(bytes: Uint8Array): boolean;
+  drained(): Promise<void>;
+  end(): void;
+  /** Ends the connection without a proper end of the answer. */
+  destroy(): void;
+}
+
+/** A signal that exists once someone has asked for it. */
+class Leaving {
+  #controller: AbortController | undefined;
+  gone = false;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.gone) this.#controller.abort(CLIENT_GONE);
+    }
+    return this.#controller.signal;
+  }
+
+  leave(): void {
+    this.gone = true;
+    this.#controller?.abort(CLIENT_GONE);
+  }
+}
+
+const CLIENT_GONE = new Error("the client is gone");
+
+export class Http1Exchange implements HttpRequest, Reply {
+  readonly peer: Peer;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #leaving = new Leaving();
+
+  constructor(request: IncomingMessage, response: ServerResponse, peer: Peer, done: () => void) {
+    this.peer = peer;
+    this.#request = request;
+    this.#response = response;
+    response.on("close", () => {
+      done();
+      this.#leaving.leave();
+    });
+    response.on("error", ignore);
+  }
+
+  get method(): string {
+    return this.#request.method ?? "GET";
+  }
+  get url(): string {
+    return this.#request.url ?? "/";
+  }
+  get headers(): Readonly<Record<string, string | undefined>> {
+    return this.#request.headers as Record<string, string | undefined>;
+  }
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+  get signal(): AbortSignal {
+    return this.#leaving.signal;
+  }
+  get gone(): boolean {
+    return this.#leaving.gone;
+  }
+  get bodyStream(): NodeJS.ReadableStream {
+    return this.#request;
+  }
+
+  readBody(): Promise<Uint8Array | undefined> {
+    return readAll(this.#request, Number(this.#request.headers["content-length"] ?? -1));
+  }
+
+  send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
+    const all = headers as OutgoingHttpHeaders;
+    this.#response.writeHead(code, { ...all, "content-length": body.length });
+    this.#response.end(body);
+  }
+
+  start(code: number, headers: OutgoingHeaders): void {
+    this.#response.writeHead(code, headers as OutgoingHttpHeaders);
+    this.#response.flushHeaders();
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return this.#response.write(bytes);
+  }
+
+  drained(): Promise<void> {
+    return drainOf(this.#response, this.signal);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  destroy(): void {
+    this.#request.socket.destroy();
+  }
+}
+
+export class Http2Exchange implements HttpRequest, Reply {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly rawHeaders: readonly string[];
+  readonly peer: Peer;
+  readonly #stream: ServerHttp2Stream;
+  readonly #leaving = new Leaving();
+
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+    peer: Peer,
+  ) {
+    this.#stream = stream;
+    this.headers = headers as Record<string, string | undefined>;
+    this.rawHeaders = rawHeaders;
+    this.peer = peer;
+    stream.on("close", () => this.#leaving.leave());
+    stream.on("error", ignore);
+  }
+
+  get method(): string {
+    return this.headers[":method"] ?? "GET";
+  }
+  get url(): string {
+    return this.headers[":path"] ?? "/";
+  }
+  get signal(): AbortSignal {
+    return this.#leaving.signal;
+  }
+  get gone(): boolean {
+    return this.#leaving.gone;
+  }
+  get bodyStream(): NodeJS.ReadableStream {
+    return this.#stream;
+  }
+
+  readBody(): Promise<Uint8Array | undefined> {
+    return readAll(this.#stream, Number(this.headers["content-length"] ?? -1));
+  }
+
+  send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
+    const empty = body.length === 0;
+    const all = { ...headers, "content-length": String(body.length) };
+    if (this.#respond(code, all, empty) && !empty) this.#stream.end(body);
+  }
+
+  start(code: number, headers: OutgoingHeaders): void {
+    this.#respond(code, headers, false);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return !this.#stream.destroyed && this.#stream.write(bytes);
+  }
+
+  drained(): Promise<void> {
+    return drainOf(this.#stream, this.signal);
+  }
+
+  end(): void {
+    this.#stream.end();
+  }
+
+  destroy(): void {
+    this.#stream.close(h2.NGHTTP2_INTERNAL_ERROR);
+  }
+
+  #respond(code: number, headers: OutgoingHeaders, endStream: boolean): boolean {
+    if (this.#stream.destroyed || this.#stream.headersSent) return false;
+    const all = { ...headers, ":status": code } as OutgoingHttpHeaders;
+    this.#stream.respond(all, { endStream });
+    return true;
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+function ignore(): void {}
+
+async function readAll(
+  source: AsyncIterable<Buffer>,
+  announced: number,
+): Promise<Uint8Array | undefined> {
+  if (announced === 0) return NO_BYTES;
+  const tooLong = announced > BODY_BYTES_MAX;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of source) {
+    length += chunk.length;
+    if (!tooLong && length <= BODY_BYTES_MAX) chunks.push(chunk);
+    if (length > BODY_BYTES_MAX * 2) return undefined; // not worth waiting for its end
+  }
+  if (tooLong || length > BODY_BYTES_MAX) return undefined;
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+}
+
+/** Resolves at the next drain, or when the client is gone. */
+function drainOf(writable: NodeJS.EventEmitter, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      writable.off("drain", done);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    writable.on("drain", done);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
