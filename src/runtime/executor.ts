@@ -51,7 +51,11 @@ export async function execute(
       return isAlreadySo(write, result.status) ? undefined : { write, status: result.status };
     const expected = expectationOf(write, result.value);
     const cache = expected === undefined ? undefined : findCache(write.kind);
-    if (cache !== undefined) arrivals.push(arrival(cache, expected!, clock, signal));
+    if (cache !== undefined) {
+      const seen = arrival(cache, expected!, clock, signal);
+      seen.catch(() => undefined); // if a later write throws, nobody waits for this one any more
+      arrivals.push(seen);
+    }
     return undefined;
   };
 
