@@ -1,7 +1,9 @@
 /** The store's contract against a real etcd of one member. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { seededRandom } from "#lib/random.ts";
 import { describeStore } from "#store/testing/contract-suite.ts";
+import { walk } from "#store/testing/random-walk.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { type EtcdCluster, startEtcd } from "./etcd-cluster.ts";
 import { openWhenReady } from "./open-etcd.ts";
@@ -15,6 +17,14 @@ describe.skipIf(missing !== undefined)(`etcd${missing ? ` (${missing})` : ""}`, 
     cluster = await startEtcd();
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
+
+  for (const seed of [1, 2, 3]) {
+    test(`random operations, seed ${seed}`, async () => {
+      await using store = await openWhenReady(cluster.endpoints);
+      const options = { random: seededRandom(seed), steps: 250, prefix: `/random-${seed}/` };
+      await walk(store, options);
+    });
+  }
 
   describeStore("etcd", async () => {
     const store = await openWhenReady(cluster.endpoints);
