@@ -12,6 +12,7 @@ import { StoreError } from "#store/contract.ts";
 import type { Change, Commit, Engine, Log, State, View } from "#store/local/engine.ts";
 import { KeyIndex } from "#store/local/key-index.ts";
 import { account } from "#store/local/plan-commit.ts";
+import { DiskRoom, pagesAdded } from "./disk-room.ts";
 import {
   corrupt,
   encodeState,
@@ -22,6 +23,7 @@ import {
   STATE_KEY,
   shrinkLmdbFile,
 } from "./lmdb-file.ts";
+import { countPages } from "./page-counts.ts";
 import { decodePosition, decodeRow, encodePosition, encodeRows } from "./row.ts";
 
 /** A file this much bigger than what it holds is rewritten when it is opened. */
@@ -29,10 +31,10 @@ const SHRINK_FACTOR = 4;
 const SHRINK_BYTES_MIN = 64 * 1024 * 1024;
 
 export async function openLmdbEngine(directory: string): Promise<LmdbEngine> {
-  const engine = LmdbEngine.open(directory);
+  const engine = await LmdbEngine.open(directory);
   if (!engine.wasteful) return engine;
   await engine.shrink();
-  return LmdbEngine.open(directory);
+  return await LmdbEngine.open(directory);
 }
 
 export class LmdbEngine implements Engine {
@@ -40,24 +42,31 @@ export class LmdbEngine implements Engine {
   readonly #file: LmdbFile;
   readonly #log: LmdbLog;
   readonly #keys: KeyIndex;
+  readonly #room: DiskRoom;
+  readonly #pageBytes: number;
   #state: State;
   #holds = 0;
   #whenReleased: (() => void) | undefined;
 
-  private constructor(file: LmdbFile, state: State, keys: KeyIndex) {
+  private constructor(file: LmdbFile, state: State, keys: KeyIndex, room: DiskRoom) {
     this.#file = file;
     this.#log = new LmdbLog(file);
     this.#state = state;
     this.#keys = keys;
+    this.#room = room;
+    this.#pageBytes = countPages(file).pageBytes;
   }
 
-  static open(directory: string): LmdbEngine {
+  static async open(directory: string): Promise<LmdbEngine> {
     const file = openLmdbFile(directory);
     try {
       const { state, keys } = rebuild(readState(file), new LmdbLog(file));
-      return new LmdbEngine(file, state, keys);
+      const { path } = file;
+      const { pageBytes } = countPages(file);
+      const room = await DiskRoom.open({ path, pageBytes, count: () => countPages(file) });
+      return new LmdbEngine(file, state, keys, room);
     } catch (error) {
-      void file[Symbol.asyncDispose]();
+      await file[Symbol.asyncDispose]();
       throw error instanceof RangeError ? corrupt(`${file.path}: ${error.message}`, error) : error;
     }
   }
@@ -70,6 +79,7 @@ export class LmdbEngine implements Engine {
 
   /** Ends this engine. */
   async shrink(): Promise<void> {
+    await this.#room[Symbol.asyncDispose]();
     await shrinkLmdbFile(this.#file);
   }
 
@@ -96,6 +106,13 @@ export class LmdbEngine implements Engine {
     const { root, log } = this.#file;
     const changes = steps.map(({ change }) => change);
     const rows = encodeRows(changes);
+    const rowBytes = rows.map(({ length }) => length);
+    const pages = pagesAdded(rowBytes, sweep.positions.length, this.#pageBytes);
+    const waiting = this.#room.admit(
+      pages,
+      changes.every(({ deleted }) => deleted),
+    );
+    if (waiting !== undefined) await waiting;
     const key = Buffer.allocUnsafe(8); // LMDB copies keys, so one will do
     this.#state = { ...this.#state, compactRevision: state.compactRevision };
     try {
@@ -120,6 +137,7 @@ export class LmdbEngine implements Engine {
         this.#whenReleased = resolve;
       });
     }
+    await this.#room[Symbol.asyncDispose]();
     await this.#file[Symbol.asyncDispose]();
   }
 }
@@ -157,16 +175,10 @@ function rebuild(stored: State, log: Log): { state: State; keys: KeyIndex } {
   return { state, keys };
 }
 
-const MDB_MAP_FULL = -30_792;
-
 /** What LMDB reports about a failed commit comes in a second promise. */
 async function toStoreError(error: unknown): Promise<StoreError> {
   const { commitError } = error as { commitError?: Promise<never> };
   const cause: unknown = (await commitError?.catch((reason: unknown) => reason)) ?? error;
-  const { code, message } = cause as { code?: unknown; message?: string };
-  if (code === MDB_MAP_FULL || code === 28 || /no space left/i.test(message ?? "")) {
-    return new StoreError({ code: "NoSpace" }, "the disk is full: nothing was written", { cause });
-  }
-  const text = `the disk refused the write: ${message}`;
+  const text = `the disk refused the write: ${(cause as Partial<Error>).message}`;
   return new StoreError({ code: "Unavailable", maybeApplied: true }, text, { cause });
 }

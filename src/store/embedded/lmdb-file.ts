@@ -8,6 +8,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -19,6 +20,8 @@ import { type Database, open, type RootDatabase } from "lmdb";
 import { StoreError } from "#store/contract.ts";
 import { EMPTY_STATE, type State } from "#store/local/engine.ts";
 import { isAlive, type Owner, thisProcess } from "./owner.ts";
+import { countPages } from "./page-counts.ts";
+import { keepReserve, makeRoomToOpen } from "./reserve.ts";
 
 export interface LmdbFile extends AsyncDisposable {
   readonly root: RootDatabase<Uint8Array, Uint8Array>;
@@ -33,18 +36,18 @@ const FORMAT = 1;
 
 /** Address space, not disk or memory: the file may grow up to here. */
 const MAP_BYTES = 256 * 2 ** 30;
-/** One for each commit during which some long read is under way. */
-const READERS_MAX = 2_048;
 
 /** Throws `InUse` if another process has the directory, `Corrupt` if it holds something else. */
 export function openLmdbFile(directory: string): LmdbFile {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, "data.mdb");
-  const file = openTables(directory, path);
+  makeRoomToOpen(directory, () => existsSync(path) && hasRoom(directory, path));
+  const file = openTables(directory, path, false);
   try {
     chmodSync(path, 0o600);
     chmodSync(join(directory, "lock.mdb"), 0o600);
     own(file, directory);
+    keepReserve(directory);
   } catch (error) {
     void file.root.close();
     throw error;
@@ -96,15 +99,25 @@ export function corrupt(message: string, cause?: unknown): StoreError {
   return new StoreError({ code: "Corrupt" }, message, { cause });
 }
 
-function openTables(directory: string, path: string): LmdbFile {
+const SPARE_PAGES = 32;
+
+/** Looks without writing. */
+function hasRoom(directory: string, path: string): boolean {
+  const file = openTables(directory, path, true);
+  const { used, pageBytes } = countPages(file);
+  void file.root.close();
+  return statSync(path).size >= (used + SPARE_PAGES) * pageBytes;
+}
+
+function openTables(directory: string, path: string, readOnly: boolean): LmdbFile {
   try {
     const root = open<Uint8Array, Uint8Array>({
       path: directory,
       noSubdir: false, // by itself it takes a directory with a dot in its name for a file
+      readOnly,
       overlappingSync: false,
       noMemInit: true,
       mapSize: MAP_BYTES,
-      maxReaders: READERS_MAX,
       maxDbs: 4,
       encoding: "binary",
       keyEncoding: "binary",

@@ -82,7 +82,8 @@ export class Committer {
         const committing = this.#commit(group);
         if (committing !== undefined) await committing;
       } catch (error) {
-        for (const { reject } of group) reject(error);
+        if (group.length > 1 && isNoSpace(error)) await this.#commitSeparately(group);
+        else for (const { reject } of group) reject(error);
         this.#endSweeps(error);
       }
       const { state } = engine.view;
@@ -90,6 +91,18 @@ export class Committer {
     }
     this.#running = false;
     this.#whenIdle?.();
+  }
+
+  /** What does not fit as a whole may do so in part: sweeping and deleting first of all. */
+  async #commitSeparately(group: readonly PendingWrite[]): Promise<void> {
+    await this.#commit([])?.catch(() => undefined);
+    for (const write of group) {
+      try {
+        await this.#commit([write]);
+      } catch (error) {
+        write.reject(error);
+      }
+    }
   }
 
   #commit(group: readonly PendingWrite[]): Promise<void> | undefined {
@@ -126,6 +139,10 @@ export class Committer {
 
 export function closedError(): StoreError {
   return new StoreError({ code: "Closed" }, "the store is closed");
+}
+
+function isNoSpace(error: unknown): boolean {
+  return error instanceof StoreError && error.problem.code === "NoSpace";
 }
 
 interface PendingWrite {

@@ -1,0 +1,129 @@
+/**
+ * Makes sure that LMDB never meets a full disk: its library corrupts memory when a write fails. The
+ * data file is extended with zeros before LMDB needs the room, by ordinary writes whose errors are
+ * ordinary errors. Overwriting what has been allocated cannot run out of room.
+ *
+ * Promises:
+ * 1. A commit is admitted only if all the pages it could possibly add fit into what the file has.
+ * 2. The file is extended ahead of need, in the background; a commit waits for that only if it must.
+ * 3. On a full disk `admit` fails with `NoSpace`. A last reserve is kept for commits that only
+ *    delete, so that room can be made; what they free is used again.
+ */
+import { type FileHandle, open } from "node:fs/promises";
+import { StoreError } from "#store/contract.ts";
+
+export interface PageCounts {
+  /** From the beginning of the file to the last page in use. */
+  readonly used: number;
+  /** Those among them that hold nothing any more. */
+  readonly free: number;
+}
+
+export interface DiskRoomOptions {
+  readonly path: string;
+  readonly pageBytes: number;
+  count(): PageCounts;
+}
+
+const EXTEND_PAGES_MIN = 256;
+const EXTEND_PAGES_MAX = 4_096;
+const RESERVE_PAGES = 128;
+/** With so many free pages in the file, new ones are not taken from its end. */
+const PLENTY_FREE_PAGES = 1_024;
+const ZEROS_PAGES = 256;
+
+export class DiskRoom implements AsyncDisposable {
+  readonly #options: DiskRoomOptions;
+  readonly #file: FileHandle;
+  /** Allocated for certain. */
+  #endPages: number;
+  /** At most so many pages are in use. */
+  #usedPagesMax: number;
+  #extending: Promise<void> | undefined;
+
+  private constructor(options: DiskRoomOptions, file: FileHandle, endPages: number) {
+    this.#options = options;
+    this.#file = file;
+    this.#endPages = endPages;
+    this.#usedPagesMax = options.count().used;
+  }
+
+  static async open(options: DiskRoomOptions): Promise<DiskRoom> {
+    const file = await open(options.path, "r+");
+    const { size } = await file.stat();
+    return new DiskRoom(options, file, Math.floor(size / options.pageBytes));
+  }
+
+  /** Nothing to wait for if it returns undefined. */
+  admit(pages: number, deletesOnly: boolean): Promise<void> | undefined {
+    if (!this.#fits(pages + RESERVE_PAGES)) this.#usedPagesMax = this.#options.count().used;
+    if (!this.#fits(pages + RESERVE_PAGES)) return this.#admitLater(pages, deletesOnly);
+    this.#usedPagesMax += pages;
+    if (!this.#fits(2 * pages + RESERVE_PAGES)) void this.#extend(pages).catch(() => undefined);
+    return undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#extending?.catch(() => undefined);
+    await this.#file.close();
+  }
+
+  async #admitLater(pages: number, deletesOnly: boolean): Promise<void> {
+    let fault: unknown;
+    while (!this.#fits(pages + RESERVE_PAGES)) {
+      try {
+        await this.#extend(pages);
+      } catch (error) {
+        fault = error;
+        break;
+      }
+    }
+    const { free } = this.#options.count();
+    const spare = deletesOnly ? 0 : free >= PLENTY_FREE_PAGES ? RESERVE_PAGES / 4 : RESERVE_PAGES;
+    if (!this.#fits(pages + spare)) {
+      const message = "the disk is full: nothing was written";
+      throw new StoreError({ code: "NoSpace" }, message, { cause: fault });
+    }
+    this.#usedPagesMax += pages;
+  }
+
+  #fits(pages: number): boolean {
+    return this.#usedPagesMax + pages <= this.#endPages;
+  }
+
+  #extend(pages: number): Promise<void> {
+    this.#extending ??= this.#writeZeros(4 * pages).finally(() => {
+      this.#extending = undefined;
+    });
+    return this.#extending;
+  }
+
+  async #writeZeros(pages: number): Promise<void> {
+    const { pageBytes } = this.#options;
+    const zeros = Buffer.alloc(ZEROS_PAGES * pageBytes);
+    let left = Math.min(EXTEND_PAGES_MAX, Math.max(EXTEND_PAGES_MIN, pages));
+    while (left > 0) {
+      const bytes = Math.min(left, ZEROS_PAGES) * pageBytes;
+      const { bytesWritten } = await this.#file.write(zeros, 0, bytes, this.#endPages * pageBytes);
+      const written = Math.floor(bytesWritten / pageBytes);
+      if (written === 0) throw new Error("no room for another page");
+      this.#endPages += written;
+      left -= written;
+    }
+  }
+}
+
+/**
+ * The most pages that a commit can add. A row takes the pages that its bytes fill, and may put one
+ * more into the tree; a row that is removed changes a page of the tree and one above it; the lists
+ * of free pages and the upper levels of the tree are in the constant.
+ */
+export function pagesAdded(
+  rowBytes: readonly number[],
+  removals: number,
+  pageBytes: number,
+): number {
+  let pages = 64 + 2 * removals + Math.ceil((removals + rowBytes.length) / 100);
+  for (const bytes of rowBytes) pages += 1 + Math.ceil((bytes + 64) / pageBytes);
+  return pages;
+}
