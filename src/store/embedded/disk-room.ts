@@ -56,10 +56,10 @@ export class DiskRoom implements AsyncDisposable {
 
   /** Nothing to wait for if it returns undefined. */
   admit(pages: number, deletesOnly: boolean): Promise<void> | undefined {
-    if (!this.#fits(pages + RESERVE_PAGES)) this.#usedPagesMax = this.#options.count().used;
+    if (!this.#fits(2 * pages + RESERVE_PAGES)) this.#usedPagesMax = this.#options.count().used;
     if (!this.#fits(pages + RESERVE_PAGES)) return this.#admitLater(pages, deletesOnly);
     this.#usedPagesMax += pages;
-    if (!this.#fits(2 * pages + RESERVE_PAGES)) void this.#extend(pages).catch(() => undefined);
+    if (!this.#fits(pages + RESERVE_PAGES)) void this.#extend(pages).catch(() => undefined);
     return undefined;
   }
 
