@@ -7,7 +7,8 @@ import type { Pod, ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
 import { type Amounts, addAmounts } from "#api/quota/amounts.ts";
-import { isInAllScopes, type Measure, measureOf } from "#api/quota/measures.ts";
+import type { Measure } from "#api/quota/measure.ts";
+import { isInAllScopes, measureOf } from "#api/quota/measures.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,

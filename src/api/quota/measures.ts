@@ -2,13 +2,8 @@
  * How quota measures objects: which of a quota's resources a kind of object uses, how much of each,
  * and which scopes it falls into. Admission charges with it, the quota controller counts with it.
  */
-
-import { qosClassOf } from "#api/core/v1/pod/qos.ts";
-import { isExtendedResource, isNativeResource } from "#api/core/v1/resource-names.ts";
 import type {
   PersistentVolumeClaim,
-  Pod,
-  PodAffinityTerm,
   ResourceQuota,
   ScopedResourceSelectorRequirement,
   Service,
@@ -23,16 +18,8 @@ import {
   quantityValue,
 } from "#api/meta/quantity.ts";
 import { type Amounts, addAmounts } from "./amounts.ts";
-import { heldLimits, heldRequests } from "./pod-amounts.ts";
-
-export interface Measure {
-  /** Whether a quota's resource is about this kind of object. */
-  covers(resource: string): boolean;
-  usage(object: KubeObject, nowMs: number): Amounts;
-  inScope(object: KubeObject, scope: ScopedResourceSelectorRequirement): boolean;
-  /** What an object must say before it can be charged for these resources. */
-  missing?(object: KubeObject, resources: readonly string[]): string | undefined;
-}
+import { type Measure, selects } from "./measure.ts";
+import { podMeasure } from "./pod-measure.ts";
 
 /** What is not stored, and what never was counted. */
 const UNCOUNTED = new Set([
@@ -67,10 +54,6 @@ export function isInAllScopes(measure: Measure, quota: ResourceQuota, object: Ku
   return scopesOf(quota).every((scope) => measure.inScope(object, scope));
 }
 
-export function isTerminating({ spec }: Pod): boolean {
-  return (spec.activeDeadlineSeconds ?? -1) >= 0;
-}
-
 const ALIASES: Readonly<Record<string, string>> = {
   "/configmaps": "configmaps",
   "/replicationcontrollers": "replicationcontrollers",
@@ -91,130 +74,6 @@ function countOnly(group: string, plural: string): Measure {
     usage: () => one,
     inScope: () => false,
   };
-}
-
-const POD_COUNT = "count/pods";
-const POD_RESOURCES = new Set([
-  POD_COUNT,
-  "pods",
-  ...["cpu", "memory", "ephemeral-storage"].flatMap((name) => [
-    name,
-    `requests.${name}`,
-    `limits.${name}`,
-  ]),
-]);
-/** Quota of these obliges every container to say what it needs. An old mistake that clients know. */
-const OBLIGING = ["cpu", "memory"].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]);
-const IMPLICIT_CLASS = "deviceclass.resource.kubernetes.io/";
-
-const podMeasure: Measure = {
-  covers: (resource) =>
-    POD_RESOURCES.has(resource) ||
-    /^(requests\.)?hugepages-/.test(resource) ||
-    (resource.startsWith("requests.") &&
-      (!isNativeResource(resource) || resource.startsWith(`requests.${IMPLICIT_CLASS}`))),
-  usage(object, nowMs) {
-    const pod = object as Pod;
-    const count = { [POD_COUNT]: "1" };
-    if (!isCharged(pod, nowMs)) return count;
-    return { ...count, ...computeUsage(heldRequests(pod), heldLimits(pod)) };
-  },
-  inScope: (object, scope) => podInScope(object as Pod, scope),
-  missing(object, resources) {
-    const { spec } = object as Pod;
-    const ofPod = spec.resources;
-    if (ofPod?.requests !== undefined || ofPod?.limits !== undefined) return undefined;
-    const obliged = OBLIGING.filter((name) => resources.includes(name)).sort();
-    const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
-    const lacking = obliged.flatMap((name) => {
-      const names = containers
-        .filter(({ resources: own }) => {
-          const used = computeUsage(own?.requests ?? {}, own?.limits ?? {});
-          return used[name] === undefined;
-        })
-        .map((container) => container.name);
-      return names.length === 0 ? [] : [`${name} for: ${[...new Set(names)].sort().join(",")}`];
-    });
-    return lacking.length === 0 ? undefined : `must specify ${lacking.join("; ")}`;
-  },
-};
-
-/** Finished pods, and those whose node let their time pass, hold nothing any more. */
-function isCharged({ metadata, status }: Pod, nowMs: number): boolean {
-  if (status?.phase === "Failed" || status?.phase === "Succeeded") return false;
-  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
-  if (!deletionTimestamp || deletionGracePeriodSeconds === undefined) return true;
-  return nowMs <= Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000;
-}
-
-function computeUsage(requests: Amounts, limits: Amounts): Amounts {
-  const usage: Record<string, string> = { pods: "1" };
-  for (const name of ["cpu", "memory", "ephemeral-storage"]) {
-    const [request, limit] = [requests[name], limits[name]];
-    if (request !== undefined)
-      Object.assign(usage, { [name]: request, [`requests.${name}`]: request });
-    if (limit !== undefined) usage[`limits.${name}`] = limit;
-  }
-  for (const [name, amount] of Object.entries(requests)) {
-    if (name.startsWith("hugepages-")) {
-      Object.assign(usage, { [name]: amount, [`requests.${name}`]: amount });
-    } else if (isExtendedResource(name) || name.startsWith(IMPLICIT_CLASS)) {
-      usage[`requests.${name}`] = amount;
-    }
-  }
-  return usage;
-}
-
-function podInScope(pod: Pod, scope: ScopedResourceSelectorRequirement): boolean {
-  switch (scope.scopeName) {
-    case "Terminating":
-      return isTerminating(pod);
-    case "NotTerminating":
-      return !isTerminating(pod);
-    case "BestEffort":
-      return qosClassOf(pod.spec) === "BestEffort";
-    case "NotBestEffort":
-      return qosClassOf(pod.spec) !== "BestEffort";
-    case "PriorityClass": {
-      const name = pod.spec.priorityClassName ?? "";
-      return selects(scope, name === "" ? [] : [name]);
-    }
-    case "CrossNamespacePodAffinity":
-      return affinityTerms(pod).some(
-        ({ namespaces, namespaceSelector }) =>
-          namespaces?.length || namespaceSelector !== undefined,
-      );
-    default:
-      return false;
-  }
-}
-
-function affinityTerms({ spec }: Pod): readonly PodAffinityTerm[] {
-  return [spec.affinity?.podAffinity, spec.affinity?.podAntiAffinity].flatMap((affinity) => [
-    ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
-    ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
-      ({ podAffinityTerm }) => podAffinityTerm,
-    ),
-  ]);
-}
-
-/** Whether one of the values is selected; no value at all can only be absent or not in a list. */
-function selects(
-  { operator, values = [] }: ScopedResourceSelectorRequirement,
-  named: readonly string[],
-): boolean {
-  switch (operator) {
-    case "In":
-      return named.some((name) => values.includes(name));
-    case "NotIn":
-      return named.length === 0 || named.some((name) => !values.includes(name));
-    case "Exists":
-      return named.length > 0;
-    case "DoesNotExist":
-      return named.length === 0;
-    default:
-      return false;
-  }
 }
 
 const CLAIM_COUNT = "count/persistentvolumeclaims";

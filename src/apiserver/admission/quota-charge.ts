@@ -12,7 +12,8 @@ import {
   pickAmounts,
   withoutZeros,
 } from "#api/quota/amounts.ts";
-import { isInAllScopes, type Measure } from "#api/quota/measures.ts";
+import type { Measure } from "#api/quota/measure.ts";
+import { isInAllScopes } from "#api/quota/measures.ts";
 
 export interface Demand {
   readonly measure: Measure;

@@ -7,7 +7,7 @@
  *    is remembered, everything else is looked up in the server's caches for every request.
  * 2. A key whose id the token does not name is never tried.
  */
-import { createPublicKey, timingSafeEqual } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { secretKind } from "#api/core/v1/secret.ts";
@@ -32,13 +32,13 @@ import {
   type VerificationKey,
   verificationKey,
 } from "./jwt.ts";
+import { LEGACY_ISSUER, legacyFault, legacyUser, noteUse } from "./legacy-tokens.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";
 import {
   authenticated,
   CREDENTIAL_ID,
   serviceAccountGroups,
   serviceAccountUserName,
-  splitServiceAccount,
 } from "./users.ts";
 
 export interface ServiceAccountTokenOptions {
@@ -52,7 +52,6 @@ export interface ServiceAccountTokenOptions {
   readonly clock: Pick<Clock, "nowMs">;
 }
 
-const LEGACY_ISSUER = "kubernetes/serviceaccount";
 const DELETION_LEEWAY_MS = 60_000;
 
 /** A token whose signature is good, and the user that it speaks of if the objects agree. */
@@ -226,90 +225,4 @@ function boundUser(claims: Claims, { namespace, serviceAccount, pod, node }: Bou
     groups: serviceAccountGroups(namespace),
     ...(Object.keys(extra).length > 0 ? { extra } : {}),
   });
-}
-
-function readLegacy(claims: Claims) {
-  const claim = (name: string): string =>
-    stringClaim(claims, `kubernetes.io/serviceaccount/${name}`);
-  return {
-    subject: stringClaim(claims, "sub"),
-    namespace: claim("namespace"),
-    secretName: claim("secret.name"),
-    accountName: claim("service-account.name"),
-    accountUid: claim("service-account.uid"),
-  };
-}
-
-function legacyFault(
-  claims: Claims,
-  token: string,
-  { objects }: ServiceAccountTokenOptions,
-): string | undefined {
-  const { subject, namespace, secretName, accountName, accountUid } = readLegacy(claims);
-  if (subject === "") return "sub claim is missing";
-  if (namespace === "") return "namespace claim is missing";
-  if (secretName === "") return "secretName claim is missing";
-  if (accountName === "") return "serviceAccountName claim is missing";
-  if (accountUid === "") return "serviceAccountUID claim is missing";
-  const named = splitServiceAccount(subject);
-  if (named?.namespace !== namespace || named.name !== accountName) return "sub claim is invalid";
-
-  const secret = objects.get(secretKind, namespace, secretName);
-  if (!secret || secret.metadata.deletionTimestamp) return "Token has been invalidated";
-  if (!equalTexts(secret.data?.token ?? "", Buffer.from(token).toString("base64"))) {
-    return "Token does not match server's copy";
-  }
-  const account = objects.get(serviceAccountKind, namespace, accountName);
-  if (account === undefined) {
-    return notFoundStatus({ group: "", resource: "serviceaccounts" }, accountName).message;
-  }
-  if (account.metadata.deletionTimestamp) {
-    return `ServiceAccount ${namespace}/${accountName} has been deleted`;
-  }
-  if (account.metadata.uid !== accountUid) {
-    return `ServiceAccount UID (${account.metadata.uid}) does not match claim (${accountUid})`;
-  }
-  if (secret.metadata.labels?.[INVALID_SINCE]) {
-    return (
-      `the token in secret ${namespace}/${secretName} for service account ${namespace}/` +
-      `${accountName} has been marked invalid. Use tokens from the TokenRequest API or manually ` +
-      `created secret-based tokens, or remove the '${INVALID_SINCE}' label from the secret to ` +
-      "temporarily allow use of this token"
-    );
-  }
-  return undefined;
-}
-
-const INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since";
-const LAST_USED = "kubernetes.io/legacy-token-last-used";
-const DAY_MS = 86_400_000;
-
-/** Writes down once a day that an old token is still in use, so that unused ones can be found. */
-function noteUse(claims: Claims, { objects, clock }: ServiceAccountTokenOptions): void {
-  const { namespace, secretName } = readLegacy(claims);
-  const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
-  const today = day(clock.nowMs());
-  const noted = objects.get(secretKind, namespace, secretName)?.metadata.labels?.[LAST_USED];
-  if (noted === today || noted === day(clock.nowMs() + DAY_MS)) return;
-  // Nothing depends on it: should it fail, the next use tries again.
-  void objects
-    .mutate(secretKind, namespace, secretName, ({ metadata }) => {
-      metadata.labels = { ...metadata.labels, [LAST_USED]: today };
-      return undefined;
-    })
-    .catch(() => undefined);
-}
-
-function legacyUser(claims: Claims): User {
-  const { namespace, accountName, accountUid } = readLegacy(claims);
-  return authenticated({
-    name: serviceAccountUserName(namespace, accountName),
-    uid: accountUid,
-    groups: serviceAccountGroups(namespace),
-  });
-}
-
-function equalTexts(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

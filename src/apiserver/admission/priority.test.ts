@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
+import { admitWith } from "#testing/admission.ts";
+import { MemoryObjects } from "#testing/memory-objects.ts";
+import { priority } from "./priority.ts";
+
+type Loose = Record<string, unknown>;
+const object = (name: string, fields: Loose = {}, meta: Loose = {}): never =>
+  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
+const pod = (spec: Loose = {}, meta: Loose = {}): never =>
+  object("p", { spec: { containers: [{ name: "c", image: "i" }], ...spec } }, meta);
+const specOf = (result: { object: KubeObject | undefined }): Pod["spec"] =>
+  (result.object as Pod).spec;
+
+describe("Priority", () => {
+  const objects = new MemoryObjects();
+  objects.put(
+    priorityClassKind,
+    object("high", { value: 10, preemptionPolicy: "Never" }, { namespace: "" }),
+  );
+  const admit = (spec: Loose, changes: Loose = {}) =>
+    admitWith(priority, podKind, pod(spec), { objects, ...changes });
+
+  test("no class means zero", async () => {
+    const { priority: value, preemptionPolicy } = specOf(await admit({}));
+    assert.deepEqual([value, preemptionPolicy], [0, "PreemptLowerPriority"]);
+  });
+  test("a class means its value", async () => {
+    const spec = specOf(await admit({ priorityClassName: "high" }));
+    assert.deepEqual([spec.priority, spec.preemptionPolicy], [10, "Never"]);
+  });
+  test("numbers are not for users", async () => {
+    assert.equal(
+      (await admit({ priorityClassName: "high", priority: 5 })).status?.message,
+      'pods "p" is forbidden: the integer value of priority (5) must not be provided in pod spec; ' +
+        "priority admission controller computed 10 from the given PriorityClass name",
+    );
+  });
+  test("a class that is not there", async () => {
+    assert.equal(
+      (await admit({ priorityClassName: "x" })).status?.message,
+      'pods "p" is forbidden: no PriorityClass with name x was found',
+    );
+  });
+  test("old clients do not lose the number", async () => {
+    assert.equal(specOf(await admit({}, { old: pod({ priority: 7 }) })).priority, 7);
+  });
+  test("there is one default class at most", async () => {
+    const two = new MemoryObjects();
+    two.put(priorityClassKind, object("a", { value: 1, globalDefault: true }));
+    const second = object("b", { value: 2, globalDefault: true });
+    const { status } = await admitWith(priority, priorityClassKind, second, { objects: two });
+    assert.equal(
+      status?.message,
+      'priorityclasses.scheduling.k8s.io "b" is forbidden: PriorityClass a is already marked as ' +
+        "default. Only one default can exist",
+    );
+  });
+});

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { seededRandom } from "#lib/random.ts";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import { alwaysAllow } from "../authz/chain.ts";
+import { admissionPlugins } from "./registry.ts";
+
+describe("the registry", () => {
+  const dependencies = {
+    authorizer: alwaysAllow,
+    clock: new VirtualClock(0),
+    random: seededRandom(1),
+    tolerationSeconds: { notReady: 300, unreachable: 300 },
+    mutating: [{ name: "MutatingAdmissionWebhook" }],
+    validating: [{ name: "ValidatingAdmissionWebhook" }],
+  };
+  const names = (choice: { enable?: string[]; disable?: string[] }) =>
+    admissionPlugins(dependencies, { enable: [], disable: [], ...choice }).map(({ name }) => name);
+
+  test("webhooks come after the built-in plug-ins, and quota comes last", () => {
+    assert.deepEqual(names({}).slice(-3), [
+      "MutatingAdmissionWebhook",
+      "ValidatingAdmissionWebhook",
+      "ResourceQuota",
+    ]);
+  });
+  test("plug-ins can be turned off and on", () => {
+    assert.ok(!names({ disable: ["Priority"] }).includes("Priority"));
+    assert.ok(!names({}).includes("AlwaysPullImages"));
+    assert.ok(names({ enable: ["AlwaysPullImages"] }).includes("AlwaysPullImages"));
+    names({ enable: ["PodGroupProtection", "ValidatingAdmissionWebhook"] });
+  });
+  test("a name that is none stops the start", () => {
+    assert.throws(
+      () => names({ disable: ["Nonsense"] }),
+      /admission-control plugin "Nonsense" is unknown/,
+    );
+  });
+});
