@@ -11,6 +11,9 @@ import { cronJobController } from "./cron-job/cron-job.ts";
 import { createDaemonSetController } from "./daemon-set/daemon-set.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { disruptionController } from "./disruption.ts";
+import { createEndpointSliceController } from "./endpoints/endpoint-slice.ts";
+import { createEndpointsController } from "./endpoints/endpoints.ts";
+import { endpointSliceMirroringController } from "./endpoints/mirroring.ts";
 import { jobController } from "./job/job.ts";
 import { namespaceController } from "./namespace.ts";
 import { type NodeIpamOptions, nodeIpam } from "./node-ipam/node-ipam.ts";
@@ -53,6 +56,9 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     createDaemonSetController(),
     deploymentController,
     disruptionController,
+    createEndpointsController(),
+    createEndpointSliceController(),
+    endpointSliceMirroringController,
     jobController,
     namespaceController,
     replicaSetController,

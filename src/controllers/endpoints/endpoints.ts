@@ -1,0 +1,206 @@
+/** Keeps for each service with a selector an Endpoints object that lists the addresses of its pods. */
+import { endpointsKind } from "#api/core/v1/endpoints.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { serviceKind } from "#api/core/v1/service/service.ts";
+import type {
+  EndpointAddress,
+  EndpointPort,
+  EndpointSubset,
+  Endpoints,
+  Pod,
+  Service,
+} from "#api/generated/core.v1.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  type Caches,
+  type Controller,
+  defineController,
+  idle,
+  type Key,
+  type Outcome,
+  ownKey,
+} from "#runtime/controller.ts";
+import { create, noted, remove, update } from "#runtime/writes.ts";
+import { isReady } from "../pods.ts";
+import {
+  addressesOf,
+  canServe,
+  familyOf,
+  HEADLESS,
+  hasEndpoints,
+  hostnameOf,
+  isHeadless,
+  keysOfPodChange,
+  podsOf,
+  TRIGGER_TIME,
+  targetPort,
+} from "./service-pods.ts";
+import { addressCount, packSubsets, truncated } from "./subsets.ts";
+import { TriggerTimes } from "./trigger-times.ts";
+
+const COMPONENT = "endpoint-controller";
+const MANAGED_BY = "endpoints.kubernetes.io/managed-by";
+const OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity";
+const LEADER = "control-plane.alpha.kubernetes.io/leader";
+
+export interface EndpointsState {
+  readonly service: Service | undefined;
+  readonly endpoints: Endpoints | undefined;
+  readonly pods: readonly Pod[];
+  readonly triggerTime: string | undefined;
+}
+
+export function createEndpointsController(): Controller<EndpointsState> {
+  const triggerTimes = new TriggerTimes();
+  return defineController<EndpointsState>({
+    name: "endpoints-controller",
+    component: COMPONENT,
+    feeds: [
+      { kind: serviceKind, keys: ownKey },
+      { kind: podKind, keys: () => [], keysOfChange: keysOfPodChange },
+      {
+        kind: endpointsKind,
+        // What a service left behind while nobody looked is found once, at the start.
+        keys: (endpoints: Endpoints) => (isLock(endpoints) ? [] : ownKey(endpoints)),
+        keysOfChange: ({ old, next }) =>
+          next === undefined && old !== undefined ? ownKey(old) : [],
+      },
+    ],
+    observe: (caches, key) => observe(caches, key, triggerTimes),
+    decide,
+  });
+}
+
+function observe(
+  caches: Caches,
+  { namespace, name }: Key,
+  triggerTimes: TriggerTimes,
+): EndpointsState {
+  const service = caches(serviceKind).get(namespace, name);
+  const endpoints = caches(endpointsKind).get(namespace, name);
+  if (service === undefined) triggerTimes.forget(namespace, name);
+  if (service === undefined || !hasEndpoints(service)) {
+    return { service, endpoints, pods: [], triggerTime: undefined };
+  }
+  const pods = podsOf(caches, service);
+  return { service, endpoints, pods, triggerTime: triggerTimes.next(service, pods) };
+}
+
+export function decide({ service, endpoints, pods, triggerTime }: EndpointsState): Outcome {
+  if (service === undefined) {
+    const isOurs = endpoints !== undefined && !isLock(endpoints);
+    return isOurs ? { writes: [remove(endpointsKind, endpoints)] } : idle;
+  }
+  if (!hasEndpoints(service)) return idle;
+  const subsets = packSubsets(pods.flatMap((pod) => subsetsOf(pod, service)));
+  const labels = labelsOf(service);
+  const isOver = addressCount(subsets) > addressCount(truncated(subsets));
+  const isSame =
+    endpoints !== undefined &&
+    !isOver &&
+    endpoints.metadata.annotations?.[OVER_CAPACITY] === undefined &&
+    semanticEqual(packSubsets(endpoints.subsets ?? []), subsets) &&
+    semanticEqual(endpoints.metadata.labels ?? {}, labels);
+  if (isSame) return idle;
+  const { [TRIGGER_TIME]: _, [OVER_CAPACITY]: __, ...kept } = endpoints?.metadata.annotations ?? {};
+  const annotations = {
+    ...kept,
+    ...(triggerTime === undefined ? {} : { [TRIGGER_TIME]: triggerTime }),
+    ...(isOver ? { [OVER_CAPACITY]: "truncated" } : {}),
+  };
+  const { namespace, name = "" } = service.metadata;
+  const next: Endpoints = {
+    apiVersion: "v1",
+    kind: "Endpoints",
+    metadata: {
+      ...(endpoints?.metadata ?? { name, ...(namespace === undefined ? {} : { namespace }) }),
+      labels,
+      annotations,
+    },
+    subsets: truncated(subsets),
+  };
+  // Cut down to what is there already, nothing is left to write.
+  if (endpoints !== undefined && semanticEqual(withoutTime(endpoints), withoutTime(next)))
+    return idle;
+  return { writes: [endpoints === undefined ? creation(next) : replacement(next)] };
+}
+
+function creation(next: Endpoints) {
+  const { namespace, name } = next.metadata;
+  return noted(create(endpointsKind, next), {
+    onRefused: {
+      about: next,
+      type: "Warning",
+      reason: "FailedToCreateEndpoint",
+      message: `Failed to create endpoint for service ${namespace}/${name}: {error}`,
+    },
+  });
+}
+
+function replacement(next: Endpoints) {
+  const { namespace, name } = next.metadata;
+  return noted(update(endpointsKind, next), {
+    onRefused: {
+      about: next,
+      type: "Warning",
+      reason: "FailedToUpdateEndpoint",
+      message: `Failed to update endpoint ${namespace}/${name}: {error}`,
+    },
+  });
+}
+
+/** One subset for each port of the service that the pod serves. */
+function subsetsOf(pod: Pod, service: Service): readonly EndpointSubset[] {
+  const { publishNotReadyAddresses = false, ports = [] } = service.spec;
+  if (!canServe(pod)) return [];
+  if (pod.metadata.deletionTimestamp !== undefined && !publishNotReadyAddresses) return [];
+  const address = addressOf(pod, service);
+  if (address === undefined) return [];
+  const list = publishNotReadyAddresses || isReady(pod) ? "addresses" : "notReadyAddresses";
+  if (ports.length === 0) return service.spec.clusterIP === "None" ? [{ [list]: [address] }] : [];
+  return ports.flatMap((servicePort) => {
+    const { name, protocol, appProtocol } = servicePort;
+    const port = targetPort(pod, servicePort);
+    if (port === undefined) return [];
+    const served: EndpointPort = {
+      ...(name === undefined || name === "" ? {} : { name }),
+      port,
+      ...(protocol === undefined ? {} : { protocol }),
+      ...(appProtocol === undefined ? {} : { appProtocol }),
+    };
+    return [{ [list]: [address], ports: [served] }];
+  });
+}
+
+/** Endpoints are of one family: the service's first. */
+function addressOf(pod: Pod, service: Service): EndpointAddress | undefined {
+  const { ipFamilies = [], clusterIP = "" } = service.spec;
+  const guess = isHeadless(service) ? (pod.status.podIP ?? "") : clusterIP;
+  const family = (ipFamilies[0] as "IPv4" | "IPv6" | undefined) ?? familyOf(guess);
+  const [ip] = addressesOf(pod, family);
+  if (ip === undefined) return undefined;
+  const hostname = hostnameOf(pod, service);
+  const { nodeName } = pod.spec;
+  const { namespace = "", name = "", uid = "" } = pod.metadata;
+  return {
+    ip,
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    targetRef: { kind: "Pod", namespace, name, uid },
+  };
+}
+
+function labelsOf(service: Service): Readonly<Record<string, string>> {
+  const { [HEADLESS]: _, ...labels } = service.metadata.labels ?? {};
+  return { ...labels, ...(isHeadless(service) ? { [HEADLESS]: "" } : {}), [MANAGED_BY]: COMPONENT };
+}
+
+/** Old clients elect their leaders on Endpoints that have no service. */
+function isLock({ metadata }: Endpoints): boolean {
+  return metadata.annotations?.[LEADER] !== undefined;
+}
+
+function withoutTime({ metadata, subsets }: Endpoints): unknown {
+  const { [TRIGGER_TIME]: _, ...annotations } = metadata.annotations ?? {};
+  return { labels: metadata.labels ?? {}, annotations, subsets: subsets ?? [] };
+}
