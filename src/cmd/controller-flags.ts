@@ -2,12 +2,15 @@
  * What the controllers need beside the cluster: read from flags, with the keys that lie in files.
  * Files of keys are read when they are used, so that renewed ones are taken up.
  */
+import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Command as Parser } from "commander";
 import { parseDuration } from "#api/meta/duration.ts";
+import { signToken } from "#apiserver/authn/jwt.ts";
 import type { CertificateSigning } from "#controllers/certificates/signing.ts";
 import type { ControllerOptions } from "#controllers/controllers.ts";
 import type { NodeIpamOptions } from "#controllers/node-ipam/node-ipam.ts";
+import type { AccountTokens } from "#controllers/service-account-tokens/tokens.ts";
 import type { Clock } from "#lib/clock.ts";
 import { grantRequest } from "#pki/certificate-request.ts";
 import { parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
@@ -30,6 +33,12 @@ export function addControllerFlags(parser: Parser): Parser {
     .option("--cluster-signing-duration <duration>", "the longest life of a certificate", "8760h")
     .option("--cluster-signing-cert-file <file>", "authority that signs certificate requests")
     .option("--cluster-signing-key-file <file>", "its key")
+    .option("--service-account-private-key-file <file>", "key that signs service accounts' tokens")
+    .option(
+      "--legacy-service-account-token-clean-up-period <duration>",
+      "tokens of service accounts that nobody used for so long are deleted",
+      "8760h",
+    )
     .option("--node-monitor-grace-period <duration>", "silence that makes a node unknown", "50s")
     .option(
       "--node-monitor-period <duration>",
@@ -58,6 +67,8 @@ export function addControllerFlags(parser: Parser): Parser {
 /** `flags` as commander names them: in camel case. */
 export function controllerOptionsOf(flags: Flags, clock: Clock): ControllerOptions {
   const rootCaFile = textOf(flags, "root-ca-file");
+  const rootCa = rootCaFile === undefined ? {} : { rootCa: readFileSync(rootCaFile, "utf8") };
+  const accountKeyFile = textOf(flags, "service-account-private-key-file");
   const certificateSigning = signingOf(flags, clock);
   return {
     nodeHealth: {
@@ -71,9 +82,19 @@ export function controllerOptionsOf(flags: Flags, clock: Clock): ControllerOptio
       unhealthyShare: numberOf(flags, "unhealthy-zone-threshold"),
     },
     ...(isOn(flags, "allocate-node-cidrs") ? { nodeIpam: ipamOf(flags) } : {}),
-    ...(rootCaFile === undefined ? {} : { rootCa: readFileSync(rootCaFile, "utf8") }),
+    ...rootCa,
+    ...(accountKeyFile === undefined
+      ? {}
+      : { accountTokens: { ...rootCa, sign: accountTokenSigner(accountKeyFile) } }),
+    legacyTokenUnusedMs: durationOf(flags, "legacy-service-account-token-clean-up-period"),
+    hmac: (key, text) => createHmac("sha256", key).update(text).digest("base64url"),
     ...(certificateSigning === undefined ? {} : { certificateSigning }),
   };
+}
+
+function accountTokenSigner(file: string): AccountTokens["sign"] {
+  const key = parsePrivateKey(readFileSync(file, "utf8"), file);
+  return (claims) => signToken(claims, key);
 }
 
 function ipamOf(flags: Flags): NodeIpamOptions {

@@ -113,7 +113,7 @@ function announce(dataDir: string, port: number): void {
 
 async function startControllers(
   flags: ApiServerFlags,
-  { api, keys }: RunningApiServer,
+  { api }: RunningApiServer,
   { clock, random, logger }: Surroundings,
   signal: AbortSignal,
 ): Promise<void> {
@@ -122,10 +122,7 @@ async function startControllers(
   const client = new Client({ transport, clock, random, fieldManager });
   await runControllers(
     {
-      controllers: builtInControllers({
-        ...controllerOptionsOf(controllerFlags(flags), clock),
-        rootCa: keys.clientCaPem,
-      }),
+      controllers: builtInControllers(controllerOptionsOf(controllerFlags(flags), clock)),
       collectGarbage: true,
       client,
       clock,
@@ -141,6 +138,7 @@ async function startControllers(
 function controllerFlags({
   dataDir,
   clientCaFile,
+  serviceAccountSigningKeyFile,
   serviceClusterIpRange: serviceRanges,
 }: ApiServerFlags): Readonly<Record<string, unknown>> {
   const file = (name: string): string => join(dataDir, "pki", name);
@@ -149,6 +147,8 @@ function controllerFlags({
     "--allocate-node-cidrs",
     ...["--cluster-cidr", podRanges.join(",")],
     ...["--service-cluster-ip-range", serviceRanges.join(",")],
+    ...["--service-account-private-key-file", serviceAccountSigningKeyFile ?? file("sa.key")],
+    ...["--root-ca-file", clientCaFile ?? file("ca.crt")],
   ];
   // What another authority than the cluster's own trusts is not for us to sign.
   if (clientCaFile === undefined) {

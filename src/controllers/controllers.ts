@@ -3,6 +3,8 @@
  * and stands in ControllerOptions; one whose needs are not met is left out.
  */
 import type { Controller } from "#runtime/controller.ts";
+import { bootstrapSigner, type Hmac } from "./bootstrap-tokens/bootstrap-signer.ts";
+import { tokenCleaner } from "./bootstrap-tokens/token-cleaner.ts";
 import { certificateApproving } from "./certificates/approving.ts";
 import { certificateCleaner } from "./certificates/cleaner.ts";
 import { type CertificateSigning, certificateSigning } from "./certificates/signing.ts";
@@ -24,6 +26,8 @@ import { replicationControllerController } from "./replication-controller.ts";
 import { resourceQuotaController } from "./resource-quota.ts";
 import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
 import { serviceAccountController } from "./service-account.ts";
+import { legacyTokenCleaner } from "./service-account-tokens/cleaner.ts";
+import { type AccountTokens, serviceAccountTokens } from "./service-account-tokens/tokens.ts";
 import { statefulSetController } from "./stateful-set/stateful-set.ts";
 import { taintEviction } from "./taint-eviction.ts";
 import { ttlAfterFinished } from "./ttl-after-finished.ts";
@@ -36,6 +40,11 @@ export interface ControllerOptions {
   readonly rootCa?: string;
   /** Keys for certificate signing requests. */
   readonly certificateSigning?: CertificateSigning;
+  /** For signatures with bootstrap tokens. */
+  readonly hmac?: Hmac;
+  readonly accountTokens?: AccountTokens;
+  /** Tokens of service accounts that nobody used for so long are cleaned away. */
+  readonly legacyTokenUnusedMs?: number;
   readonly nodeHealth?: HealthOptions;
   readonly nodeIpam?: NodeIpamOptions;
   readonly nodeEviction?: EvictionOptions;
@@ -67,6 +76,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     serviceAccountController,
     statefulSetController,
     taintEviction,
+    tokenCleaner,
     ttlAfterFinished,
     volumeProtection,
   ];
@@ -74,7 +84,10 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
 
 function withNeeds(options: ControllerOptions): readonly AnyController[] {
   return [
+    ifGiven(options.hmac, bootstrapSigner),
     ifGiven(options.certificateSigning, certificateSigning),
+    ifGiven(options.accountTokens, serviceAccountTokens),
+    ifGiven(options.legacyTokenUnusedMs, legacyTokenCleaner),
     ifGiven(options.nodeHealth, nodeHealth),
     ifGiven(options.nodeEviction, nodeEviction),
     ifGiven(options.nodeIpam, nodeIpam),
@@ -88,6 +101,12 @@ function ifGiven<Need>(
 ): readonly AnyController[] {
   return need === undefined ? [] : [create(need)];
 }
+
+/** Only whoever hands out bootstrap tokens needs these. */
+const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
+  "bootstrap-signer-controller",
+  "token-cleaner-controller",
+]);
 
 /**
  * Those that `--controllers` asks for: `*` is all that are on by default, `name` adds one, `-name`
@@ -103,7 +122,9 @@ export function selectControllers(
     .map((text) => text.replace(/^-/, ""))
     .filter((name) => name !== "*" && !names.has(name));
   const selected = controllers.filter(
-    ({ name }) => !wanted.has(`-${name}`) && (wanted.has("*") || wanted.has(name)),
+    ({ name }) =>
+      !wanted.has(`-${name}`) &&
+      (wanted.has(name) || (wanted.has("*") && !OFF_BY_DEFAULT.has(name))),
   );
   return { selected, unknown };
 }

@@ -1,5 +1,6 @@
 /** Every pod has a service account that exists, and gets its token and its pull secrets. */
 
+import { podSecretNames } from "#api/core/v1/pod/references.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type {
@@ -17,7 +18,6 @@ import type { Random } from "#lib/random.ts";
 import { generatedName } from "../object-metadata.ts";
 import type { Objects } from "../objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
-import { podSecretNames } from "./pod-references.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";
 

@@ -9,11 +9,11 @@
 
 import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podConfigMapNames, podSecretNames } from "#api/core/v1/pod/references.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import { resourceSliceKind } from "#api/resource/v1/resource-slice.ts";
 import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
-import { podConfigMapNames, podSecretNames } from "../admission/pod-references.ts";
 import type { Objects } from "../objects.ts";
 
 const MIRROR = "kubernetes.io/config.mirror";

@@ -1,0 +1,25 @@
+/** Deletes bootstrap tokens that have expired. */
+import { secretKind } from "#api/core/v1/secret.ts";
+import type { Secret } from "#api/generated/core.v1.ts";
+import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";
+import { remove } from "#runtime/writes.ts";
+import { expiryMs, isTokenSecret } from "./token-secret.ts";
+
+export const tokenCleaner = defineController<Secret | undefined>({
+  name: "token-cleaner-controller",
+  feeds: [
+    {
+      kind: secretKind,
+      keys: (secret: Secret) => (isTokenSecret(secret) ? ownKey(secret) : []),
+    },
+  ],
+  observe: (caches, { namespace, name }) => caches(secretKind).get(namespace, name),
+  decide,
+});
+
+export function decide(secret: Secret | undefined, nowMs: number): Outcome {
+  if (secret === undefined || !isTokenSecret(secret)) return idle;
+  const dueMs = expiryMs(secret);
+  if (dueMs === Number.POSITIVE_INFINITY) return idle;
+  return nowMs < dueMs ? recheckIn(dueMs - nowMs) : { writes: [remove(secretKind, secret)] };
+}
