@@ -23,7 +23,7 @@ export function ratioOf(row: Row): number | undefined {
 }
 
 /** Rates are better when higher, everything else (times, sizes) when lower. */
-export function higherIsBetter({ unit }: Row): boolean {
+function higherIsBetter({ unit }: Row): boolean {
   return unit.endsWith("/s");
 }
 

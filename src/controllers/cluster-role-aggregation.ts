@@ -34,7 +34,7 @@ function keysOf(_: ClusterRole, caches: Caches): readonly Key[] {
     .map(({ metadata }) => ({ name: metadata.name ?? "" }));
 }
 
-export function decide({ role, others }: State): Outcome {
+function decide({ role, others }: State): Outcome {
   if (role?.aggregationRule === undefined || role.metadata.deletionTimestamp !== undefined)
     return idle;
   const rules: PolicyRule[] = [];

@@ -161,7 +161,7 @@ async function findScaleSubresource(
   return { uid, replicas: (scale.value as { spec?: { replicas?: number } }).spec?.replicas ?? 0 };
 }
 
-export function decide(state: DisruptionState, nowMs: number): Outcome {
+function decide(state: DisruptionState, nowMs: number): Outcome {
   const { budget, pods } = state;
   const events: EventNote[] =
     pods.length === 0 ? [note(budget, "Normal", "NoPods", "No matching pods found")] : [];

@@ -73,7 +73,7 @@ async function contentOf(
   return { content: content.flat(), undiscovered: failures, unlisted };
 }
 
-export function decide(state: NamespaceState, nowMs: number): Outcome {
+function decide(state: NamespaceState, nowMs: number): Outcome {
   const { namespace, content, undiscovered, unlisted } = state;
   const finalizers = namespace.spec.finalizers ?? [];
   if (!finalizers.includes(FINALIZER)) return idle;

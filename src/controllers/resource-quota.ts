@@ -111,7 +111,7 @@ function observe(caches: Caches, { namespace, name }: Key): QuotaState | undefin
   return { quota, counted };
 }
 
-export function decide({ quota, counted }: QuotaState, nowMs: number): Outcome {
+function decide({ quota, counted }: QuotaState, nowMs: number): Outcome {
   const hard = quota.spec.hard ?? {};
   const names = Object.keys(hard);
   let used: Amounts = Object.fromEntries(names.map((name) => [name, "0"]));

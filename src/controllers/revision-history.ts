@@ -10,7 +10,7 @@ import { create, remove, update, type Write } from "#runtime/writes.ts";
 import { controllerReference } from "./ownership.ts";
 import { shortHash } from "./short-hash.ts";
 
-export const REVISION_HASH = "controller.kubernetes.io/hash";
+const REVISION_HASH = "controller.kubernetes.io/hash";
 const NAME_PREFIX_MAX = 223;
 
 export interface History {

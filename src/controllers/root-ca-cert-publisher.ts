@@ -41,7 +41,7 @@ export function rootCaCertPublisher(rootCa: string): Controller<State> {
   });
 }
 
-export function decide({ namespace, published }: State, rootCa: string): Outcome {
+function decide({ namespace, published }: State, rootCa: string): Outcome {
   if (namespace === undefined || namespace.status.phase === "Terminating") return idle;
   if (namespace.metadata.deletionTimestamp !== undefined) return idle;
   const data = { "ca.crt": rootCa };

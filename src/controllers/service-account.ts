@@ -29,7 +29,7 @@ export const serviceAccountController = defineController<State>({
   decide,
 });
 
-export function decide({ namespace, account }: State): Outcome {
+function decide({ namespace, account }: State): Outcome {
   if (namespace === undefined || namespace.status.phase === "Terminating") return idle;
   if (namespace.metadata.deletionTimestamp !== undefined || account !== undefined) return idle;
   const object: ServiceAccount = {

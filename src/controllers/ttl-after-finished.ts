@@ -12,7 +12,7 @@ export const ttlAfterFinished = defineController<Job | undefined>({
   decide,
 });
 
-export function decide(job: Job | undefined, nowMs: number): Outcome {
+function decide(job: Job | undefined, nowMs: number): Outcome {
   if (job === undefined || job.metadata.deletionTimestamp !== undefined) return idle;
   const expiryMs = expiryOf(job);
   if (expiryMs === undefined) return idle;

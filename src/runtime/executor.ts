@@ -93,8 +93,6 @@ function send(write: Write, client: Client, signal: AbortSignal): Promise<Result
   switch (write.op) {
     case "create":
       return client.create(write.kind, write.object, {}, signal);
-    case "createSub":
-      return client.create(write.kind, write.object, { subresource: write.subresource }, signal);
     case "update": {
       const { subresource } = write;
       return client.update(
@@ -147,7 +145,7 @@ function hasCause({ details }: Status, reason: string): boolean {
 }
 
 function expectationOf(write: Write, answer: unknown): Expectation | undefined {
-  if (write.op === "createSub" || write.op === "deleteAll") return undefined;
+  if (write.op === "deleteAll") return undefined;
   if (write.op === "delete") return { ...write.target, resourceVersion: undefined };
   const { metadata } = answer as KubeObject;
   if (metadata?.uid === undefined || metadata.resourceVersion === undefined) return undefined;

@@ -46,13 +46,6 @@ export type Write = (
     }
   /** All objects of a kind in a namespace. */
   | { readonly op: "deleteAll"; readonly kind: ResourceRef; readonly namespace: string }
-  /** A subresource that is created: eviction, binding. */
-  | {
-      readonly op: "createSub";
-      readonly kind: ResourceRef;
-      readonly subresource: string;
-      readonly object: KubeObject;
-    }
 ) &
   Notes;
 
@@ -154,14 +147,6 @@ export function deleteUnchanged<T extends KubeObject>(
 /** Background deletion of everything of one kind in one namespace. */
 export function deleteAll<T extends KubeObject>(kind: Typed<T>, namespace: string): Write {
   return { op: "deleteAll", kind, namespace };
-}
-
-export function createSubresource<T extends KubeObject>(
-  kind: Typed<T>,
-  subresource: string,
-  object: KubeObject,
-): Write {
-  return { op: "createSub", kind, subresource, object };
 }
 
 function targetOf({ metadata: { namespace, name, uid } }: KubeObject): Target {

@@ -19,7 +19,7 @@ export const certificateCleaner = defineController<CertificateSigningRequest | u
   decide,
 });
 
-export function decide(request: CertificateSigningRequest | undefined, nowMs: number): Outcome {
+function decide(request: CertificateSigningRequest | undefined, nowMs: number): Outcome {
   if (request === undefined || request.metadata.deletionTimestamp !== undefined) return idle;
   const dueMs = Math.min(...deadlinesOf(request));
   if (dueMs === Number.POSITIVE_INFINITY) return idle;

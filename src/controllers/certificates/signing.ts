@@ -117,7 +117,7 @@ export function lifetimeOf(expirationSeconds: number | undefined, lifetimeMaxMs:
   return askedMs > lifetimeMaxMs ? lifetimeMaxMs : Math.max(askedMs, LIFETIME_MIN_MS);
 }
 
-export function decide({ request, result }: State, nowMs: number): Outcome {
+function decide({ request, result }: State, nowMs: number): Outcome {
   if (result.is === "not ours") return idle;
   if (result.is === "signed")
     return statusOutcome(request, { certificate: btoa(result.certificatePem) });

@@ -57,7 +57,7 @@ function observe(caches: Caches, { namespace, name }: Key): CronJobState | undef
   };
 }
 
-export function decide(state: CronJobState, nowMs: number): Outcome {
+function decide(state: CronJobState, nowMs: number): Outcome {
   const { cronJob } = state;
   const cleanup = historyWrites(state);
   const { status, events } = review(state);

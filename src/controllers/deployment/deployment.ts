@@ -87,7 +87,7 @@ function observe(caches: Caches, { namespace, name }: Key): DeploymentState | un
   return { deployment, candidates, pods, setNamed: (setName) => sets.get(namespace, setName) };
 }
 
-export function decide(state: DeploymentState, nowMs: number): Outcome {
+function decide(state: DeploymentState, nowMs: number): Outcome {
   const { deployment } = state;
   if (isEmpty(deployment.spec.selector)) return refuseToSelectAll(deployment);
   const selector = selectorFor(deployment.spec.selector);

@@ -7,7 +7,7 @@ import { desiredReplicas, maxSurge } from "./strategy.ts";
 
 export const REVISION = "deployment.kubernetes.io/revision";
 const HISTORY = "deployment.kubernetes.io/revision-history";
-export const DESIRED = "deployment.kubernetes.io/desired-replicas";
+const DESIRED = "deployment.kubernetes.io/desired-replicas";
 const MAX = "deployment.kubernetes.io/max-replicas";
 export const ROLLBACK_TO = "deprecated.deployment.rollback.to";
 const HISTORY_LENGTH_MAX = 2_000;

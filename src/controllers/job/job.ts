@@ -69,7 +69,7 @@ function observe(caches: Caches, { resource, namespace, name }: Key): JobState {
   return { about: "job", job, pods: candidatePods(caches, job) };
 }
 
-export function decide(state: JobState, nowMs: number): Outcome {
+function decide(state: JobState, nowMs: number): Outcome {
   if (state.about === "nothing") return idle;
   if (state.about === "stray") return { writes: [untrack(state.pod)] };
   const { job } = state;

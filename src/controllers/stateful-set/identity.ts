@@ -13,7 +13,7 @@ import type { OwnerReference } from "#api/generated/meta.v1.ts";
 import { controllerReference } from "../ownership.ts";
 import { podFromTemplate } from "../pods.ts";
 
-export const REVISION_LABEL = "controller-revision-hash";
+const REVISION_LABEL = "controller-revision-hash";
 const POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name";
 const POD_INDEX_LABEL = "apps.kubernetes.io/pod-index";
 
@@ -37,7 +37,7 @@ export function revisionOf({ metadata }: Pod): string {
 }
 
 /** The template as a revision holds it. */
-export function templateOf({ data }: ControllerRevision): PodTemplateSpec {
+function templateOf({ data }: ControllerRevision): PodTemplateSpec {
   const { $patch: _, ...template } = (
     data as { spec: { template: PodTemplateSpec & { $patch?: string } } }
   ).spec.template;

@@ -73,7 +73,7 @@ function observe(caches: Caches, { namespace, name }: Key): StatefulSetState | u
   };
 }
 
-export function decide(state: StatefulSetState, nowMs: number): Outcome {
+function decide(state: StatefulSetState, nowMs: number): Outcome {
   const { set, selector } = state;
   const owner = { kind: statefulSetKind, object: set };
   const claims = claim(
