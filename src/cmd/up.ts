@@ -122,7 +122,10 @@ async function startControllers(
   const client = new Client({ transport, clock, random, fieldManager });
   await runControllers(
     {
-      controllers: builtInControllers(controllerOptionsOf(controllerFlags(flags), clock)),
+      controllers: builtInControllers({
+        ...controllerOptionsOf(controllerFlags(flags), clock),
+        localVolumes: { directory: join(flags.dataDir, "volumes") },
+      }),
       collectGarbage: true,
       client,
       clock,

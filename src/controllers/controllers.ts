@@ -3,6 +3,7 @@
  * and stands in ControllerOptions; one whose needs are not met is left out.
  */
 import type { Controller } from "#runtime/controller.ts";
+import { attachDetach } from "./attach-detach/attach-detach.ts";
 import { bootstrapSigner, type Hmac } from "./bootstrap-tokens/bootstrap-signer.ts";
 import { tokenCleaner } from "./bootstrap-tokens/token-cleaner.ts";
 import { certificateApproving } from "./certificates/approving.ts";
@@ -21,6 +22,9 @@ import { namespaceController } from "./namespace.ts";
 import { type NodeIpamOptions, nodeIpam } from "./node-ipam/node-ipam.ts";
 import { type HealthOptions, nodeHealth } from "./node-lifecycle/health.ts";
 import { type EvictionOptions, nodeEviction } from "./node-lifecycle/zones.ts";
+import { persistentVolumeBinder } from "./persistent-volume/binder.ts";
+import { defaultStorageClass } from "./persistent-volume/default-class.ts";
+import type { LocalVolumes } from "./persistent-volume/local-path.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { replicationControllerController } from "./replication-controller.ts";
 import { resourceQuotaController } from "./resource-quota.ts";
@@ -33,11 +37,15 @@ import { taintEviction } from "./taint-eviction.ts";
 import { ttlAfterFinished } from "./ttl-after-finished.ts";
 import { attributesClassProtection } from "./volume/attributes-class-protection.ts";
 import { claimProtection } from "./volume/claim-protection.ts";
+import { ephemeralVolumes } from "./volume/ephemeral.ts";
+import { volumeExpander } from "./volume/expander.ts";
 import { volumeProtection } from "./volume/volume-protection.ts";
 
 export interface ControllerOptions {
   /** PEM of the authority that signs the API server's certificate. */
   readonly rootCa?: string;
+  /** Directories of nodes as the default storage. */
+  readonly localVolumes?: LocalVolumes;
   /** Keys for certificate signing requests. */
   readonly certificateSigning?: CertificateSigning;
   /** For signatures with bootstrap tokens. */
@@ -56,6 +64,7 @@ export type AnyController = Controller<any>;
 export function builtInControllers(options: ControllerOptions): readonly AnyController[] {
   return [
     ...withNeeds(options),
+    attachDetach,
     attributesClassProtection,
     certificateApproving,
     certificateCleaner,
@@ -68,8 +77,10 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     createEndpointsController(),
     createEndpointSliceController(),
     endpointSliceMirroringController,
+    ephemeralVolumes,
     jobController,
     namespaceController,
+    persistentVolumeBinder(options.localVolumes),
     replicaSetController,
     replicationControllerController,
     resourceQuotaController,
@@ -78,6 +89,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     taintEviction,
     tokenCleaner,
     ttlAfterFinished,
+    volumeExpander,
     volumeProtection,
   ];
 }
@@ -91,6 +103,7 @@ function withNeeds(options: ControllerOptions): readonly AnyController[] {
     ifGiven(options.nodeHealth, nodeHealth),
     ifGiven(options.nodeEviction, nodeEviction),
     ifGiven(options.nodeIpam, nodeIpam),
+    ifGiven(options.localVolumes, () => defaultStorageClass),
     ifGiven(options.rootCa, rootCaCertPublisher),
   ].flat();
 }

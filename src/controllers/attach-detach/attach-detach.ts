@@ -1,0 +1,146 @@
+/**
+ * Asks CSI drivers to attach volumes to the nodes whose pods use them and to detach them afterwards,
+ * and tells nodes which of their volumes are attached.
+ *
+ * Keys are volumes and nodes. A node stops listing a volume before the volume is detached, so that
+ * its kubelet never mounts what is about to go.
+ */
+import { nodeKind } from "#api/core/v1/node.ts";
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
+import type { VolumeAttachment } from "#api/generated/storage.v1.ts";
+import { csiDriverKind } from "#api/storage/v1/csi-driver.ts";
+import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
+import {
+  type Caches,
+  defineController,
+  type IndexSpec,
+  idle,
+  type Key,
+  ownKey,
+  readOnly,
+} from "#runtime/controller.ts";
+import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
+import { type Attachment, isManaged, keepsVolumes } from "./attachment.ts";
+import { decideNode, decideVolume, type NodeState, type VolumeState } from "./decisions.ts";
+
+type State =
+  | { readonly of: "volume"; readonly state: VolumeState }
+  | { readonly of: "node"; readonly state: NodeState }
+  | undefined;
+
+const attachmentsByVolume: IndexSpec<VolumeAttachment> = {
+  kind: volumeAttachmentKind,
+  name: "volume",
+  values: ({ spec }) => [spec.source.persistentVolumeName ?? ""],
+};
+
+const attachmentsByNode: IndexSpec<VolumeAttachment> = {
+  kind: volumeAttachmentKind,
+  name: "node",
+  values: ({ spec }) => [spec.nodeName],
+};
+
+export const attachDetach = defineController<State>({
+  name: "persistentvolume-attach-detach-controller",
+  component: "attachdetach-controller",
+  feeds: [
+    { kind: volumeAttachmentKind, keys: keysOfAttachment },
+    { kind: persistentVolumeKind, keys: (volume: PersistentVolume) => volumeKeys(volume) },
+    { kind: persistentVolumeClaimKind, keys: keysOfClaim },
+    { kind: podKind, keys: keysOfPod },
+    { kind: nodeKind, keys: keysOfNode },
+    readOnly(csiDriverKind),
+  ],
+  indexes: [attachmentsByVolume, attachmentsByNode, podsByClaim],
+  observe: (caches, key) =>
+    key.resource === "node" ? observeNode(caches, key) : observeVolume(caches, key),
+  decide(observed, nowMs) {
+    if (observed === undefined) return idle;
+    return observed.of === "node"
+      ? decideNode(observed.state, nowMs)
+      : decideVolume(observed.state, nowMs);
+  },
+});
+
+function volumeKey(name: string): Key {
+  return { resource: "volume", name };
+}
+
+function volumeKeys({ metadata, spec }: PersistentVolume): readonly Key[] {
+  return spec.csi === undefined ? [] : [volumeKey(metadata.name ?? "")];
+}
+
+function keysOfAttachment({ spec }: VolumeAttachment): readonly Key[] {
+  const { persistentVolumeName } = spec.source;
+  const node: Key = { resource: "node", name: spec.nodeName };
+  return persistentVolumeName === undefined ? [] : [volumeKey(persistentVolumeName), node];
+}
+
+function keysOfClaim({ spec }: PersistentVolumeClaim): readonly Key[] {
+  return spec.volumeName ? [volumeKey(spec.volumeName)] : [];
+}
+
+function keysOfPod(pod: Pod, caches: Caches): readonly Key[] {
+  const claims = caches(persistentVolumeClaimKind);
+  const keys = claimNamesOf(pod).flatMap((name) => {
+    const claim = claims.get(pod.metadata.namespace, name);
+    return claim === undefined ? [] : keysOfClaim(claim);
+  });
+  if (keys.length === 0 || !pod.spec.nodeName) return keys;
+  return [...keys, { resource: "node", name: pod.spec.nodeName }];
+}
+
+function keysOfNode(node: Node, caches: Caches): readonly Key[] {
+  const [{ name } = { name: "" }] = ownKey(node);
+  const attachments = caches(volumeAttachmentKind).byIndex(attachmentsByNode.name, name);
+  return [{ resource: "node", name }, ...[...attachments].flatMap(keysOfAttachment)];
+}
+
+function observeNode(caches: Caches, { name }: Key): State {
+  const node = caches(nodeKind).get(undefined, name);
+  if (node === undefined) return undefined;
+  const objects = caches(volumeAttachmentKind).byIndex(attachmentsByNode.name, name);
+  return { of: "node", state: { node, attachments: views(objects, caches) } };
+}
+
+function observeVolume(caches: Caches, { name }: Key): State {
+  const volume = caches(persistentVolumeKind).get(undefined, name);
+  const objects = caches(volumeAttachmentKind).byIndex(attachmentsByVolume.name, name);
+  const attachments = views(objects, caches);
+  const driver = volume?.spec.csi?.driver ?? "";
+  const isAttachable = caches(csiDriverKind).get(undefined, driver)?.spec.attachRequired !== false;
+  const users = volume === undefined || !isAttachable ? [] : usersOf(volume, caches);
+  return { of: "volume", state: { volume, users, attachments } };
+}
+
+function views(objects: Iterable<VolumeAttachment>, caches: Caches): readonly Attachment[] {
+  return [...objects].map((object) => {
+    const { source, nodeName } = object.spec;
+    const volume = caches(persistentVolumeKind).get(undefined, source.persistentVolumeName ?? "");
+    const users = volume === undefined ? [] : usersOf(volume, caches);
+    return {
+      object,
+      volume,
+      node: caches(nodeKind).get(undefined, nodeName),
+      users: users.filter(({ spec }) => spec.nodeName === nodeName),
+    };
+  });
+}
+
+/** Pods on nodes that are looked after here. */
+function usersOf(volume: PersistentVolume, caches: Caches): readonly Pod[] {
+  const { claimRef } = volume.spec;
+  if (claimRef?.name === undefined) return [];
+  const claim = caches(persistentVolumeClaimKind).get(claimRef.namespace, claimRef.name);
+  const isBound =
+    claim?.metadata.uid === claimRef.uid && claim?.spec.volumeName === volume.metadata.name;
+  if (!isBound) return [];
+  const id = claimId(claimRef.namespace, claimRef.name);
+  return [...caches(podKind).byIndex(podsByClaim.name, id)].filter((pod) => {
+    const node = caches(nodeKind).get(undefined, pod.spec.nodeName ?? "");
+    return node !== undefined && isManaged(node) && keepsVolumes(pod);
+  });
+}

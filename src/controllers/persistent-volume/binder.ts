@@ -1,0 +1,209 @@
+/**
+ * Binds claims to volumes, makes volumes where the built-in provisioner can, and reclaims those whose
+ * claims are gone. Claims and volumes are keys of one queue: each change of one side concerns the other.
+ */
+import { nodeKind } from "#api/core/v1/node.ts";
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import type { StorageClass } from "#api/generated/storage.v1.ts";
+import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import {
+  type Caches,
+  type Controller,
+  defineController,
+  type IndexSpec,
+  idle,
+  type Key,
+  type Reader,
+  readOnly,
+} from "#runtime/controller.ts";
+import { isFinished } from "../pods.ts";
+import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
+import { classOf, pointsAt, SELECTED_NODE } from "./binding.ts";
+import { type ClaimState, decideClaim } from "./claim.ts";
+import type { LocalVolumes } from "./local-path.ts";
+import { decideVolume, type VolumeState } from "./volume.ts";
+
+const DEFAULT_CLASS_ANNOTATIONS = [
+  "storageclass.kubernetes.io/is-default-class",
+  "storageclass.beta.kubernetes.io/is-default-class",
+];
+
+type State =
+  | { readonly of: "claim"; readonly state: ClaimState }
+  | { readonly of: "volume"; readonly state: VolumeState }
+  | undefined;
+
+const volumesByClaim: IndexSpec<PersistentVolume> = {
+  kind: persistentVolumeKind,
+  name: "claimRef",
+  values: ({ spec: { claimRef } }) =>
+    claimRef?.name === undefined ? [] : [claimId(claimRef.namespace, claimRef.name)],
+};
+
+const freeVolumesByClass: IndexSpec<PersistentVolume> = {
+  kind: persistentVolumeKind,
+  name: "freeByClass",
+  values: (volume) => (volume.spec.claimRef === undefined ? [classOf(volume)] : []),
+};
+
+const claimsByVolume: IndexSpec<PersistentVolumeClaim> = {
+  kind: persistentVolumeClaimKind,
+  name: "volumeName",
+  values: ({ spec }) => (spec.volumeName ? [spec.volumeName] : []),
+};
+
+const unboundClaimsByClass: IndexSpec<PersistentVolumeClaim> = {
+  kind: persistentVolumeClaimKind,
+  name: "unboundByClass",
+  values: (claim) => (claim.spec.volumeName ? [] : [classOf(claim)]),
+};
+
+export function persistentVolumeBinder(localVolumes?: LocalVolumes): Controller<State> {
+  return defineController<State>({
+    name: "persistentvolume-binder-controller",
+    component: "persistentvolume-controller",
+    feeds: [
+      { kind: persistentVolumeClaimKind, keys: keysOfClaim },
+      { kind: persistentVolumeKind, keys: keysOfVolume },
+      { kind: storageClassKind, keys: keysOfClass },
+      {
+        kind: podKind,
+        keys: (pod) => claimNamesOf(pod).map((name) => claimKey(pod.metadata.namespace, name)),
+      },
+      readOnly(nodeKind),
+    ],
+    indexes: [
+      volumesByClaim,
+      freeVolumesByClass,
+      claimsByVolume,
+      unboundClaimsByClass,
+      podsByClaim,
+    ],
+    observe: (caches, key, reader) =>
+      key.resource === "claim"
+        ? observeClaim(caches, key, localVolumes)
+        : observeVolume(caches, key, reader, localVolumes !== undefined),
+    decide(observed) {
+      if (observed === undefined) return idle;
+      return observed.of === "claim" ? decideClaim(observed.state) : decideVolume(observed.state);
+    },
+  });
+}
+
+function claimKey(namespace: string | undefined, name: string): Key {
+  return { resource: "claim", namespace, name };
+}
+
+function volumeKey(name: string | undefined): Key {
+  return { resource: "volume", name: name ?? "" };
+}
+
+function keysOfClaim(claim: PersistentVolumeClaim, caches: Caches): readonly Key[] {
+  const { namespace, name = "" } = claim.metadata;
+  const id = claimId(namespace, name);
+  const pointing = [...caches(persistentVolumeKind).byIndex(volumesByClaim.name, id)];
+  return [
+    claimKey(namespace, name),
+    ...pointing.map(({ metadata }) => volumeKey(metadata.name)),
+    ...(claim.spec.volumeName ? [volumeKey(claim.spec.volumeName)] : []),
+  ];
+}
+
+function keysOfVolume(volume: PersistentVolume, caches: Caches): readonly Key[] {
+  const { claimRef } = volume.spec;
+  const claims = caches(persistentVolumeClaimKind);
+  const naming = claims.byIndex(claimsByVolume.name, volume.metadata.name ?? "");
+  const waiting =
+    claimRef === undefined ? claims.byIndex(unboundClaimsByClass.name, classOf(volume)) : [];
+  return [
+    volumeKey(volume.metadata.name),
+    ...(claimRef?.name === undefined ? [] : [claimKey(claimRef.namespace, claimRef.name)]),
+    ...[...naming, ...waiting].map(({ metadata }) =>
+      claimKey(metadata.namespace, metadata.name ?? ""),
+    ),
+  ];
+}
+
+/** Claims that wait for the class, and those that wait for any class to become the default. */
+function keysOfClass(storageClass: StorageClass, caches: Caches): readonly Key[] {
+  const claims = caches(persistentVolumeClaimKind);
+  const { name = "" } = storageClass.metadata;
+  const classes = isDefault(storageClass) ? [name, ""] : [name];
+  return classes
+    .flatMap((className) => [...claims.byIndex(unboundClaimsByClass.name, className)])
+    .map(({ metadata }) => claimKey(metadata.namespace, metadata.name ?? ""));
+}
+
+function observeClaim(
+  caches: Caches,
+  { namespace, name }: Key,
+  localVolumes: LocalVolumes | undefined,
+): State {
+  const claim = caches(persistentVolumeClaimKind).get(namespace, name);
+  if (claim === undefined) return undefined;
+  const id = claimId(namespace, name);
+  const volumes = caches(persistentVolumeKind);
+  const nodeName = claim.metadata.annotations?.[SELECTED_NODE];
+  const state: ClaimState = {
+    claim,
+    candidates: [
+      ...[...volumes.byIndex(volumesByClaim.name, id)].filter((volume) => pointsAt(volume, claim)),
+      ...volumes.byIndex(freeVolumesByClass.name, classOf(claim)),
+    ],
+    volume: claim.spec.volumeName ? volumes.get(undefined, claim.spec.volumeName) : undefined,
+    storageClass: caches(storageClassKind).get(undefined, classOf(claim)),
+    defaultClass: defaultClassOf(caches(storageClassKind).list()),
+    node: nodeName === undefined ? undefined : caches(nodeKind).get(undefined, nodeName),
+    waitingPods: [...caches(podKind).byIndex(podsByClaim.name, id)]
+      .filter((pod) => !isFinished(pod) && !pod.spec.nodeName)
+      .map(({ metadata }) => metadata.name ?? ""),
+    localVolumes,
+  };
+  return { of: "claim", state };
+}
+
+async function observeVolume(
+  caches: Caches,
+  { name }: Key,
+  reader: Reader,
+  provisions: boolean,
+): Promise<State> {
+  const volume = caches(persistentVolumeKind).get(undefined, name);
+  if (volume === undefined) return undefined;
+  const claim = await claimOf(volume, caches, reader);
+  return { of: "volume", state: { volume, claim, provisions } };
+}
+
+/** A claim that the cache does not know is asked for: to release a volume in error loses data. */
+async function claimOf(
+  { spec: { claimRef }, status }: PersistentVolume,
+  caches: Caches,
+  reader: Reader,
+): Promise<PersistentVolumeClaim | undefined> {
+  if (!claimRef?.uid || claimRef.name === undefined) return undefined;
+  const { namespace, name, uid } = claimRef;
+  const known = caches(persistentVolumeClaimKind).get(namespace, name);
+  if (known?.metadata.uid === uid) return known;
+  if (status.phase === "Released" || status.phase === "Failed") return undefined;
+  const asked = await reader.get(persistentVolumeClaimKind, { namespace, name });
+  if (asked.ok) return asked.value.metadata.uid === uid ? asked.value : undefined;
+  if (asked.status.reason === "NotFound") return undefined;
+  throw new Error(`claim ${namespace}/${name}: ${asked.status.message ?? ""}`);
+}
+
+/** The newest of several. */
+function defaultClassOf(classes: Iterable<StorageClass>): string | undefined {
+  const since = ({ metadata }: StorageClass): string => metadata.creationTimestamp ?? "";
+  const byAge = (a: StorageClass, b: StorageClass): number => {
+    if (since(a) !== since(b)) return since(a) > since(b) ? -1 : 1;
+    return (a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1;
+  };
+  return [...classes].filter(isDefault).sort(byAge)[0]?.metadata.name;
+}
+
+function isDefault({ metadata }: StorageClass): boolean {
+  return DEFAULT_CLASS_ANNOTATIONS.some((name) => metadata.annotations?.[name] === "true");
+}

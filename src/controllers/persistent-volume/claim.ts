@@ -1,0 +1,196 @@
+/** What happens to a claim: matched, provisioned for, or kept waiting; lost when its volume is gone. */
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import type { Node, PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import type { StorageClass } from "#api/generated/storage.v1.ts";
+import type { EventNote, Outcome } from "#runtime/controller.ts";
+import { create, noted, update, type Write } from "#runtime/writes.ts";
+import {
+  BIND_COMPLETED,
+  BOUND_BY_CONTROLLER,
+  bestVolume,
+  bindWrites,
+  claimStatusWrites,
+  classOf,
+  hasAnnotation,
+  misfit,
+  pointsAt,
+  SELECTED_NODE,
+  withAnnotations,
+} from "./binding.ts";
+import {
+  LOCAL_PATH_PROVISIONER,
+  type LocalVolumes,
+  provisionLocally,
+  volumeNameFor,
+} from "./local-path.ts";
+
+const CONTESTED_RECHECK_MS = 15_000;
+
+export interface ClaimState {
+  readonly claim: PersistentVolumeClaim;
+  /** Those that the claim could be bound to: of its class, or pointing at it. */
+  readonly candidates: readonly PersistentVolume[];
+  /** The volume that the claim names. */
+  readonly volume: PersistentVolume | undefined;
+  readonly storageClass: StorageClass | undefined;
+  readonly defaultClass: string | undefined;
+  /** The node that the scheduler picked. */
+  readonly node: Node | undefined;
+  /** Pods that use the claim and have no node yet. */
+  readonly waitingPods: readonly string[];
+  readonly localVolumes: LocalVolumes | undefined;
+}
+
+export function decideClaim(state: ClaimState): Outcome {
+  const { claim } = state;
+  if (hasAnnotation(claim, BIND_COMPLETED)) return decideBound(state);
+  return claim.spec.volumeName ? decideAsked(state) : decideUnbound(state);
+}
+
+function decideBound({ claim, volume }: ClaimState): Outcome {
+  if (!claim.spec.volumeName) {
+    const text = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!";
+    return lost(claim, "ClaimLost", text);
+  }
+  if (volume === undefined) {
+    const text = "Bound claim has lost its PersistentVolume. Data on the volume is lost!";
+    return lost(claim, "ClaimLost", text);
+  }
+  const { claimRef } = volume.spec;
+  if (claimRef === undefined || claimRef.uid === claim.metadata.uid) {
+    return { writes: bindWrites(volume, claim) };
+  }
+  const text = "Two claims are bound to the same volume, this one is bound incorrectly";
+  return lost(claim, "ClaimMisbound", text);
+}
+
+/** The claim names a volume but is not bound to it yet. */
+function decideAsked({ claim, volume }: ClaimState): Outcome {
+  if (volume === undefined) return { writes: claimStatusWrites(claim, "Pending") };
+  const name = volume.metadata.name;
+  if (volume.spec.claimRef === undefined) {
+    const fault = misfit(volume, claim);
+    if (fault === undefined) return { writes: bindWrites(volume, claim) };
+    const message = `Cannot bind to requested volume "${name}": ${fault}`;
+    return pending(claim, "Warning", "VolumeMismatch", message);
+  }
+  if (pointsAt(volume, claim)) return { writes: bindWrites(volume, claim) };
+  const message = `volume "${name}" already bound to a different claim.`;
+  const events = [note(claim, "Warning", "FailedBinding", message)];
+  // The controller bound it itself: the other side may just be older than what is cached.
+  if (hasAnnotation(claim, BOUND_BY_CONTROLLER)) {
+    return { events, recheckInMs: CONTESTED_RECHECK_MS };
+  }
+  return { events, writes: claimStatusWrites(claim, "Pending") };
+}
+
+function decideUnbound(state: ClaimState): Outcome {
+  const { claim, storageClass, defaultClass } = state;
+  const delayed = storageClass?.volumeBindingMode === "WaitForFirstConsumer";
+  const volume = bestVolume(claim, state.candidates, delayed);
+  if (volume !== undefined) return { writes: bindWrites(volume, claim) };
+  if (classOf(claim) === "" && claim.spec.storageClassName === undefined && defaultClass) {
+    const spec = { ...claim.spec, storageClassName: defaultClass };
+    return { writes: [update(persistentVolumeClaimKind, { ...claim, spec })] };
+  }
+  if (delayed && !hasAnnotation(claim, SELECTED_NODE)) return waitForConsumer(state);
+  if (classOf(claim) !== "") return provision(state);
+  const message = "no persistent volumes available for this claim and no storage class is set";
+  return pending(claim, "Normal", "FailedBinding", message);
+}
+
+function waitForConsumer({ claim, waitingPods }: ClaimState): Outcome {
+  if (waitingPods.length === 0) {
+    const message = "waiting for first consumer to be created before binding";
+    return pending(claim, "Normal", "WaitForFirstConsumer", message);
+  }
+  const pods = `pod${waitingPods.length > 1 ? "s" : ""} ${waitingPods.join(",")}`;
+  return pending(claim, "Normal", "WaitForPodScheduled", `waiting for ${pods} to be scheduled`);
+}
+
+function provision(state: ClaimState): Outcome {
+  const { claim, storageClass, localVolumes } = state;
+  if (storageClass === undefined) {
+    return failed(claim, `storageclass.storage.k8s.io "${classOf(claim)}" not found`);
+  }
+  const { provisioner } = storageClass;
+  if (provisioner.startsWith("kubernetes.io/")) {
+    return failed(claim, `no volume plugin matched name: ${provisioner}`);
+  }
+  if (provisioner === LOCAL_PATH_PROVISIONER && localVolumes !== undefined) {
+    return provisionHere(state, storageClass, localVolumes);
+  }
+  const message =
+    `Waiting for a volume to be created either by the external provisioner '${provisioner}' ` +
+    "or manually by the system administrator. If volume creation is delayed, please verify that " +
+    "the provisioner is running and correctly registered.";
+  const told = note(claim, "Normal", "ExternalProvisioning", message);
+  return { writes: nameProvisioner(claim, provisioner), events: [told] };
+}
+
+function provisionHere(
+  { claim, node, candidates }: ClaimState,
+  storageClass: StorageClass,
+  localVolumes: LocalVolumes,
+): Outcome {
+  const name = volumeNameFor(claim);
+  const exists = candidates.some(({ metadata }) => metadata.name === name);
+  if (exists || claim.metadata.deletionTimestamp !== undefined) return {};
+  const selected = claim.metadata.annotations?.[SELECTED_NODE];
+  if (selected !== undefined && node === undefined) {
+    return failed(claim, `Failed to get target node: node "${selected}" not found`);
+  }
+  const provisioned = provisionLocally(claim, storageClass, node, localVolumes);
+  if (!provisioned.ok) {
+    const className = storageClass.metadata.name;
+    return failed(
+      claim,
+      `Failed to provision volume with StorageClass "${className}": ${provisioned.error}`,
+    );
+  }
+  const { provisioner } = storageClass;
+  const message = `Successfully provisioned volume ${name} using ${provisioner}`;
+  const made = noted(create(persistentVolumeKind, provisioned.volume), {
+    onDone: note(claim, "Normal", "ProvisioningSucceeded", message),
+  });
+  return { writes: [...nameProvisioner(claim, provisioner), made] };
+}
+
+/** Tells external provisioners whose turn it is. */
+function nameProvisioner(claim: PersistentVolumeClaim, provisioner: string): readonly Write[] {
+  const current = "volume.kubernetes.io/storage-provisioner";
+  if (claim.metadata.annotations?.[current] === provisioner) return [];
+  const beta = "volume.beta.kubernetes.io/storage-provisioner";
+  const next = withAnnotations(claim, { [beta]: provisioner, [current]: provisioner });
+  return [update(persistentVolumeClaimKind, next)];
+}
+
+function failed(claim: PersistentVolumeClaim, message: string): Outcome {
+  return { events: [note(claim, "Warning", "ProvisioningFailed", message)] };
+}
+
+function pending(
+  claim: PersistentVolumeClaim,
+  type: EventNote["type"],
+  reason: string,
+  message: string,
+): Outcome {
+  const events = [note(claim, type, reason, message)];
+  return { events, writes: claimStatusWrites(claim, "Pending") };
+}
+
+function lost(claim: PersistentVolumeClaim, reason: string, message: string): Outcome {
+  if (claim.status.phase === "Lost") return {};
+  const events = [note(claim, "Warning", reason, message)];
+  return { events, writes: claimStatusWrites(claim, "Lost") };
+}
+
+function note(
+  about: PersistentVolumeClaim,
+  type: EventNote["type"],
+  reason: string,
+  message: string,
+): EventNote {
+  return { about, type, reason, message };
+}

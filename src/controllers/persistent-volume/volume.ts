@@ -1,0 +1,109 @@
+/** What happens to a volume: its phase, and what becomes of it when its claim is gone. */
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
+import { remove, update } from "#runtime/writes.ts";
+import {
+  BOUND_BY_CONTROLLER,
+  hasAnnotation,
+  PROVISIONED_BY,
+  phaseWrites,
+  sameMode,
+} from "./binding.ts";
+import { LOCAL_PATH_PROVISIONER } from "./local-path.ts";
+
+export interface VolumeState {
+  readonly volume: PersistentVolume;
+  /** The very claim that the volume points at, as far as it exists. */
+  readonly claim: PersistentVolumeClaim | undefined;
+  /** Volumes of the built-in provisioner are deleted here. */
+  readonly provisions: boolean;
+}
+
+export function decideVolume(state: VolumeState): Outcome {
+  const { volume, claim } = state;
+  const { claimRef } = volume.spec;
+  if (!claimRef?.uid) return { writes: phaseWrites(volume, "Available") };
+  if (claim === undefined) return release(state);
+  if (!claim.spec.volumeName) return sameMode(volume, claim) ? idle : mismatch(volume, claim);
+  if (claim.spec.volumeName === volume.metadata.name) {
+    return { writes: phaseWrites(volume, "Bound") };
+  }
+  // The claim went with another volume: one made just for it has no more use.
+  const isSpare =
+    hasAnnotation(volume, PROVISIONED_BY) && volume.spec.persistentVolumeReclaimPolicy === "Delete";
+  return isSpare ? release(state) : unbind(volume);
+}
+
+function release(state: VolumeState): Outcome {
+  const { volume } = state;
+  const { phase } = volume.status;
+  if (phase === "Failed") return idle;
+  const released = phase === "Released" ? [] : phaseWrites(volume, "Released");
+  const { writes = [], events = [] } = reclaim(state);
+  return { writes: [...released, ...writes], events };
+}
+
+function reclaim({ volume, provisions }: VolumeState): Outcome {
+  switch (volume.spec.persistentVolumeReclaimPolicy) {
+    case "Retain":
+      return idle;
+    case "Delete":
+      return discard(volume, provisions);
+    case "Recycle":
+      return fail(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!");
+    default: {
+      const message = "Volume has unrecognized PersistentVolumeReclaimPolicy";
+      return fail(volume, "VolumeUnknownReclaimPolicy", message);
+    }
+  }
+}
+
+function discard(volume: PersistentVolume, provisions: boolean): Outcome {
+  const { annotations, name, deletionTimestamp } = volume.metadata;
+  const provisioner = annotations?.[PROVISIONED_BY];
+  if (provisioner === LOCAL_PATH_PROVISIONER && provisions) {
+    if (deletionTimestamp !== undefined) return idle;
+    return { writes: [remove(persistentVolumeKind, volume)] };
+  }
+  if (provisioner?.startsWith("kubernetes.io/")) {
+    return fail(volume, "VolumeFailedDelete", `no volume plugin matched name: ${provisioner}`);
+  }
+  // Whoever provisioned it deletes it.
+  if (provisioner || volume.spec.csi !== undefined) return idle;
+  const message = `error getting deleter volume plugin for volume "${name}": no deletable volume plugin matched`;
+  return fail(volume, "VolumeFailedDelete", message);
+}
+
+function unbind(volume: PersistentVolume): Outcome {
+  const { claimRef, ...spec } = volume.spec;
+  if (!hasAnnotation(volume, BOUND_BY_CONTROLLER)) {
+    // The user asked for that claim by name: whoever has the name may have the volume.
+    const { uid: _, ...byName } = claimRef ?? {};
+    const next = { ...volume, spec: { ...spec, claimRef: byName } };
+    return { writes: [update(persistentVolumeKind, next), ...phaseWrites(volume, "Available")] };
+  }
+  const { [BOUND_BY_CONTROLLER]: _, ...annotations } = volume.metadata.annotations ?? {};
+  const next = { ...volume, metadata: { ...volume.metadata, annotations }, spec };
+  return { writes: [update(persistentVolumeKind, next), ...phaseWrites(volume, "Available")] };
+}
+
+function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): Outcome {
+  const note = (about: EventNote["about"], message: string): EventNote => {
+    return { about, type: "Warning", reason: "VolumeMismatch", message };
+  };
+  const asked = `requested PersistentVolumeClaim "${claim.metadata.name}"`;
+  const why = "due to incompatible volumeMode.";
+  const given = `PersistentVolume "${volume.metadata.name}"`;
+  return {
+    events: [
+      note(volume, `Cannot bind PersistentVolume to ${asked} ${why}`),
+      note(claim, `Cannot bind ${given} to requested PersistentVolumeClaim ${why}`),
+    ],
+  };
+}
+
+function fail(volume: PersistentVolume, reason: string, message: string): Outcome {
+  const event: EventNote = { about: volume, type: "Warning", reason, message };
+  return { events: [event], writes: phaseWrites(volume, "Failed", message) };
+}
