@@ -182,6 +182,13 @@ test("a service account's token is its account's, until the account is gone", as
   assert.equal((await ask("POST", self, { token, body: {} })).code, 401);
 });
 
+test("others find the keys that tokens are verified with", async () => {
+  const { ask } = await start();
+  const { code, headers } = await ask("GET", "/openid/v1/jwks", { token: "root" });
+  assert.deepEqual([code, headers["cache-control"]], [200, "public, max-age=3600"]);
+  assert.equal((await ask("GET", "/.well-known/openid-configuration")).code, 403);
+});
+
 test("every request is told, with who really asked", async () => {
   const { ask, audited } = await start();
   await ask("GET", PODS, { token: "root", headers: { "impersonate-user": "alice" } });

@@ -54,6 +54,8 @@ export interface ServiceAccountOptions {
   readonly audiences: readonly string[];
   readonly expirationSecondsMax: number;
   readonly extendExpiration: boolean;
+  /** Where others find the keys, if not at this server. */
+  readonly keysUrl?: string;
 }
 
 /** Who asks, and who really does if they act as someone else. */
@@ -83,6 +85,12 @@ export interface RequestSecurity {
   readonly tokens: TokenAuthenticator;
   readonly issueToken: IssueToken;
   readonly audiences: readonly string[];
+  /** Of service account tokens, as others verify them. */
+  readonly issuer: {
+    readonly url: string;
+    readonly keys: readonly string[];
+    readonly keysUrl?: string;
+  };
 }
 
 export function createSecurity(
@@ -111,6 +119,11 @@ export function createSecurity(
     rules,
     tokens,
     audiences,
+    issuer: {
+      url: issuers[0] ?? "",
+      keys: serviceAccounts.keys,
+      ...(serviceAccounts.keysUrl === undefined ? {} : { keysUrl: serviceAccounts.keysUrl }),
+    },
     issueToken: createTokenIssuer({
       ...serviceAccounts,
       issuer: issuers[0] ?? "",

@@ -18,6 +18,7 @@ import type { Objects } from "./objects.ts";
 import { OpenApi } from "./openapi.ts";
 import { discoveryPaths } from "./paths/discovery-paths.ts";
 import { healthPaths } from "./paths/health-paths.ts";
+import { issuerPaths, KEYS_PATH } from "./paths/issuer-paths.ts";
 import { openApiPaths } from "./paths/openapi-paths.ts";
 import { SERVER_VERSION, versionPath } from "./paths/version-path.ts";
 import { Resources } from "./resources.ts";
@@ -125,6 +126,7 @@ export async function startApiServer(
     versionPath,
     discoveryPaths(discovery, options.externalAddress),
     openApiPaths(openApi, () => clock.nowMs()),
+    issuerPaths(security, `https://${options.externalAddress}${KEYS_PATH}`),
   ];
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every watch over HTTP listens

@@ -36,6 +36,7 @@ export interface ApiServerFlags {
   readonly serviceAccountIssuer: readonly string[];
   readonly serviceAccountKeyFile: readonly string[];
   readonly serviceAccountSigningKeyFile: string | undefined;
+  readonly serviceAccountJwksUri: string | undefined;
   /** 0: as long as asked for. */
   readonly serviceAccountMaxTokenExpiration: number;
   readonly serviceAccountExtendTokenExpiration: boolean;
@@ -166,6 +167,7 @@ function addSecurity(command: Parser): void {
     )
     .option("--service-account-key-file <file>", "keys whose tokens count", collect, [])
     .option("--service-account-signing-key-file <file>", "key that signs; made unless given")
+    .option("--service-account-jwks-uri <url>", "where its keys are found, if not at this server")
     .option(
       "--service-account-max-token-expiration <duration>",
       "longest life of a token; 0s is as long as asked for",

@@ -43,6 +43,9 @@ export function securityOptionsOf(
       audiences: flags.apiAudiences.length > 0 ? flags.apiAudiences : issuers.slice(0, 1),
       expirationSecondsMax: flags.serviceAccountMaxTokenExpiration,
       extendExpiration: flags.serviceAccountExtendTokenExpiration,
+      ...(flags.serviceAccountJwksUri === undefined
+        ? {}
+        : { keysUrl: flags.serviceAccountJwksUri }),
     },
     ...flowOf(flags),
     ...(audit === undefined ? {} : { audit }),

@@ -1,0 +1,24 @@
+/** Where others find the keys that service account tokens are verified with. */
+import { answer } from "../answer.ts";
+import { issuerDocuments } from "../authn/issuer-documents.ts";
+import type { PathHandler } from "../handler.ts";
+import type { RequestSecurity } from "../security.ts";
+
+export const KEYS_PATH = "/openid/v1/jwks";
+const CONFIGURATION_PATH = "/.well-known/openid-configuration";
+const CACHED = { "cache-control": "public, max-age=3600" };
+
+/** `keysUrl`: where the keys are found, unless the options name another place. */
+export function issuerPaths({ issuer }: RequestSecurity, keysUrl: string): PathHandler {
+  const documents = issuerDocuments(issuer.url, issuer.keysUrl ?? keysUrl, issuer.keys);
+  if (documents === undefined) return () => undefined;
+  const told = (contentType: string, text: string) => {
+    const body = { form: "bytes", contentType, bytes: Buffer.from(text) } as const;
+    return answer(200, body, { headers: CACHED });
+  };
+  return ({ path, method }) => {
+    if (method !== "GET" && method !== "HEAD") return undefined;
+    if (path === CONFIGURATION_PATH) return told("application/json", documents.configuration);
+    return path === KEYS_PATH ? told("application/jwk-set+json", documents.keys) : undefined;
+  };
+}
