@@ -5,6 +5,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { JSON_MEDIA, type Media } from "./negotiate.ts";
+import type { TunnelRequest } from "./proxy/tunnel.ts";
 import type { Revision } from "./revision.ts";
 import type { WatchFeed } from "./watch-feed.ts";
 
@@ -28,8 +29,10 @@ export type AnswerBody =
   /** Something that is not stored: Status, Scale, reviews, discovery. */
   | { readonly form: "value"; readonly value: ApiValue }
   | { readonly form: "bytes"; readonly contentType: string; readonly bytes: Uint8Array }
-  /** The connection is handed over: proxies, exec, logs. */
-  | { readonly form: "stream"; readonly stream: AnswerStream };
+  /** Bytes as they come: logs and what proxies answer. */
+  | { readonly form: "stream"; readonly stream: AnswerStream }
+  /** The connection changes its protocol and is handed over: exec, attach, port-forward. */
+  | { readonly form: "tunnel"; readonly tunnel: TunnelRequest };
 
 export interface ApiValue {
   readonly kind?: string;
@@ -47,9 +50,10 @@ export interface ObjectList {
   readonly query: URLSearchParams;
 }
 
-/** Bytes as they come. */
 export interface AnswerStream {
+  /** "" if the headers say it. */
   readonly contentType: string;
+  readonly headers: OutgoingHeaders;
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 

@@ -17,7 +17,7 @@ export interface EncodedAnswer {
   readonly bytes: Uint8Array;
 }
 
-export type EncodableBody = Exclude<AnswerBody, { form: "watch" | "stream" }>;
+export type EncodableBody = Exclude<AnswerBody, { form: "watch" | "stream" | "tunnel" }>;
 
 export function encodeAnswer(
   body: EncodableBody,
@@ -127,5 +127,5 @@ export function warningHeader(text: string): string {
 }
 
 export function isWhole(body: AnswerBody): body is EncodableBody {
-  return body.form !== "watch" && body.form !== "stream";
+  return body.form !== "watch" && body.form !== "stream" && body.form !== "tunnel";
 }

@@ -36,6 +36,8 @@ export interface ApiRequest {
   /** Decoded path without the query. */
   readonly path: string;
   readonly query: URLSearchParams;
+  /** Path and query as they were sent, for proxies. */
+  readonly rawUrl?: string;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Names and values in turn, as they came, for headers that may come several times. */
@@ -50,6 +52,8 @@ export interface ApiRequest {
 export type RequestBody =
   | { readonly form: "none" }
   | { readonly form: "bytes"; readonly bytes: Uint8Array }
+  /** What is only passed on is not read. */
+  | { readonly form: "stream"; readonly stream: NodeJS.ReadableStream }
   /** In-process callers hand over the object itself; it is never changed. */
   | { readonly form: "object"; readonly object: KubeObject };
 

@@ -44,6 +44,7 @@ async function start(): Promise<Running> {
       eventTtlSeconds: 3600,
       storedForm: "json",
       prose: () => NO_PROSE,
+      kubelets: { addressTypes: [], tls: () => ({ verify: false }) },
       serviceRanges: ["10.96.0.0/16"],
       nodePorts: { first: 30_000, last: 32_767 },
       externalAddress: "127.0.0.1:6443",

@@ -2,7 +2,7 @@
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { requestTooLargeStatus } from "#api/meta/status.ts";
+import { badRequestStatus, requestTooLargeStatus } from "#api/meta/status.ts";
 import { type Answer, type OutgoingHeaders, statusAnswer } from "./answer.ts";
 import { encodeAnswer, isWhole, warningHeader } from "./encode-answer.ts";
 import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-exchange.ts";
@@ -35,6 +35,7 @@ export async function serve(
   const apiRequest: ApiRequest = {
     method: request.method,
     path: split.path,
+    rawUrl: request.url,
     query,
     headers: request.headers,
     rawHeaders: request.rawHeaders,
@@ -88,8 +89,14 @@ async function send(
     await streamWatch(body.feed, answer.media, request, tables, closing, reply);
     return;
   }
+  if (body.form === "tunnel") {
+    const refusal = statusAnswer(badRequestStatus("Upgrade request required"));
+    await send(refusal, request, tables, closing, reply);
+    return;
+  }
   const { contentType, chunks } = body.stream;
-  reply.start(answer.code, { ...headers, "content-type": contentType });
+  const typed = contentType === "" ? {} : { "content-type": contentType };
+  reply.start(answer.code, { ...headers, ...body.stream.headers, ...typed });
   for await (const chunk of chunks) {
     if (request.signal.aborted) return;
     if (!reply.write(chunk)) await reply.drained();
@@ -107,10 +114,14 @@ function headersOf({ headers, warnings }: Answer): OutgoingHeaders {
 }
 
 const NO_BODY: RequestBody = { form: "none" };
+/** What goes to a proxied server is not read here. */
+const PASSED_ON =
+  /^\/api\/v1\/(?:namespaces\/[^/]+\/(?:pods|services)|nodes)\/[^/]+\/proxy(?:[/?]|$)/;
 
 /** Undefined when it is too long. */
 async function bodyOf(request: HttpRequest): Promise<RequestBody | undefined> {
   if (request.method === "GET" || request.method === "HEAD") return NO_BODY;
+  if (PASSED_ON.test(request.url)) return { form: "stream", stream: request.bodyStream };
   const bytes = await request.readBody();
   return bytes === undefined ? undefined : { form: "bytes", bytes };
 }

@@ -21,6 +21,7 @@ import { healthPaths } from "./paths/health-paths.ts";
 import { issuerPaths, KEYS_PATH } from "./paths/issuer-paths.ts";
 import { openApiPaths } from "./paths/openapi-paths.ts";
 import { SERVER_VERSION, versionPath } from "./paths/version-path.ts";
+import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
 import { createServerObjects } from "./server-objects.ts";
@@ -29,6 +30,7 @@ import { PortAllocator, type PortRange } from "./services/port-allocator.ts";
 import { createServiceHooks } from "./services/service-hooks.ts";
 import { bindingVerbs } from "./special/binding.ts";
 import { componentStatusVerbs } from "./special/component-statuses.ts";
+import { connectVerbs } from "./special/connect.ts";
 import { evictionVerbs } from "./special/eviction.ts";
 import { reviewVerbs } from "./special/reviews.ts";
 import { StorageCodec, type StoredForm } from "./storage-codec.ts";
@@ -52,6 +54,7 @@ export interface ApiServerOptions {
   /** Made with the server's own view of its objects. */
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
   admission(objects: Objects, security: RequestSecurity): readonly AdmissionPlugin[];
+  readonly kubelets: Omit<KubeletOptions, "objects">;
   /** The API's documentation; read when it is first needed, and not kept. */
   prose(): Prose;
   /** What has to be done before the server counts as ready: `ready` is told. */
@@ -115,6 +118,7 @@ export async function startApiServer(
     ...reviewVerbs(security),
     ...bindingVerbs(objects),
     ...evictionVerbs(objects),
+    ...connectVerbs({ objects, random, kubelets: new Kubelets({ objects, ...options.kubelets }) }),
     ...componentStatusVerbs(() => store.cache.current),
   };
   const discovery = new Discovery(resources.served());

@@ -170,6 +170,7 @@ function contentOf(body: Answer["body"]): unknown {
       return parsed(Buffer.from(body.bytes).toString("utf8"));
     case "watch":
     case "stream":
+    case "tunnel":
       throw new TransportError(`an answer of the form ${body.form} has no value`);
   }
 }

@@ -5,7 +5,7 @@ import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import type { ApiRequest } from "../request.ts";
 
 export function sentObject({ body, headers }: ApiRequest): unknown {
-  if (body.form === "none") return undefined;
+  if (body.form === "none" || body.form === "stream") return undefined;
   if (body.form === "object") return body.object;
   const type = headers["content-type"] ?? "application/json";
   if (type.includes("protobuf")) return fromProtobuf(body.bytes);

@@ -10,6 +10,7 @@ import { isStable } from "#apiserver/discovery.ts";
 import { type HttpServer, startHttpServer } from "#apiserver/http-server.ts";
 import { createSecurity } from "#apiserver/security.ts";
 import { serve } from "#apiserver/serve.ts";
+import { serveUpgrade } from "#apiserver/serve-upgrade.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -73,6 +74,10 @@ export async function runApiServer(
       serviceRanges: flags.serviceClusterIpRange,
       nodePorts: flags.serviceNodePortRange,
       prose: readProse,
+      kubelets: {
+        addressTypes: flags.kubeletPreferredAddressTypes,
+        tls: () => kubeletTls(flags, keys),
+      },
       pending: [BOOTSTRAP],
       externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
       security: (objects, until) =>
@@ -140,10 +145,21 @@ async function listen(
     clock,
     logger,
     handle: (request, reply) => serve(api, request, reply),
-    upgrade: async (_request, _peer, socket) => void socket.destroy(),
+    upgrade: (request, peer, socket, head) => serveUpgrade(api, request, peer, socket, head),
   });
   keys.onRenewal(() => server.renew(keys.tlsContext()));
   return server;
+}
+
+/** Kubelets make certificates of their own unless they are told; then they are not checked either. */
+function kubeletTls(flags: ApiServerFlags, { kubeletClient }: Keys) {
+  const authority = flags.kubeletCertificateAuthority;
+  return {
+    cert: kubeletClient.certificatePem,
+    key: kubeletClient.keyPem,
+    verify: authority !== undefined,
+    ...(authority === undefined ? {} : { ca: readPem(authority) }),
+  };
 }
 
 async function openStore(flags: ApiServerFlags, clock: Clock): Promise<Store> {

@@ -1,0 +1,67 @@
+/** How to reach a node's kubelet. */
+
+import { nodeKind } from "#api/core/v1/node.ts";
+import type { Node } from "#api/generated/core.v1.ts";
+import { failure, notFoundStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
+import type { Objects } from "../objects.ts";
+import type { Target, TargetTls } from "./target.ts";
+
+const DEFAULT_PORT = 10_250;
+
+export interface KubeletOptions {
+  readonly objects: Objects;
+  /** In order of preference. */
+  readonly addressTypes: readonly string[];
+  /** Read anew for each connection: certificates are renewed. */
+  tls(): TargetTls;
+}
+
+export interface KubeletAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export class Kubelets {
+  readonly #options: KubeletOptions;
+
+  constructor(options: KubeletOptions) {
+    this.#options = options;
+  }
+
+  addressOf(nodeName: string): Result<KubeletAddress> {
+    const node = this.#options.objects.get(nodeKind, "", nodeName);
+    if (node === undefined) {
+      return failure(notFoundStatus({ group: "", resource: "nodes" }, nodeName));
+    }
+    const host = this.#hostOf(node);
+    if (host === undefined) {
+      const types = this.#options.addressTypes.join(" ");
+      return failure(unknownStatus(`no preferred addresses found; known addresses: [${types}]`));
+    }
+    const reported = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+    return success({ host, port: reported > 0 ? reported : DEFAULT_PORT });
+  }
+
+  /** `skipVerify`: the client asks not to check the kubelet's certificate. */
+  target(nodeName: string, path: string, skipVerify = false): Result<Target> {
+    const address = this.addressOf(nodeName);
+    if (!address.ok) return address;
+    const tls = this.#options.tls();
+    return success({
+      secure: true,
+      ...address.value,
+      path,
+      tls: skipVerify ? { ...tls, verify: false } : tls,
+      shown: `https://${address.value.host}:${address.value.port}${path}`,
+    });
+  }
+
+  #hostOf({ status }: Node): string | undefined {
+    const addresses = status?.addresses ?? [];
+    for (const type of this.#options.addressTypes) {
+      const found = addresses.find((one) => one.type === type);
+      if (found !== undefined) return found.address;
+    }
+    return undefined;
+  }
+}

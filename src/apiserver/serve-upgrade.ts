@@ -1,0 +1,79 @@
+/** Connections that want to change their protocol: asked for like any request, then joined. */
+import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { internalErrorStatus } from "#api/meta/status.ts";
+import { type Answer, statusAnswer } from "./answer.ts";
+import { encodeAnswer, isWhole } from "./encode-answer.ts";
+import { joinTunnel } from "./proxy/tunnel.ts";
+import type { ApiRequest, Peer } from "./request.ts";
+import { splitUrl } from "./serve.ts";
+import type { ApiServer } from "./server.ts";
+
+export async function serveUpgrade(
+  { handle, tables }: Pick<ApiServer, "handle" | "tables">,
+  incoming: IncomingMessage,
+  peer: Peer,
+  socket: Duplex,
+  head: Buffer,
+): Promise<void> {
+  const controller = new AbortController();
+  socket.on("close", () => controller.abort(new Error("the client is gone")));
+  const rawUrl = incoming.url ?? "/";
+  const split = splitUrl(rawUrl);
+  if (split === undefined) {
+    socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    return;
+  }
+  const request: ApiRequest = {
+    method: incoming.method ?? "GET",
+    path: split.path,
+    rawUrl,
+    query: new URLSearchParams(split.query),
+    headers: incoming.headers as Record<string, string | undefined>,
+    rawHeaders: incoming.rawHeaders,
+    body: { form: "none" },
+    peer,
+    signal: controller.signal,
+  };
+  const answer = await handle(request);
+  try {
+    if (answer.body.form === "tunnel") await tunnel(answer, socket, head);
+    else sendWhole(answer, request, socket, tables);
+  } finally {
+    answer.sent?.();
+  }
+
+  async function tunnel({ body }: Answer, client: Duplex, first: Buffer): Promise<void> {
+    if (body.form !== "tunnel") return;
+    try {
+      await joinTunnel(body.tunnel, client, first);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const status = internalErrorStatus(`error dialing backend: ${why}`);
+      sendWhole(statusAnswer(status), request, client, tables);
+    }
+  }
+}
+
+/** The protocol stays HTTP/1.1: an answer, and the end. */
+function sendWhole(
+  { code, body, media, headers }: Answer,
+  { query }: ApiRequest,
+  socket: Duplex,
+  tables: ApiServer["tables"],
+): void {
+  if (!isWhole(body)) {
+    socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    return;
+  }
+  const { contentType, bytes } = encodeAnswer(body, media, query, tables);
+  const lines = [
+    `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ""}`,
+    `Content-Type: ${contentType}`,
+    `Content-Length: ${bytes.length}`,
+    "Connection: close",
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  socket.end(bytes);
+}
