@@ -50,6 +50,7 @@ export function addControllerFlags(parser: Parser): Parser {
     .option("--secondary-node-eviction-rate <number>", "where much of a zone is lost", "0.01")
     .option("--large-cluster-size-threshold <number>", "smaller zones evict none then", "50")
     .option("--unhealthy-zone-threshold <share>", "lost nodes that are much of a zone", "0.55")
+    .option("--terminated-pod-gc-threshold <number>", "ended pods that may stay; 0: all", "12500")
     .option("--allocate-node-cidrs [bool]", "give nodes ranges of addresses for pods", "false")
     .option("--cluster-cidr <ranges>", "of pods' addresses, one of each family")
     .option("--service-cluster-ip-range <ranges>", "of Services' addresses; no node gets them")
@@ -81,6 +82,7 @@ export function controllerOptionsOf(flags: Flags, clock: Clock): ControllerOptio
       largeZoneMin: numberOf(flags, "large-cluster-size-threshold"),
       unhealthyShare: numberOf(flags, "unhealthy-zone-threshold"),
     },
+    endedPodsMax: numberOf(flags, "terminated-pod-gc-threshold"),
     ...(isOn(flags, "allocate-node-cidrs") ? { nodeIpam: ipamOf(flags) } : {}),
     ...rootCa,
     ...(accountKeyFile === undefined

@@ -25,6 +25,7 @@ import { type EvictionOptions, nodeEviction } from "./node-lifecycle/zones.ts";
 import { persistentVolumeBinder } from "./persistent-volume/binder.ts";
 import { defaultStorageClass } from "./persistent-volume/default-class.ts";
 import type { LocalVolumes } from "./persistent-volume/local-path.ts";
+import { createPodGarbageCollector } from "./pod-garbage-collector.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { replicationControllerController } from "./replication-controller.ts";
 import { resourceQuotaController } from "./resource-quota.ts";
@@ -34,12 +35,15 @@ import { legacyTokenCleaner } from "./service-account-tokens/cleaner.ts";
 import { type AccountTokens, serviceAccountTokens } from "./service-account-tokens/tokens.ts";
 import { statefulSetController } from "./stateful-set/stateful-set.ts";
 import { taintEviction } from "./taint-eviction.ts";
+import { ttlController } from "./ttl.ts";
 import { ttlAfterFinished } from "./ttl-after-finished.ts";
 import { attributesClassProtection } from "./volume/attributes-class-protection.ts";
 import { claimProtection } from "./volume/claim-protection.ts";
 import { ephemeralVolumes } from "./volume/ephemeral.ts";
 import { volumeExpander } from "./volume/expander.ts";
 import { volumeProtection } from "./volume/volume-protection.ts";
+
+const ENDED_PODS_MAX = 12_500;
 
 export interface ControllerOptions {
   /** PEM of the authority that signs the API server's certificate. */
@@ -56,6 +60,8 @@ export interface ControllerOptions {
   readonly nodeHealth?: HealthOptions;
   readonly nodeIpam?: NodeIpamOptions;
   readonly nodeEviction?: EvictionOptions;
+  /** How many pods that have ended may stay; zero for any number. */
+  readonly endedPodsMax?: number;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each controller has a state of its own
@@ -81,6 +87,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     jobController,
     namespaceController,
     persistentVolumeBinder(options.localVolumes),
+    createPodGarbageCollector(options.endedPodsMax ?? ENDED_PODS_MAX),
     replicaSetController,
     replicationControllerController,
     resourceQuotaController,
@@ -90,6 +97,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     tokenCleaner,
     ttlAfterFinished,
     volumeExpander,
+    ttlController,
     volumeProtection,
   ];
 }

@@ -1,9 +1,16 @@
 /** Where the pods of a DaemonSet belong, and what they are given to be there. */
 import { daemonSetKind } from "#api/apps/v1/daemon-set.ts";
 import { wantsNode } from "#api/core/v1/node-selection.ts";
-import { toleratesAll } from "#api/core/v1/toleration.ts";
+import { tolerates } from "#api/core/v1/tolerates.ts";
 import type { DaemonSet } from "#api/generated/apps.v1.ts";
-import type { Node, NodeSelector, Pod, PodSpec, Toleration } from "#api/generated/core.v1.ts";
+import type {
+  Node,
+  NodeSelector,
+  Pod,
+  PodSpec,
+  Taint,
+  Toleration,
+} from "#api/generated/core.v1.ts";
 import { controllerReference } from "../ownership.ts";
 import { podFromTemplate } from "../pods.ts";
 
@@ -24,10 +31,8 @@ export function placementOn(node: Node, { spec }: DaemonSet): Placement {
   const tolerations = tolerationsOf(pod);
   const taints = (node.spec.taints ?? []).filter(({ effect }) => effect !== "PreferNoSchedule");
   const evicting = taints.filter(({ effect }) => effect === "NoExecute");
-  return {
-    starts: toleratesAll(tolerations, taints),
-    stays: toleratesAll(tolerations, evicting),
-  };
+  const isTolerated = (taint: Taint): boolean => tolerations.some((one) => tolerates(one, taint));
+  return { starts: taints.every(isTolerated), stays: evicting.every(isTolerated) };
 }
 
 /** The node that a pod runs on or, until the scheduler has bound it, is meant for. */

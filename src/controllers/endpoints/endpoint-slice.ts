@@ -23,6 +23,7 @@ import {
 import { create, noted, remove, update, type Write } from "#runtime/writes.ts";
 import { controllerReference } from "../ownership.ts";
 import { isReady } from "../pods.ts";
+import { PODS_BY_NODE, podsByNode } from "../pods-by-node.ts";
 import {
   addressesOf,
   canServe,
@@ -58,12 +59,6 @@ export interface SliceState {
   nodeNamed(name: string): Node | undefined;
   readonly triggerTime: string | undefined;
 }
-
-const podsByNode: IndexSpec<Pod> = {
-  kind: podKind,
-  name: "node",
-  values: ({ spec }) => ((spec.nodeName ?? "") === "" ? [] : [spec.nodeName!]),
-};
 
 /** Slices by the service that they say they belong to. */
 export const slicesByService: IndexSpec<EndpointSlice> = {
@@ -102,9 +97,7 @@ function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly
   const isSame = old !== undefined && next !== undefined && zoneOf(old) === zoneOf(next);
   if (isSame) return [];
   const name = (next ?? old)?.metadata.name ?? "";
-  return [...caches(podKind).byIndex(podsByNode.name, name)].flatMap((pod) =>
-    keysOfPod(pod, caches),
-  );
+  return [...caches(podKind).byIndex(PODS_BY_NODE, name)].flatMap((pod) => keysOfPod(pod, caches));
 }
 
 function observe(

@@ -1,0 +1,206 @@
+/**
+ * Deletes pods that nobody else will: those on nodes that are gone or out of service, those that were
+ * deleted before they were scheduled, and the oldest of too many that have ended.
+ */
+import { nodeKind } from "#api/core/v1/node.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Node, Pod, PodCondition } from "#api/generated/core.v1.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import {
+  type Caches,
+  type Controller,
+  defineController,
+  type IndexSpec,
+  idle,
+  type Key,
+  type Outcome,
+  type Reader,
+} from "#runtime/controller.ts";
+import { patch, remove, type Write } from "#runtime/writes.ts";
+import { isFinished } from "./pods.ts";
+import { PODS_BY_NODE, podsByNode } from "./pods-by-node.ts";
+
+/** A node that disappears may come back: a kubelet registers itself again. */
+const QUARANTINE_MS = 40_000;
+const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
+const ENDED: Key = { resource: "ended", name: "ended" };
+const MISSING_MAX = 10_000;
+
+export type PodGarbageState =
+  | { readonly about: "pod"; readonly pod: Pod; readonly node: Node | undefined }
+  | {
+      readonly about: "missing-node";
+      readonly pods: readonly Pod[];
+      /** Since when, given that it is missing now. */
+      sinceMs(nowMs: number): number;
+    }
+  | { readonly about: "ended"; readonly pods: readonly Pod[]; readonly threshold: number }
+  | { readonly about: "nothing" };
+
+const endedPods: IndexSpec<Pod> = {
+  kind: podKind,
+  name: "ended",
+  values: (pod) => (isFinished(pod) ? ["yes"] : []),
+};
+
+/** `threshold`: how many pods that have ended may stay; zero for any number. */
+export function createPodGarbageCollector(threshold: number): Controller<PodGarbageState> {
+  const missing = new Map<string, number>();
+  return defineController<PodGarbageState>({
+    name: "pod-garbage-collector-controller",
+    feeds: [
+      { kind: podKind, keys: keysOfPod },
+      { kind: nodeKind, keys: ({ metadata }: Node, caches) => keysOfNode(metadata.name, caches) },
+    ],
+    indexes: [podsByNode, endedPods],
+    observe: (caches, key, reader) => observe(caches, key, reader, missing, threshold),
+    decide,
+  });
+}
+
+function keysOfPod(pod: Pod, caches: Caches): readonly Key[] {
+  const { namespace, name = "", deletionTimestamp } = pod.metadata;
+  const { nodeName = "" } = pod.spec;
+  return [
+    ...(deletionTimestamp === undefined ? [] : [{ resource: "pod", namespace, name }]),
+    ...(nodeName === "" || caches(nodeKind).get(undefined, nodeName) !== undefined
+      ? []
+      : [{ resource: "node", name: nodeName }]),
+    ...(isFinished(pod) ? [ENDED] : []),
+  ];
+}
+
+function keysOfNode(name = "", caches: Caches): readonly Key[] {
+  const leaving = [...caches(podKind).byIndex(PODS_BY_NODE, name)].filter(
+    ({ metadata }) => metadata.deletionTimestamp !== undefined,
+  );
+  return [{ resource: "node", name }, ...leaving.flatMap((pod) => keysOfPod(pod, caches))];
+}
+
+function observe(
+  caches: Caches,
+  { resource, namespace, name }: Key,
+  reader: Reader,
+  missing: Map<string, number>,
+  threshold: number,
+): PodGarbageState | Promise<PodGarbageState> {
+  const pods = caches(podKind);
+  if (resource === "ended") {
+    return { about: "ended", pods: [...pods.byIndex(endedPods.name, "yes")], threshold };
+  }
+  if (resource === "node") return observeNode(caches, name, reader, missing);
+  const pod = pods.get(namespace, name);
+  if (pod === undefined) return { about: "nothing" };
+  return { about: "pod", pod, node: caches(nodeKind).get(undefined, pod.spec.nodeName ?? "") };
+}
+
+async function observeNode(
+  caches: Caches,
+  name: string,
+  reader: Reader,
+  missing: Map<string, number>,
+): Promise<PodGarbageState> {
+  const pods = [...caches(podKind).byIndex(PODS_BY_NODE, name)];
+  const isKnown = caches(nodeKind).get(undefined, name) !== undefined;
+  // The cache may not have heard of a new node yet: the server is asked before pods are deleted.
+  const isGone = !isKnown && pods.length > 0 && (await isAbsent(reader, name));
+  if (!isGone) {
+    missing.delete(name);
+    return { about: "nothing" };
+  }
+  const sinceMs = (nowMs: number): number => {
+    const known = missing.get(name);
+    if (known !== undefined) return known;
+    if (missing.size < MISSING_MAX) missing.set(name, nowMs);
+    return nowMs;
+  };
+  return { about: "missing-node", pods, sinceMs };
+}
+
+async function isAbsent(reader: Reader, name: string): Promise<boolean> {
+  const found = await reader.get(nodeKind, { name });
+  return !found.ok && found.status.reason === "NotFound";
+}
+
+export function decide(state: PodGarbageState, nowMs: number): Outcome {
+  switch (state.about) {
+    case "pod":
+      return isAbandoned(state.pod, state.node) ? { writes: failAndDelete(state.pod) } : idle;
+    case "missing-node":
+      return decideMissing(state, nowMs);
+    case "ended": {
+      const { pods, threshold } = state;
+      const surplus = threshold > 0 ? pods.length - threshold : 0;
+      if (surplus <= 0) return idle;
+      return { writes: [[...pods].sort(byUse).slice(0, surplus).map(forceDelete)] };
+    }
+    default:
+      return idle;
+  }
+}
+
+function decideMissing(
+  { pods, sinceMs }: Extract<PodGarbageState, { about: "missing-node" }>,
+  nowMs: number,
+): Outcome {
+  const dueMs = sinceMs(nowMs) + QUARANTINE_MS;
+  if (nowMs < dueMs) return { recheckInMs: dueMs - nowMs };
+  const condition: PodCondition = {
+    type: "DisruptionTarget",
+    status: "True",
+    lastProbeTime: null,
+    lastTransitionTime: timeFromMs(nowMs),
+    reason: "DeletionByPodGC",
+    message: "PodGC: node no longer exists",
+  };
+  return {
+    writes: pods.filter((pod) => !isForced(pod)).flatMap((pod) => failAndDelete(pod, condition)),
+  };
+}
+
+/** Deleted, but no kubelet will ever say that it has ended. */
+function isAbandoned(pod: Pod, node: Node | undefined): boolean {
+  if (pod.metadata.deletionTimestamp === undefined || isForced(pod)) return false;
+  if ((pod.spec.nodeName ?? "") === "") return true;
+  const isReady = node?.status.conditions?.some((c) => c.type === "Ready" && c.status === "True");
+  const isOut = node?.spec.taints?.some(({ key }) => key === OUT_OF_SERVICE) ?? false;
+  return isOut && isReady !== true;
+}
+
+/** It has ended and is deleted without grace: only a finalizer keeps it. */
+function isForced({ metadata, status }: Pod): boolean {
+  return (
+    metadata.deletionTimestamp !== undefined &&
+    metadata.deletionGracePeriodSeconds === 0 &&
+    isFinished({ status })
+  );
+}
+
+function failAndDelete(pod: Pod, condition?: PodCondition): readonly Write[] {
+  if (isFinished(pod)) return [forceDelete(pod)];
+  const status = {
+    phase: "Failed",
+    ...(condition === undefined ? {} : { conditions: [condition] }),
+  };
+  return [patch(podKind, pod, "strategic", { status }, "status"), forceDelete(pod)];
+}
+
+function forceDelete(pod: Pod): Write {
+  return remove(podKind, pod, { gracePeriodSeconds: 0 });
+}
+
+/** Evicted pods go first: nobody counts on them. Then the oldest. */
+function byUse(a: Pod, b: Pod): number {
+  const isEvicted = ({ status }: Pod): number =>
+    Number(status.phase === "Failed" && status.reason === "Evicted");
+  const created = ({ metadata }: Pod): string => metadata.creationTimestamp ?? "";
+  return (
+    isEvicted(b) - isEvicted(a) ||
+    compare(created(a), created(b)) ||
+    compare(a.metadata.name ?? "", b.metadata.name ?? "")
+  );
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
