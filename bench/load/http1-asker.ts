@@ -1,0 +1,79 @@
+/** A keep-alive connection of HTTP/1.1 that knows just what the benchmark needs. */
+import type { TLSSocket } from "node:tls";
+import type { Ask, Asker } from "./load.ts";
+import { connectTls, type Identity } from "./tls-identity.ts";
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+const EVENT_END = "}".charCodeAt(0);
+const NEWLINE = 10;
+
+export async function openHttp1(port: number, identity: Identity): Promise<Asker> {
+  const socket = await connectTls(port, identity, "http/1.1");
+  let pending: { resolve(body: Buffer): void; reject(error: Error): void } | undefined;
+  let keep = false;
+  let chunks: Buffer[] = [];
+  let missing = -1; // bytes of the body, as soon as the head has been read
+  let code = 0;
+  const finish = (): void => {
+    const body = Buffer.concat(chunks);
+    const { resolve, reject } = pending!;
+    [pending, chunks, missing] = [undefined, [], -1];
+    if (code < 300) resolve(body);
+    else reject(new Error(`${code}: ${body.toString().slice(0, 500)}`));
+  };
+  socket.on("data", (chunk: Buffer) => {
+    if (missing < 0) {
+      const end = chunk.indexOf(HEAD_END);
+      if (end < 0) throw new Error("a head in two pieces"); // servers write heads at once
+      const head = chunk.toString("latin1", 0, end);
+      code = Number(head.slice(9, 12));
+      missing = Number(/content-length: (\d+)/i.exec(head)![1]);
+      chunk = chunk.subarray(end + HEAD_END.length);
+    }
+    missing -= chunk.length;
+    if (keep || code >= 300) chunks.push(chunk);
+    if (missing <= 0) finish();
+  });
+  socket.on("error", (error) => pending?.reject(error));
+  socket.on("close", () => pending?.reject(new Error("the connection was closed")));
+  return {
+    ask: (ask) => {
+      keep = ask.keep === true;
+      socket.write(requestText(ask));
+      return new Promise((resolve, reject) => {
+        pending = { resolve, reject };
+      });
+    },
+    [Symbol.dispose]: () => socket.destroy(),
+  };
+}
+
+/** A watch on a connection of its own that tells how many events came. */
+export async function openWatch(
+  port: number,
+  identity: Identity,
+  path: string,
+  onEvents: (count: number) => void,
+): Promise<TLSSocket> {
+  const socket = await connectTls(port, identity, "http/1.1");
+  let last = 0;
+  socket.write(requestText({ method: "GET", path }));
+  await new Promise<void>((resolve) => socket.once("data", () => resolve()));
+  socket.on("data", (chunk: Buffer) => {
+    // Lines that end an event; those of the chunked encoding do not follow a brace.
+    let count = 0;
+    for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) {
+      if ((at === 0 ? last : chunk[at - 1]) === EVENT_END) count += 1;
+    }
+    last = chunk[chunk.length - 1]!;
+    if (count > 0) onEvents(count);
+  });
+  return socket;
+}
+
+function requestText({ method, path, contentType, body }: Ask): string {
+  const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\n`;
+  if (body === undefined) return `${head}\r\n`;
+  const length = Buffer.byteLength(body);
+  return `${head}Content-Type: ${contentType}\r\nContent-Length: ${length}\r\n\r\n${body}`;
+}

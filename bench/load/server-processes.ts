@@ -1,0 +1,117 @@
+/** The servers that benchmarks put under load, each in a process of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openHttp1 } from "./http1-asker.ts";
+import { type Identity, identityOf } from "./tls-identity.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const LAUNCHER = join(ROOT, "k8ts");
+const READY_WITHIN_MS = 30_000;
+
+export interface ServerProcess extends AsyncDisposable {
+  readonly port: number;
+  readonly pid: number;
+  readonly identity: Identity;
+  /** From the start of the process until /readyz said yes. */
+  readonly readyMs: number;
+}
+
+/** The built program as a user starts it; builds it first if need be. */
+export async function startProgram(
+  command: readonly string[],
+  dataDir: string,
+): Promise<ServerProcess> {
+  const port = await freePort();
+  const portFlag = command[0] === "up" ? "--port" : "--secure-port";
+  const dataFlag = command[0] === "up" ? "--data" : "--data-dir";
+  const args = [...command, dataFlag, dataDir, portFlag, `${port}`, "--bind-address", "127.0.0.1"];
+  const startMs = performance.now();
+  const child = spawn(LAUNCHER, args, { stdio: "ignore" });
+  const identity = await untilReady(child, port, join(dataDir, "admin.kubeconfig"));
+  return { ...running(child, port), identity, readyMs: performance.now() - startMs };
+}
+
+/** See bare-server.ts. */
+export async function startBareServer(
+  directory: string,
+  pki: string,
+  identity: Identity,
+): Promise<ServerProcess> {
+  const script = fileURLToPath(new URL("bare-server.ts", import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, script, directory, pki], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`the bare server ended with ${code}`)));
+    child.stdout.once("data", (line: Buffer) => resolve(Number(line.toString())));
+  });
+  return { ...running(child, port), identity, readyMs: Number.NaN };
+}
+
+/** How long `./k8ts --version` takes: the launcher, and Node's own start. */
+export async function launcherMs(): Promise<number> {
+  const startMs = performance.now();
+  const child = spawn(LAUNCHER, ["--version"], { stdio: "ignore" });
+  await new Promise((resolve) => child.once("exit", resolve));
+  return performance.now() - startMs;
+}
+
+/** Memory that a process really holds. */
+export function residentMb(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024;
+}
+
+/** Processor time that a process has used so far. */
+export function cpuMs(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" "); // from the third on
+  return (Number(fields[11]) + Number(fields[12])) * 10; // user and system, in ticks of 10 ms
+}
+
+function running(
+  child: ChildProcess,
+  port: number,
+): Pick<ServerProcess, "port" | "pid" | typeof Symbol.asyncDispose> {
+  return {
+    port,
+    pid: child.pid!,
+    [Symbol.asyncDispose]: async () => {
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+async function untilReady(
+  child: ChildProcess,
+  port: number,
+  kubeconfig: string,
+): Promise<Identity> {
+  const startMs = performance.now();
+  while (performance.now() - startMs < READY_WITHIN_MS) {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`);
+    try {
+      const identity = identityOf(kubeconfig);
+      using asker = await openHttp1(port, identity);
+      await asker.ask({ method: "GET", path: "/readyz" });
+      return identity;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+  }
+  child.kill("SIGKILL");
+  throw new Error(`the server was not ready within ${READY_WITHIN_MS} ms`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

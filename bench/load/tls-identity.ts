@@ -1,0 +1,33 @@
+/** Who a load generator is, as the cluster's kubeconfig says. */
+import { readFileSync } from "node:fs";
+import { connect, type TLSSocket } from "node:tls";
+import { parseKubeconfig } from "#pki/kubeconfig.ts";
+
+export interface Identity {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export function identityOf(kubeconfigFile: string): Identity {
+  const parsed = parseKubeconfig(readFileSync(kubeconfigFile, "utf8"));
+  if (parsed === undefined) throw new Error(`${kubeconfigFile} cannot be read`);
+  const { authorityPem, client } = parsed;
+  return { ca: authorityPem, cert: client.certificatePem, key: client.keyPem };
+}
+
+export function connectTls(
+  port: number,
+  identity: Identity,
+  protocol: "h2" | "http/1.1",
+): Promise<TLSSocket> {
+  const socket = connect({ ...identity, host: "127.0.0.1", port, ALPNProtocols: [protocol] });
+  socket.setNoDelay(true);
+  return new Promise((resolve, reject) => {
+    socket.once("error", reject);
+    socket.once("secureConnect", () => {
+      socket.off("error", reject);
+      resolve(socket);
+    });
+  });
+}
