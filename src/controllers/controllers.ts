@@ -33,6 +33,7 @@ import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
 import { serviceAccountController } from "./service-account.ts";
 import { legacyTokenCleaner } from "./service-account-tokens/cleaner.ts";
 import { type AccountTokens, serviceAccountTokens } from "./service-account-tokens/tokens.ts";
+import { serviceCidrController } from "./service-cidr.ts";
 import { statefulSetController } from "./stateful-set/stateful-set.ts";
 import { taintEviction } from "./taint-eviction.ts";
 import { ttlController } from "./ttl.ts";
@@ -92,6 +93,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     replicationControllerController,
     resourceQuotaController,
     serviceAccountController,
+    serviceCidrController,
     statefulSetController,
     taintEviction,
     tokenCleaner,
