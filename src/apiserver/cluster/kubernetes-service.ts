@@ -136,7 +136,7 @@ async function ensureRange({ loopback, serviceRanges, clock }: KubernetesService
   });
 }
 
-function firstAddress(range: string): string {
+export function firstAddress(range: string): string {
   const cidr = parseCidr(range);
   return cidr === undefined ? "" : addressAt(addressRange(cidr, range), 0);
 }

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { SecureContextOptions } from "node:tls";
 import type { ClientAuthorities } from "#apiserver/authn/peer-certificate.ts";
+import { firstAddress } from "#apiserver/cluster/kubernetes-service.ts";
 import type { PublishedConfig } from "#apiserver/cluster/published-config.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -27,7 +28,11 @@ export function openKeys(
   { clock, logger, hostname }: { clock: Clock; logger: Logger; hostname: string },
   advertiseAddress: string,
 ): Keys {
-  const names = [advertiseAddress, ...(flags.externalHostname ? [flags.externalHostname] : [])];
+  const names = [
+    advertiseAddress,
+    ...flags.serviceClusterIpRange.map(firstAddress), // of the `kubernetes` Service
+    ...(flags.externalHostname ? [flags.externalHostname] : []),
+  ];
   const pki = ClusterPki.open({
     directory: flags.dataDir,
     servingNames: servingNames("cluster.local", hostname, names),
