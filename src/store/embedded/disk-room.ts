@@ -17,6 +17,14 @@ export interface PageCounts {
   readonly used: number;
   /** Those among them that hold nothing any more. */
   readonly free: number;
+  /** Those of the log's tree, without what rows of their own pages take. */
+  readonly tree: number;
+}
+
+/** What a commit does to the log. */
+export interface CommitSize {
+  readonly rowBytes: readonly number[];
+  readonly removals: number;
 }
 
 export interface DiskRoomOptions {
@@ -37,15 +45,16 @@ export class DiskRoom implements AsyncDisposable {
   readonly #file: FileHandle;
   /** Allocated for certain. */
   #endPages: number;
-  /** At most so many pages are in use. */
-  #usedPagesMax: number;
+  /** At most so many pages are in use, and in the log's tree. */
+  #usedPagesMax = 0;
+  #treePagesMax = 0;
   #extending: Promise<void> | undefined;
 
   private constructor(options: DiskRoomOptions, file: FileHandle, endPages: number) {
     this.#options = options;
     this.#file = file;
     this.#endPages = endPages;
-    this.#usedPagesMax = options.count().used;
+    this.#count();
   }
 
   static async open(options: DiskRoomOptions): Promise<DiskRoom> {
@@ -55,8 +64,14 @@ export class DiskRoom implements AsyncDisposable {
   }
 
   /** Nothing to wait for if it returns undefined. */
-  admit(pages: number, deletesOnly: boolean): Promise<void> | undefined {
-    if (!this.#fits(2 * pages + RESERVE_PAGES)) this.#usedPagesMax = this.#options.count().used;
+  admit(size: CommitSize, deletesOnly: boolean): Promise<void> | undefined {
+    const { pageBytes } = this.#options;
+    let pages = pagesAdded(size, this.#treePagesMax, pageBytes);
+    if (!this.#fits(2 * pages + RESERVE_PAGES)) {
+      this.#count();
+      pages = pagesAdded(size, this.#treePagesMax, pageBytes);
+    }
+    this.#treePagesMax += size.rowBytes.length;
     if (!this.#fits(pages + RESERVE_PAGES)) return this.#admitLater(pages, deletesOnly);
     this.#usedPagesMax += pages;
     if (!this.#fits(pages + RESERVE_PAGES)) void this.#extend(pages).catch(() => undefined);
@@ -78,7 +93,7 @@ export class DiskRoom implements AsyncDisposable {
         break;
       }
     }
-    const { free } = this.#options.count();
+    const { free } = this.#count();
     const spare = deletesOnly ? 0 : free >= PLENTY_FREE_PAGES ? RESERVE_PAGES / 4 : RESERVE_PAGES;
     if (!this.#fits(pages + spare)) {
       const message = "the disk is full: nothing was written";
@@ -87,12 +102,19 @@ export class DiskRoom implements AsyncDisposable {
     this.#usedPagesMax += pages;
   }
 
+  #count(): PageCounts {
+    const counts = this.#options.count();
+    this.#usedPagesMax = counts.used;
+    this.#treePagesMax = counts.tree;
+    return counts;
+  }
+
   #fits(pages: number): boolean {
     return this.#usedPagesMax + pages <= this.#endPages;
   }
 
   #extend(pages: number): Promise<void> {
-    this.#extending ??= this.#writeZeros(4 * pages).finally(() => {
+    this.#extending ??= this.#writeZeros(2 * pages).finally(() => {
       this.#extending = undefined;
     });
     return this.#extending;
@@ -115,15 +137,16 @@ export class DiskRoom implements AsyncDisposable {
 
 /**
  * The most pages that a commit can add. A row takes the pages that its bytes fill, and may put one
- * more into the tree; a row that is removed changes a page of the tree and one above it; the lists
- * of free pages and the upper levels of the tree are in the constant.
+ * more into the tree; a row that is removed changes a page of the tree and one above it, unless
+ * another has done so; lists of free pages and the upper levels of the tree are in the constant.
  */
 export function pagesAdded(
-  rowBytes: readonly number[],
-  removals: number,
+  { rowBytes, removals }: CommitSize,
+  treePages: number,
   pageBytes: number,
 ): number {
-  let pages = 64 + 2 * removals + Math.ceil((removals + rowBytes.length) / 100);
+  let pages =
+    64 + Math.min(2 * removals, treePages) + Math.ceil((removals + rowBytes.length) / 100);
   for (const bytes of rowBytes) pages += 1 + Math.ceil((bytes + 64) / pageBytes);
   return pages;
 }

@@ -12,7 +12,7 @@ import { StoreError } from "#store/contract.ts";
 import type { Change, Commit, Engine, Log, State, View } from "#store/local/engine.ts";
 import { KeyIndex } from "#store/local/key-index.ts";
 import { account } from "#store/local/plan-commit.ts";
-import { DiskRoom, pagesAdded } from "./disk-room.ts";
+import { DiskRoom } from "./disk-room.ts";
 import {
   corrupt,
   encodeState,
@@ -34,7 +34,7 @@ export async function openLmdbEngine(directory: string): Promise<LmdbEngine> {
   const engine = await LmdbEngine.open(directory);
   if (!engine.wasteful) return engine;
   await engine.shrink();
-  return await LmdbEngine.open(directory);
+  return await LmdbEngine.open(directory, true);
 }
 
 export class LmdbEngine implements Engine {
@@ -43,7 +43,6 @@ export class LmdbEngine implements Engine {
   readonly #log: LmdbLog;
   readonly #keys: KeyIndex;
   readonly #room: DiskRoom;
-  readonly #pageBytes: number;
   #state: State;
   #holds = 0;
   #whenReleased: (() => void) | undefined;
@@ -54,11 +53,10 @@ export class LmdbEngine implements Engine {
     this.#state = state;
     this.#keys = keys;
     this.#room = room;
-    this.#pageBytes = countPages(file).pageBytes;
   }
 
-  static async open(directory: string): Promise<LmdbEngine> {
-    const file = openLmdbFile(directory);
+  static async open(directory: string, stillOwned = false): Promise<LmdbEngine> {
+    const file = openLmdbFile(directory, stillOwned);
     try {
       const { state, keys } = rebuild(readState(file), new LmdbLog(file));
       const { path } = file;
@@ -106,12 +104,9 @@ export class LmdbEngine implements Engine {
     const { root, log } = this.#file;
     const changes = steps.map(({ change }) => change);
     const rows = encodeRows(changes);
-    const rowBytes = rows.map(({ length }) => length);
-    const pages = pagesAdded(rowBytes, sweep.positions.length, this.#pageBytes);
-    const waiting = this.#room.admit(
-      pages,
-      changes.every(({ deleted }) => deleted),
-    );
+    const size = { rowBytes: rows.map((row) => row.length), removals: sweep.positions.length };
+    const deletesOnly = changes.every(({ deleted }) => deleted);
+    const waiting = this.#room.admit(size, deletesOnly);
     if (waiting !== undefined) await waiting;
     const key = Buffer.allocUnsafe(8); // LMDB copies keys, so one will do
     this.#state = { ...this.#state, compactRevision: state.compactRevision };

@@ -13,9 +13,11 @@ import {
   mkdirSync,
   openSync,
   renameSync,
+  rmdirSync,
+  rmSync,
   statSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { StoreError } from "#store/contract.ts";
 import { EMPTY_STATE, type State } from "#store/local/engine.ts";
@@ -37,8 +39,11 @@ const FORMAT = 1;
 /** Address space, not disk or memory: the file may grow up to here. */
 const MAP_BYTES = 256 * 2 ** 30;
 
-/** Throws `InUse` if another process has the directory, `Corrupt` if it holds something else. */
-export function openLmdbFile(directory: string): LmdbFile {
+/**
+ * Throws `InUse` if another process has the directory, `Corrupt` if it holds something else.
+ * `stillOwned`: it was closed by `shrinkLmdbFile`, so that it belongs to this process all the time.
+ */
+export function openLmdbFile(directory: string, stillOwned = false): LmdbFile {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, "data.mdb");
   makeRoomToOpen(directory, () => existsSync(path) && hasRoom(directory, path));
@@ -46,7 +51,7 @@ export function openLmdbFile(directory: string): LmdbFile {
   try {
     chmodSync(path, 0o600);
     chmodSync(join(directory, "lock.mdb"), 0o600);
-    own(file, directory);
+    if (!stillOwned) own(file, directory);
     keepReserve(directory);
   } catch (error) {
     void file.root.close();
@@ -57,13 +62,16 @@ export function openLmdbFile(directory: string): LmdbFile {
 
 /** Rewrites the file without its free pages. The file is closed; open it again. */
 export async function shrinkLmdbFile(file: LmdbFile): Promise<void> {
-  const smaller = `${file.path}.smaller`;
-  await file.root.backup(smaller, true);
-  chmodSync(smaller, 0o600);
-  syncToDisk(smaller);
+  const directory = dirname(file.path);
+  const copy = join(directory, "smaller");
+  rmSync(copy, { recursive: true, force: true });
+  mkdirSync(copy, { mode: 0o700 });
+  await file.root.backup(copy, true);
+  syncToDisk(join(copy, "data.mdb"));
   await file.root.close();
-  renameSync(smaller, file.path);
-  syncToDisk(join(file.path, ".."));
+  renameSync(join(copy, "data.mdb"), file.path);
+  rmdirSync(copy);
+  syncToDisk(directory);
 }
 
 export function fileBytes({ path }: LmdbFile): number {

@@ -7,7 +7,12 @@ export function countPages({ root, log }: LmdbFile): PageCounts & { readonly pag
   const main = root.getStats() as LmdbStats;
   const used = stats.lastPageNumber + 1;
   const inTrees = treePages(stats) + treePages(main) + treePages(stats.free);
-  return { used, free: Math.max(0, used - META_PAGES - inTrees), pageBytes: stats.pageSize };
+  return {
+    used,
+    free: Math.max(0, used - META_PAGES - inTrees),
+    tree: stats.treeBranchPageCount + stats.treeLeafPageCount,
+    pageBytes: stats.pageSize,
+  };
 }
 
 const META_PAGES = 2;

@@ -38,7 +38,7 @@ export async function runCompactor(
   await runEvery(clock, intervalMs, task, signal);
 }
 
-export async function compactOnce(endpoints: Endpoints, last: Round): Promise<Round> {
+async function compactOnce(endpoints: Endpoints, last: Round): Promise<Round> {
   const mine = { key: COMPACT_KEY, target: TARGET.version, version: last.version };
   const response = await endpoints.call(
     txn,

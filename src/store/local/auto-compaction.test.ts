@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import { createMemoryStore } from "#store/memory.ts";
+import { bytes, rejects } from "#store/testing/contract-suite.ts";
+import { DEFAULT_HISTORY, decideByAge, decideBySize } from "./auto-compaction.ts";
+import { EMPTY_STATE, positionOf, type State } from "./engine.ts";
+
+const MINUTE = 60_000;
+
+describe("by age", () => {
+  const marks = [
+    { atMs: 0, revision: 10 },
+    { atMs: 100, revision: 20 },
+    { atMs: 200, revision: 20 },
+  ];
+  const rows = [
+    { name: "nothing is old enough", nowMs: 999, want: undefined },
+    { name: "the first mark is", nowMs: 1_000, want: 10 },
+    { name: "the newest that is old enough counts", nowMs: 1_150, want: 20 },
+    { name: "all are", nowMs: 9_999, want: 20 },
+  ];
+  for (const { name, nowMs, want } of rows) {
+    test(name, () => assert.equal(decideByAge(marks, nowMs, 1_000), want));
+  }
+});
+
+describe("by size", () => {
+  const policy = { ageMs: 1_000, bytesMin: 100, liveShare: 0.5 };
+  const swept: State = {
+    ...EMPTY_STATE,
+    revision: 110,
+    compactRevision: 10,
+    sweptPosition: positionOf(11, 0),
+  };
+  const rows: { name: string; state: Partial<State>; want: number | undefined }[] = [
+    { name: "little history stays", state: { historyBytes: 100 }, want: undefined },
+    { name: "too much is halved", state: { historyBytes: 101 }, want: 60 },
+    {
+      name: "much live data allows for more",
+      state: { historyBytes: 101, liveBytes: 202 },
+      want: undefined,
+    },
+    {
+      name: "what is given up already must go first",
+      state: { historyBytes: 101, sweptPosition: 0 },
+      want: undefined,
+    },
+  ];
+  for (const { name, state, want } of rows) {
+    test(name, () => assert.equal(decideBySize({ ...swept, ...state }, policy), want));
+  }
+});
+
+test("history is kept for five minutes and little longer; then the store sets no timer", async () => {
+  using clock = new VirtualClock();
+  await using store = createMemoryStore({ clock });
+  await store.put("a", bytes("1"));
+  await clock.advance(MINUTE);
+  await store.put("a", bytes("2"));
+  await clock.advance(4 * MINUTE);
+  assert.equal((await store.get("a", { atRevision: 2 })).entry?.version, 1);
+  await clock.advance(2 * MINUTE);
+  await rejects(store.get("a", { atRevision: 2 }), "Compacted");
+  assert.equal((await store.get("a", { atRevision: 3 })).entry?.version, 2);
+  await clock.advance(MINUTE);
+  assert.equal(clock.pendingTimers, 0, "nothing is left to give up");
+  await store.put("a", bytes("3"));
+  assert.equal(clock.pendingTimers, 1);
+});
+
+test("a burst of writes cannot make history too big", async () => {
+  using clock = new VirtualClock();
+  const history = { ...DEFAULT_HISTORY, bytesMin: 200_000 };
+  await using store = createMemoryStore({ clock, history });
+  const value = new Uint8Array(1_000);
+  for (let index = 0; index < 2_000; index++) await store.put(`k${index % 50}`, value);
+  const { compactRevision } = await rejects(store.get("k0", { atRevision: 1 }), "Compacted");
+  assert.ok(compactRevision > 1_700, `only up to ${compactRevision} of 2,001`);
+});
