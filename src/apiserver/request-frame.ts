@@ -47,11 +47,12 @@ export async function inFrame(
   return long && turn !== undefined ? whenSent(told, () => turn.seat.release()) : told;
 }
 
-function withFlow(answer: Answer, { flowSchemaUid, priorityLevelUid }: Admitted): Answer {
+function withFlow(answer: Answer, { flow }: Admitted): Answer {
+  if (flow === undefined) return answer;
   const headers = {
     ...answer.headers,
-    "x-kubernetes-pf-flowschema-uid": flowSchemaUid,
-    "x-kubernetes-pf-prioritylevel-uid": priorityLevelUid,
+    "x-kubernetes-pf-flowschema-uid": flow.schemaUid,
+    "x-kubernetes-pf-prioritylevel-uid": flow.levelUid,
   };
   return { ...answer, headers };
 }

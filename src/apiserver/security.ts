@@ -24,7 +24,8 @@ import { createNodeAuthorizer } from "./authz/node.ts";
 import { NodeObjects } from "./authz/node-objects.ts";
 import { createRbacAuthorizer } from "./authz/rbac.ts";
 import { RbacRules } from "./authz/rbac-rules.ts";
-import { FlowControl, type FlowControlOptions } from "./flow/flow-control.ts";
+import { FlowControl, type FlowControlOptions, type TurnTaking } from "./flow/flow-control.ts";
+import { createMaxInFlight, type MaxInFlightOptions } from "./flow/max-in-flight.ts";
 import type { Objects } from "./objects.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 
@@ -38,8 +39,8 @@ export interface SecurityOptions {
   readonly frontProxy?: FrontProxyOptions;
   readonly oidc?: Omit<OidcOptions, "clock">;
   readonly serviceAccounts: ServiceAccountOptions;
-  /** Fairness between users; without it everything runs at once. */
-  readonly flow?: Omit<FlowControlOptions, "clock">;
+  /** Fairness between users, or mere limits; without either everything runs at once. */
+  readonly flow?: Omit<FlowControlOptions, "clock"> | MaxInFlightOptions;
   readonly audit?: Pick<AuditOptions, "policy" | "write">;
   readonly clock: Clock;
   readonly random: Random;
@@ -78,7 +79,7 @@ export interface RequestSecurity {
     user: User,
     trail?: Pick<AuditTrail, "annotate">,
   ): Promise<Status | undefined>;
-  readonly flow?: FlowControl;
+  readonly flow?: TurnTaking;
   readonly audit?: Audit;
   readonly authorizer: Authorizer;
   readonly rules: RbacRules;
@@ -109,8 +110,7 @@ export function createSecurity(
   const authenticator = authenticators(options, tokens);
   const { issuers, audiences } = serviceAccounts;
 
-  const flow = options.flow && new FlowControl({ ...options.flow, clock });
-  flow?.start(objects, signal);
+  const flow = options.flow && turnTaking(options.flow, clock, objects, signal);
 
   return {
     authorizer,
@@ -151,6 +151,18 @@ export function createSecurity(
       return decision === "allow" ? undefined : accessDeniedStatus(attributes, reason);
     },
   };
+}
+
+function turnTaking(
+  options: NonNullable<SecurityOptions["flow"]>,
+  clock: Clock,
+  objects: Objects,
+  signal: AbortSignal,
+): TurnTaking {
+  if ("reads" in options) return createMaxInFlight(options);
+  const flow = new FlowControl({ ...options, clock });
+  flow.start(objects, signal);
+  return flow;
 }
 
 const DECISION = "authorization.k8s.io/decision";

@@ -172,7 +172,7 @@ describe("seats", () => {
         rules: [{ ...own.spec.rules![0]!, subjects: [{ kind: "User", user: { name: "alice" } }] }],
       },
     });
-    assert.equal((await admitted(flow.admit(alice, get(), never))).flowSchemaUid, "vip-uid");
+    assert.equal((await admitted(flow.admit(alice, get(), never))).flow?.schemaUid, "vip-uid");
   });
 });
 

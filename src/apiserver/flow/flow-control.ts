@@ -31,13 +31,18 @@ export interface FlowControlOptions {
 export interface Admitted {
   readonly outcome: "admitted";
   readonly seat: Seat;
-  readonly flowSchemaUid: string;
-  readonly priorityLevelUid: string;
+  /** Of what decided, for the answer's headers. */
+  readonly flow?: { readonly schemaUid: string; readonly levelUid: string };
 }
 
 export type FlowDecision =
   | Admitted
   | { readonly outcome: "refused"; readonly retryAfterSeconds: number };
+
+/** Says when a request may be worked on. */
+export interface TurnTaking {
+  admit(user: User, info: RequestInfo, signal: AbortSignal): FlowDecision | Promise<FlowDecision>;
+}
 
 const REFUSED: FlowDecision = { outcome: "refused", retryAfterSeconds: 1 };
 const SHAPES_MAX = 256;
@@ -57,7 +62,7 @@ interface Flow {
   readonly levelUid: string;
 }
 
-export class FlowControl {
+export class FlowControl implements TurnTaking {
   readonly #options: FlowControlOptions;
   #schemas: readonly FlowSchema[] = [];
   #levels = new Map<string, KnownLevel>();
@@ -87,8 +92,7 @@ export class FlowControl {
     const admitted = (seat: Seat): Admitted => ({
       outcome: "admitted",
       seat,
-      flowSchemaUid: schema.metadata.uid ?? "",
-      priorityLevelUid: levelUid,
+      flow: { schemaUid: schema.metadata.uid ?? "", levelUid },
     });
     if (level === undefined) return admitted(NO_SEAT);
     if (isLongRunning(info)) return this.#admitLongRunning(admitted);

@@ -82,8 +82,9 @@ function splitClaim(pair: string): [string, string] {
 }
 
 function flowOf(flags: ApiServerFlags): Pick<SecurityOptions, "flow"> {
-  if (!flags.enablePriorityAndFairness) return {};
-  const seats = flags.maxRequestsInflight + flags.maxMutatingRequestsInflight;
+  const { maxRequestsInflight: reads, maxMutatingRequestsInflight: writes } = flags;
+  if (!flags.enablePriorityAndFairness) return { flow: { reads, writes } };
+  const seats = reads + writes;
   return { flow: { seats, longRunningMax: LONG_RUNNING_MAX } };
 }
 
