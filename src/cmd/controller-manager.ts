@@ -10,11 +10,8 @@ import {
   KubeconfigError,
 } from "#client/kubeconfig.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
-import {
-  type AnyController,
-  builtInControllers,
-  selectControllers,
-} from "#controllers/controllers.ts";
+import { type AnyController, builtInControllers } from "#controllers/controllers.ts";
+import { selectControllers, selectionOf } from "#controllers/select.ts";
 import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "./command.ts";
@@ -22,8 +19,6 @@ import { addControllerFlags, controllerOptionsOf, durationOf } from "./controlle
 import { FlagError, parseFlags } from "./parse-flags.ts";
 import { processSurroundings } from "./process-surroundings.ts";
 import { runControllers } from "./run-controllers.ts";
-
-const GARBAGE_COLLECTOR = "garbage-collector-controller";
 
 interface Config {
   readonly connection: Connection;
@@ -88,19 +83,16 @@ export const controllerManagerCommand: Command = {
 function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock): Config {
   const text = (name: string): string => String(flags[name] ?? "");
   const options = controllerOptionsOf(flags, clock);
-  const asked = text("controllers").split(",");
-  const wanted = asked.filter((name) => name.replace(/^-/, "") !== GARBAGE_COLLECTOR);
-  const { selected, unknown } = selectControllers(builtInControllers(options), wanted);
+  const selection = selectionOf(text("controllers").split(","));
+  const { unknown } = selection;
   if (unknown.length > 0)
     throw new FlagError(
       `--controllers: ${unknown.map((n) => JSON.stringify(n)).join(", ")} is not known`,
     );
   return {
     connection: connectionOf(text("kubeconfig")),
-    controllers: selected,
-    collectGarbage:
-      !asked.includes(`-${GARBAGE_COLLECTOR}`) &&
-      (asked.includes("*") || asked.includes(GARBAGE_COLLECTOR)),
+    controllers: selectControllers(builtInControllers(options), selection),
+    collectGarbage: selection.has("garbage-collector-controller"),
     election:
       text("leaderElect") === "false"
         ? undefined

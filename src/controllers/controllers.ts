@@ -38,6 +38,7 @@ import { statefulSetController } from "./stateful-set/stateful-set.ts";
 import { taintEviction } from "./taint-eviction.ts";
 import { ttlController } from "./ttl.ts";
 import { ttlAfterFinished } from "./ttl-after-finished.ts";
+import { validatingAdmissionPolicyStatus } from "./validating-admission-policy-status.ts";
 import { attributesClassProtection } from "./volume/attributes-class-protection.ts";
 import { claimProtection } from "./volume/claim-protection.ts";
 import { ephemeralVolumes } from "./volume/ephemeral.ts";
@@ -98,6 +99,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     taintEviction,
     tokenCleaner,
     ttlAfterFinished,
+    validatingAdmissionPolicyStatus,
     volumeExpander,
     ttlController,
     volumeProtection,
@@ -123,31 +125,4 @@ function ifGiven<Need>(
   create: (need: Need) => AnyController,
 ): readonly AnyController[] {
   return need === undefined ? [] : [create(need)];
-}
-
-/** Only whoever hands out bootstrap tokens needs these. */
-const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
-  "bootstrap-signer-controller",
-  "token-cleaner-controller",
-]);
-
-/**
- * Those that `--controllers` asks for: `*` is all that are on by default, `name` adds one, `-name`
- * takes one away. An unknown name is an error, so that a slip does not go unnoticed.
- */
-export function selectControllers(
-  controllers: readonly AnyController[],
-  asked: readonly string[],
-): { readonly selected: readonly AnyController[]; readonly unknown: readonly string[] } {
-  const names = new Set(controllers.map(({ name }) => name));
-  const wanted = new Set(asked);
-  const unknown = asked
-    .map((text) => text.replace(/^-/, ""))
-    .filter((name) => name !== "*" && !names.has(name));
-  const selected = controllers.filter(
-    ({ name }) =>
-      !wanted.has(`-${name}`) &&
-      (wanted.has(name) || (wanted.has("*") && !OFF_BY_DEFAULT.has(name))),
-  );
-  return { selected, unknown };
 }
