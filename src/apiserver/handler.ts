@@ -4,10 +4,11 @@
  */
 import { internalErrorStatus } from "#api/meta/status.ts";
 import { type Answer, statusAnswer, textAnswer } from "./answer.ts";
+import type { ApiMetrics } from "./api-metrics.ts";
 import type { AuditTrail } from "./audit/audit.ts";
 import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
-import { inFrame } from "./request-frame.ts";
+import { inFrame, whenSent } from "./request-frame.ts";
 import { requestInfoOf } from "./request-info.ts";
 import type { RequestSecurity } from "./security.ts";
 import type { ServerParts } from "./verb.ts";
@@ -25,6 +26,7 @@ export type PathHandler = (
 export interface HandlerOptions {
   readonly parts: ServerParts;
   readonly security: Security;
+  readonly metrics: ApiMetrics;
   readonly paths: readonly PathHandler[];
   readonly special: SpecialVerbs;
 }
@@ -32,24 +34,40 @@ export interface HandlerOptions {
 export type Handler = (request: ApiRequest) => Promise<Answer>;
 
 export function createHandler(options: HandlerOptions): Handler {
-  const { parts, security } = options;
+  const { parts, metrics } = options;
   return async (request) => {
-    const receivedMs = parts.clock.nowMs();
-    try {
-      const info = requestInfoOf(request.method, request.path, request.query);
-      const known = await security.authenticate(request, info);
-      if ("status" in known) {
-        security.audit?.refused(request, info, known, receivedMs);
-        return statusAnswer(known.status, { media: mediaOrJson(request) });
-      }
-      return await inFrame(security, request, info, known, receivedMs, (trail) =>
-        answerOf(options, request, info, known.user, trail),
-      );
-    } catch (error) {
-      parts.logger.error("request failed", { error, path: request.path, method: request.method });
-      return statusAnswer(internalErrorStatus("the server could not handle the request"));
-    }
+    const info = requestInfoOf(request.method, request.path, request.query);
+    const startMs = parts.clock.elapsedMs();
+    const done = metrics.begin(info);
+    const answer = await answerSafely(options, request, info);
+    done(answer.code, (parts.clock.elapsedMs() - startMs) / 1000, request);
+    return LONG.has(answer.body.form) ? whenSent(answer, metrics.longRunning(info)) : answer;
   };
+}
+
+const LONG: ReadonlySet<string> = new Set(["watch", "stream", "tunnel"]);
+
+/** Whatever happens, the client gets an answer. */
+async function answerSafely(
+  options: HandlerOptions,
+  request: ApiRequest,
+  info: RequestInfo,
+): Promise<Answer> {
+  const { parts, security } = options;
+  const receivedMs = parts.clock.nowMs();
+  try {
+    const known = await security.authenticate(request, info);
+    if ("status" in known) {
+      security.audit?.refused(request, info, known, receivedMs);
+      return statusAnswer(known.status, { media: mediaOrJson(request) });
+    }
+    return await inFrame(security, request, info, known, receivedMs, (trail) =>
+      answerOf(options, request, info, known.user, trail),
+    );
+  } catch (error) {
+    parts.logger.error("request failed", { error, path: request.path, method: request.method });
+    return statusAnswer(internalErrorStatus("the server could not handle the request"));
+  }
 }
 
 async function answerOf(

@@ -64,7 +64,8 @@ function withTrail(answer: Answer, trail: AuditTrail | undefined, long: boolean)
   return whenSent(answer, () => trail.completed(told));
 }
 
-function whenSent(answer: Answer, then: () => void): Answer {
+/** The answer, with something to do once it has been sent. */
+export function whenSent(answer: Answer, then: () => void): Answer {
   const { sent } = answer;
   return {
     ...answer,

@@ -4,6 +4,7 @@ import { describe, test } from "vitest";
 import { builtInKinds } from "#api/kinds.ts";
 import { NO_PROSE } from "#api/openapi/definition.ts";
 import { silentLogger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { newKey, privateKeyPem } from "#pki/key-pair.ts";
@@ -44,6 +45,7 @@ async function start(): Promise<Running> {
       eventTtlSeconds: 3600,
       storedForm: "json",
       prose: () => NO_PROSE,
+      metrics: new Metrics(),
       kubelets: { addressTypes: [], tls: () => ({ verify: false }) },
       serviceRanges: ["10.96.0.0/16"],
       nodePorts: { first: 30_000, last: 32_767 },

@@ -4,10 +4,12 @@ import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { createAdmission } from "./admission-gate.ts";
+import { ApiMetrics } from "./api-metrics.ts";
 import { ColumnDescriptions } from "./column-descriptions.ts";
 import { Discovery } from "./discovery.ts";
 import type { SpecialVerbs } from "./dispatch.ts";
@@ -18,7 +20,9 @@ import type { Objects } from "./objects.ts";
 import { OpenApi } from "./openapi.ts";
 import { discoveryPaths } from "./paths/discovery-paths.ts";
 import { healthPaths } from "./paths/health-paths.ts";
+import { indexPath } from "./paths/index-path.ts";
 import { issuerPaths, KEYS_PATH } from "./paths/issuer-paths.ts";
+import { metricsPath } from "./paths/metrics-path.ts";
 import { openApiPaths } from "./paths/openapi-paths.ts";
 import { SERVER_VERSION, versionPath } from "./paths/version-path.ts";
 import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
@@ -55,6 +59,7 @@ export interface ApiServerOptions {
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
   admission(objects: Objects, security: RequestSecurity): readonly AdmissionPlugin[];
   readonly kubelets: Omit<KubeletOptions, "objects">;
+  readonly metrics: Metrics;
   /** The API's documentation; read when it is first needed, and not kept. */
   prose(): Prose;
   /** What has to be done before the server counts as ready: `ready` is told. */
@@ -128,13 +133,16 @@ export async function startApiServer(
   const paths: PathHandler[] = [
     healthPaths(health.checks),
     versionPath,
+    metricsPath(options.metrics),
+    indexPath(discovery),
     discoveryPaths(discovery, options.externalAddress),
     openApiPaths(openApi, () => clock.nowMs()),
     issuerPaths(security, `https://${options.externalAddress}${KEYS_PATH}`),
   ];
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every watch over HTTP listens
-  const handle = createHandler({ parts, security, paths, special });
+  const watched = new ApiMetrics(options.metrics, store, clock.nowMs() / 1000);
+  const handle = createHandler({ parts, security, metrics: watched, paths, special });
   return {
     handle,
     objects,

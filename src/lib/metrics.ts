@@ -48,6 +48,18 @@ export class Metrics {
     })).series([]);
   }
 
+  /** The same for a family of them: which there are is asked, too. */
+  gaugesOf(
+    options: MetricOptions & { readonly labels: readonly string[] },
+    read: () => readonly { readonly labels: readonly string[]; readonly value: number }[],
+  ): void {
+    const text = (values: readonly string[]): string =>
+      options.labels.map((label, i) => `${label}="${escapeLabel(values[i] ?? "")}"`).join(",");
+    this.#register("gauge", { name: options.name, help: options.help }, () => ({
+      lines: (name) => read().map(({ labels, value }) => `${name}{${text(labels)}} ${show(value)}`),
+    })).series([]);
+  }
+
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Bind<Histogram> {
     const family = this.#register("histogram", options, () => new BucketSeries(options.buckets));
     return (...values) => family.series(values);

@@ -74,6 +74,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       eventTtlSeconds: 3600,
       storedForm: "json",
       prose: () => NO_PROSE,
+      metrics: new Metrics(),
       kubelets: { addressTypes: ["InternalIP"], tls: () => ({ verify: false }) },
       serviceRanges: ["10.96.0.0/12"],
       nodePorts: { first: 30_000, last: 32_767 },

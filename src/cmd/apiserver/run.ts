@@ -14,6 +14,7 @@ import { serveUpgrade } from "#apiserver/serve-upgrade.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
@@ -31,6 +32,8 @@ export interface Surroundings {
   readonly random: Random;
   readonly logger: Logger;
   readonly hostname: string;
+  /** Shared with whatever else runs in the process; its own unless given. */
+  readonly metrics?: Metrics;
   /** Another store than the flags say: tests, and whoever opened it already. */
   readonly store?: Store;
 }
@@ -74,6 +77,7 @@ export async function runApiServer(
       serviceRanges: flags.serviceClusterIpRange,
       nodePorts: flags.serviceNodePortRange,
       prose: readProse,
+      metrics: surroundings.metrics ?? new Metrics(),
       kubelets: {
         addressTypes: flags.kubeletPreferredAddressTypes,
         tls: () => kubeletTls(flags, keys),

@@ -1,0 +1,191 @@
+/** What the server tells about its work, under upstream's names. */
+import { readdirSync } from "node:fs";
+import { arch } from "node:os";
+import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
+import { mediaTypeOf } from "./negotiate.ts";
+import type { ObjectStore } from "./object-store.ts";
+import { SERVER_VERSION } from "./paths/version-path.ts";
+import type { ApiRequest, RequestInfo } from "./request.ts";
+
+const DURATIONS = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+  60,
+];
+const COMPONENT = "apiserver";
+/** Paths are the clients' choice: more are not remembered, and the registry has its own limit. */
+const ROUTES_MAX = 2_000;
+const PLACE = ["group", "version", "resource", "subresource", "scope", "component"];
+
+interface Series {
+  readonly durations: Histogram;
+  readonly counts: Map<number, Counter>;
+  readonly labels: readonly string[];
+}
+
+export class ApiMetrics {
+  readonly #byRoute = new Map<string, Series>();
+  readonly #requests: ReturnType<Metrics["counter"]>;
+  readonly #durations: ReturnType<Metrics["histogram"]>;
+  readonly #inFlight: { readonly mutating: Counter; readonly readOnly: Counter };
+  readonly #longRunning: ReturnType<Metrics["gauge"]>;
+
+  constructor(metrics: Metrics, store: ObjectStore, startSeconds: number) {
+    const labels = ["verb", "dry_run", ...PLACE];
+    this.#requests = metrics.counter({
+      name: "apiserver_request_total",
+      help: "Requests by verb, resource and HTTP code.",
+      labels: [...labels, "code"],
+    });
+    this.#durations = metrics.histogram({
+      name: "apiserver_request_duration_seconds",
+      help: "Time from the first byte of a request to its answer, watches and the like left out.",
+      labels,
+      buckets: DURATIONS,
+    });
+    const inFlight = metrics.gauge({
+      name: "apiserver_current_inflight_requests",
+      help: "Requests being worked on.",
+      labels: ["request_kind"],
+    });
+    this.#inFlight = { mutating: inFlight("mutating"), readOnly: inFlight("readOnly") };
+    this.#longRunning = metrics.gauge({
+      name: "apiserver_longrunning_requests",
+      help: "Open watches, logs, execs and proxies.",
+      labels: ["verb", ...PLACE],
+    });
+    addStoreMetrics(metrics, store);
+    addProcessMetrics(metrics, startSeconds);
+  }
+
+  /** A request begins; call the outcome with its HTTP code and duration. */
+  begin(info: RequestInfo): (code: number, seconds: number, request: ApiRequest) => void {
+    const gauge = MUTATING.has(info.verb) ? this.#inFlight.mutating : this.#inFlight.readOnly;
+    gauge.add(1);
+    return (code, seconds, request) => {
+      gauge.add(-1);
+      const series = this.#seriesOf(info, request);
+      let count = series.counts.get(code);
+      if (count === undefined) {
+        count = this.#requests(...series.labels, String(code));
+        series.counts.set(code, count);
+      }
+      count.add(1);
+      if (info.verb !== "watch") series.durations.observe(seconds);
+    };
+  }
+
+  /** A long answer begins; call the outcome when it has ended. */
+  longRunning(info: RequestInfo): () => void {
+    const gauge = this.#longRunning(verbOf(info, undefined), ...placeOf(info));
+    gauge.add(1);
+    return () => gauge.add(-1);
+  }
+
+  #seriesOf(info: RequestInfo, request: ApiRequest): Series {
+    const dryRun = request.query.has("dryRun") ? "All" : "";
+    const labels = [verbOf(info, request), dryRun, ...placeOf(info)];
+    const key = labels.join(" ");
+    const known = this.#byRoute.get(key);
+    if (known !== undefined) return known;
+    const series = { labels, durations: this.#durations(...labels), counts: new Map() };
+    if (this.#byRoute.size < ROUTES_MAX) this.#byRoute.set(key, series);
+    return series;
+  }
+}
+
+const MUTATING: ReadonlySet<string> = new Set([
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "deletecollection",
+]);
+
+const VERBS: Readonly<Record<string, string>> = {
+  create: "POST",
+  update: "PUT",
+  patch: "PATCH",
+};
+
+function verbOf({ verb }: RequestInfo, request: ApiRequest | undefined): string {
+  if (verb === "patch") {
+    const type = mediaTypeOf(request?.headers["content-type"] ?? "");
+    if (type === "application/apply-patch+yaml") return "APPLY";
+  }
+  return VERBS[verb] ?? verb.toUpperCase();
+}
+
+/** Paths outside of resources are told by their first part: they must not fill the memory. */
+function placeOf(info: RequestInfo): string[] {
+  const { isResource, group, version, resource, subresource, name, namespace, path } = info;
+  if (!isResource) return ["", "", "", `/${path.split("/")[1] ?? ""}`, "", COMPONENT];
+  const scope = name !== "" ? "resource" : namespace !== "" ? "namespace" : "cluster";
+  return [group, version, resource, subresource, scope, COMPONENT];
+}
+
+function addStoreMetrics(metrics: Metrics, store: ObjectStore): void {
+  metrics.gaugesOf(
+    {
+      name: "apiserver_resource_objects",
+      help: "Stored objects of each resource.",
+      labels: ["group", "resource"],
+    },
+    () =>
+      [...store.cache.all()].map(({ resource, size }) => ({
+        labels: [resource.group, resource.plural],
+        value: size,
+      })),
+  );
+  metrics.gaugesOf(
+    {
+      name: "apiserver_resource_size_estimate_bytes",
+      help: "Bytes of the stored objects of each resource.",
+      labels: ["group", "resource"],
+    },
+    () =>
+      [...store.cache.all()].map(({ resource, bytes }) => ({
+        labels: [resource.group, resource.plural],
+        value: bytes,
+      })),
+  );
+  metrics.gaugeOf(
+    {
+      name: "apiserver_watch_cache_resource_version",
+      help: "The revision that the caches show.",
+    },
+    () => store.cache.revision,
+  );
+}
+
+function addProcessMetrics(metrics: Metrics, startSeconds: number): void {
+  const build = metrics.gauge({
+    name: "kubernetes_build_info",
+    help: "Always 1; the labels say which version this is.",
+    labels: ["major", "minor", "git_version", "platform"],
+  });
+  build("1", "36", SERVER_VERSION, `${process.platform}/${arch()}`).set(1);
+  metrics.gaugeOf(
+    { name: "process_resident_memory_bytes", help: "Resident memory of the process." },
+    () => process.memoryUsage.rss(),
+  );
+  metrics.gaugeOf(
+    { name: "process_cpu_seconds_total", help: "CPU time that the process has used." },
+    () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1e6;
+    },
+  );
+  metrics.gaugeOf(
+    { name: "process_start_time_seconds", help: "When the process was started." },
+    () => startSeconds,
+  );
+  metrics.gaugeOf({ name: "process_open_fds", help: "Open file descriptors." }, countDescriptors);
+}
+
+function countDescriptors(): number {
+  try {
+    return readdirSync("/proc/self/fd").length;
+  } catch {
+    return 0; // a system without /proc
+  }
+}
