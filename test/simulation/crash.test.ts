@@ -10,67 +10,11 @@ import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
 import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/core/v1/service-account.ts";
-import { Client } from "#client/client.ts";
-import type { Transport } from "#client/transport.ts";
-import { builtInControllers } from "#controllers/controllers.ts";
-import { silentLogger } from "#lib/logger.ts";
-import { Metrics } from "#lib/metrics.ts";
-import { seededRandom } from "#lib/random.ts";
-import { Runtime } from "#runtime/run.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
+import { Mortal } from "./mortal.ts";
 
 const labels = { app: "web" };
 const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "one" }] } };
-
-/** Dies at the write with this number: nothing of its goes out any more. */
-class Mortal {
-  writes = 0;
-  readonly #life = new AbortController();
-  readonly #done: Promise<void>;
-
-  constructor(cluster: Cluster, diesAt: number) {
-    const { clock } = cluster;
-    const random = seededRandom(1);
-    const transport: Transport = {
-      ...cluster.transport,
-      send: (call, signal) => {
-        if (call.verb !== "get" && call.verb !== "list") {
-          if (this.writes === diesAt) this.#life.abort(new Error("dead"));
-          this.writes += 1;
-        }
-        this.#life.signal.throwIfAborted();
-        return cluster.transport.send(call, signal);
-      },
-    };
-    const client = new Client({
-      transport,
-      clock,
-      random,
-      fieldManager: "kube-controller-manager",
-    });
-    const recorder = { record: () => undefined };
-    this.runtime = new Runtime({
-      client,
-      clock,
-      random,
-      logger: silentLogger,
-      metrics: new Metrics(),
-      recorder,
-    });
-    this.#done = this.runtime.run(builtInControllers({ rootCa: "ca" }), this.#life.signal);
-  }
-
-  readonly runtime: Runtime;
-
-  get isDead(): boolean {
-    return this.#life.signal.aborted;
-  }
-
-  async end(): Promise<void> {
-    this.#life.abort(new Error("over"));
-    await this.#done.catch(() => undefined);
-  }
-}
 
 /** What a person would look at; names that the server makes up are left out. */
 function summary(cluster: Cluster): unknown {
