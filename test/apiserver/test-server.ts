@@ -1,0 +1,152 @@
+/**
+ * An API server on a real port in this process, as the tests of this folder need it: on a data
+ * directory of its own, so that it can be restarted on what it wrote, and with the controllers if a
+ * test wants them. Nodes are played by `readyPods`, which says of every pod that it runs.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { User } from "#apiserver/request.ts";
+import { Client } from "#client/client.ts";
+import { parseFlags } from "#cmd/apiserver/flags.ts";
+import { type RunningApiServer, runApiServer } from "#cmd/apiserver/run.ts";
+import { inProcessTransport } from "#cmd/in-process-transport.ts";
+import { runControllers } from "#cmd/run-controllers.ts";
+import { builtInControllers } from "#controllers/controllers.ts";
+import { silentLogger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+
+const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
+const SURROUNDINGS = {
+  clock: systemClock,
+  random: systemRandom,
+  logger: silentLogger,
+  hostname: "test",
+};
+
+export interface TestServer extends AsyncDisposable {
+  readonly port: number;
+  readonly directory: string;
+  readonly kubeconfig: string;
+  /** In this process, as an administrator. */
+  readonly client: Client;
+  /** Ends the server, waits as long as `meanwhile` takes, starts it on the same data and port. */
+  restart(meanwhile?: () => Promise<void>): Promise<void>;
+}
+
+export interface TestServerOptions {
+  readonly controllers?: boolean;
+  /** Lines of a token file. */
+  readonly tokens?: string;
+  readonly flags?: readonly string[];
+}
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const directory = mkdtempSync(join(tmpdir(), "k8ts-test-apiserver-"));
+  const port = await freePort();
+  const tokenFile = join(directory, "tokens.csv");
+  if (options.tokens !== undefined) writeFileSync(tokenFile, options.tokens);
+  const flags = parseFlags([
+    ...["--data-dir", directory, "--secure-port", String(port), "--bind-address", "127.0.0.1"],
+    ...(options.tokens === undefined ? [] : ["--token-auth-file", tokenFile]),
+    ...(options.flags ?? []),
+  ]);
+  let server: RunningApiServer;
+  let life: AbortController;
+  let loops: Promise<unknown>;
+  const start = async (): Promise<void> => {
+    life = new AbortController();
+    server = await runApiServer(flags, SURROUNDINGS, new AbortController().signal);
+    await server.bootstrapped;
+    loops =
+      options.controllers === true
+        ? Promise.all([control(server, life.signal), readyPods(server, life.signal)])
+        : Promise.resolve();
+  };
+  const stop = async (): Promise<void> => {
+    life.abort();
+    await loops;
+    await server.close(1_000);
+  };
+  await start();
+  return {
+    port,
+    directory,
+    kubeconfig: join(directory, "admin.kubeconfig"),
+    get client() {
+      return clientOf(server);
+    },
+    restart: async (meanwhile) => {
+      await stop();
+      await meanwhile?.();
+      await start();
+    },
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function clientOf({ api }: RunningApiServer): Client {
+  const transport = inProcessTransport(api.handle, ADMIN, "test");
+  const { clock, random } = SURROUNDINGS;
+  return new Client({ transport, clock, random, fieldManager: "test" });
+}
+
+async function control(server: RunningApiServer, signal: AbortSignal): Promise<void> {
+  const { clock, random, logger } = SURROUNDINGS;
+  await runControllers(
+    {
+      controllers: builtInControllers({ rootCa: server.keys.clientCaPem }),
+      collectGarbage: true,
+      client: clientOf(server).as("kube-controller-manager"),
+      clock,
+      random,
+      logger,
+      metrics: new Metrics(),
+    },
+    signal,
+  );
+}
+
+/** Says of every new pod that it runs and is ready, and lets it go when it is deleted. */
+async function readyPods(server: RunningApiServer, signal: AbortSignal): Promise<void> {
+  const client = clientOf(server);
+  const pending = new Set<Promise<unknown>>();
+  const spawn = (work: Promise<unknown>): void => {
+    pending.add(work);
+    void work.finally(() => pending.delete(work));
+  };
+  server.api.objects.onChange(
+    podKind,
+    (pod) => {
+      if (pod === undefined || signal.aborted) return;
+      const { namespace, name, deletionTimestamp } = pod.metadata;
+      const key = { namespace: namespace!, name: name! };
+      if (deletionTimestamp !== undefined) {
+        spawn(client.delete(podKind, key, { gracePeriodSeconds: 0 }));
+      } else if (pod.status?.phase !== "Running") {
+        const now = new Date(systemClock.nowMs()).toISOString().replace(/\.\d+/, "");
+        const ready = { type: "Ready", status: "True", lastTransitionTime: now };
+        const status = { phase: "Running", podIP: "10.0.0.1", conditions: [ready] };
+        spawn(client.patch(podKind, key, "merge", { status }, { subresource: "status" }));
+      }
+    },
+    signal,
+  );
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  await Promise.allSettled(pending);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
