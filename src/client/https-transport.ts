@@ -84,7 +84,7 @@ export class HttpsTransport implements Transport, Disposable {
     }
   }
 
-  #request(
+  async #request(
     method: string,
     path: string,
     body: unknown,
@@ -93,7 +93,7 @@ export class HttpsTransport implements Transport, Disposable {
     signal: AbortSignal | undefined,
   ): Promise<IncomingMessage> {
     const { server, username, password } = this.#connection;
-    const token = this.#connection.token?.();
+    const token = await this.#connection.token?.();
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers: Record<string, string | number> = {
       accept: "application/json",

@@ -16,7 +16,7 @@ export interface Connection {
   readonly clientCertificate?: string;
   readonly clientKey?: string;
   /** Asked before each request. */
-  token?(): string | undefined;
+  token?(): string | undefined | Promise<string>;
   readonly username?: string;
   readonly password?: string;
 }

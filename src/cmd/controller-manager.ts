@@ -14,6 +14,7 @@ import { type AnyController, builtInControllers } from "#controllers/controllers
 import { selectControllers, selectionOf } from "#controllers/select.ts";
 import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { AccountClients } from "./account-clients.ts";
 import type { Command } from "./command.ts";
 import { addControllerFlags, controllerOptionsOf, durationOf } from "./controller-flags.ts";
 import { FlagError, parseFlags } from "./parse-flags.ts";
@@ -24,6 +25,7 @@ interface Config {
   readonly connection: Connection;
   readonly controllers: readonly AnyController[];
   readonly collectGarbage: boolean;
+  readonly useAccounts: boolean;
   readonly election: ElectionConfig | undefined;
 }
 
@@ -46,6 +48,11 @@ export const controllerManagerCommand: Command = {
         "how to reach the API server; inside a pod its service account",
       )
       .option("--controllers <names>", "`*` for all, `name` to add, `-name` to leave out", "*")
+      .option(
+        "--use-service-account-credentials <bool>",
+        "let each controller act as its own service account",
+        "true",
+      )
       .option("--leader-elect <bool>", "work only while holding the lease", "true")
       .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
       .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
@@ -54,17 +61,23 @@ export const controllerManagerCommand: Command = {
       .option("--leader-elect-resource-namespace <name>", "of the lease", "kube-system");
     const parsed = parseFlags(parser, args, (flags) => configOf(flags, clock));
     if ("exitCode" in parsed) return parsed.exitCode;
-    const { connection, election, controllers, collectGarbage } = parsed.config;
+    const { connection, election, controllers, collectGarbage, useAccounts } = parsed.config;
     using transport = new HttpsTransport(connection, "kube-controller-manager");
-    const client = new Client({
-      transport,
-      clock,
-      random,
-      fieldManager: "kube-controller-manager",
-    });
+    const fieldManager = "kube-controller-manager";
+    const client = new Client({ transport, clock, random, fieldManager });
+    using accounts = new AccountClients(client, connection, { clock, random, fieldManager });
     const lead = (leading: AbortSignal): Promise<void> =>
       runControllers(
-        { controllers, collectGarbage, client, clock, random, logger, metrics: new Metrics() },
+        {
+          controllers,
+          collectGarbage,
+          client,
+          ...(useAccounts ? { clientFor: (name) => accounts.clientFor(name) } : {}),
+          clock,
+          random,
+          logger,
+          metrics: new Metrics(),
+        },
         leading,
       );
     if (election === undefined) await lead(signal);
@@ -93,6 +106,7 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock): Confi
     connection: connectionOf(text("kubeconfig")),
     controllers: selectControllers(builtInControllers(options), selection),
     collectGarbage: selection.has("garbage-collector-controller"),
+    useAccounts: text("useServiceAccountCredentials") !== "false",
     election:
       text("leaderElect") === "false"
         ? undefined

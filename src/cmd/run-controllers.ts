@@ -23,6 +23,8 @@ export interface RunControllersOptions {
   readonly controllers: readonly AnyController[];
   readonly collectGarbage: boolean;
   readonly client: Client;
+  /** The client of a controller with an identity of its own. */
+  clientFor?(controller: string): Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -36,7 +38,16 @@ export async function runControllers(
 ): Promise<void> {
   const { client, clock, random, logger, metrics, controllers } = options;
   const recorder = new ServerEventRecorder(client, clock);
-  const runtime = new Runtime({ client, clock, random, logger, metrics, recorder });
+  const { clientFor } = options;
+  const runtime = new Runtime({
+    client,
+    ...(clientFor === undefined ? {} : { clientFor }),
+    clock,
+    random,
+    logger,
+    metrics,
+    recorder,
+  });
   const loops = [recorder.run(signal), runtime.run(controllers, signal)];
   if (options.collectGarbage) loops.push(collectGarbage(runtime, client, clock, logger, signal));
   await Promise.all(loops);

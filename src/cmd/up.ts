@@ -10,6 +10,7 @@ import { CommanderError, Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
 import type { User } from "#apiserver/request.ts";
 import { Client } from "#client/client.ts";
+import { accountOf } from "#controllers/accounts.ts";
 import { builtInControllers } from "#controllers/controllers.ts";
 import { createLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -27,8 +28,23 @@ const GRACE_MS = 1_000;
 
 const CONTROLLER_MANAGER: User = {
   name: "system:kube-controller-manager",
-  groups: ["system:masters", "system:authenticated"],
+  groups: ["system:authenticated"],
 };
+
+/** For the few controllers that have no account. */
+const ADMIN: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
+
+/** Controllers act as their service accounts, and may do what those may. */
+function accountUser(account: string): User {
+  return {
+    name: `system:serviceaccount:kube-system:${account}`,
+    groups: [
+      "system:serviceaccounts",
+      "system:serviceaccounts:kube-system",
+      "system:authenticated",
+    ],
+  };
+}
 
 const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
 
@@ -58,8 +74,8 @@ export const upCommand: Command = {
       hostname: hostname(),
     };
     const server = await runApiServer(flags, surroundings, new AbortController().signal);
+    await server.bootstrapped; // controllers may do nothing before their roles are there
     const controllers = startControllers(flags, server, surroundings, signal);
-    await server.bootstrapped;
     announce(flags.dataDir, server.port);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -120,6 +136,20 @@ async function startControllers(
   const fieldManager = "kube-controller-manager";
   const transport = inProcessTransport(api.handle, CONTROLLER_MANAGER, fieldManager);
   const client = new Client({ transport, clock, random, fieldManager });
+  const asAdmin = inProcessTransport(api.handle, ADMIN, fieldManager);
+  const admin = new Client({ transport: asAdmin, clock, random, fieldManager });
+  const clients = new Map<string, Client>();
+  const clientFor = (controller: string): Client => {
+    const account = accountOf(controller);
+    if (account === undefined) return admin;
+    let own = clients.get(account);
+    if (own === undefined) {
+      const as = inProcessTransport(api.handle, accountUser(account), fieldManager);
+      own = new Client({ transport: as, clock, random, fieldManager });
+      clients.set(account, own);
+    }
+    return own;
+  };
   await runControllers(
     {
       controllers: builtInControllers({
@@ -128,6 +158,7 @@ async function startControllers(
       }),
       collectGarbage: true,
       client,
+      clientFor,
       clock,
       random,
       logger,

@@ -20,7 +20,10 @@ import { WorkQueue } from "./work-queue.ts";
 const WORKERS = 5;
 
 export interface RuntimeOptions {
+  /** For informers, and for controllers that have none of their own. */
   readonly client: Client;
+  /** What a controller writes and reads with: its own identity, where it has one. */
+  clientFor?(controller: string): Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -162,11 +165,7 @@ export class Runtime {
         if (outcome.remember === undefined) memory.delete(id);
         else memory.set(id, outcome.remember);
       }
-      const { done, refused } = await this.#carryOut(
-        outcome,
-        controller.component ?? controller.name,
-        signal,
-      );
+      const { done, refused } = await this.#carryOut(outcome, controller, signal);
       if (hasEffect(outcome)) {
         this.decisions.add({
           atMs: clock.nowMs(),
@@ -179,7 +178,9 @@ export class Runtime {
       }
       if (refused !== undefined) {
         const retryMs = queue.retry(key);
-        logger.debug("write refused", {
+        // A conflict is everyday; what a controller may not do is a fault of the cluster's roles.
+        const log = refused.status.reason === "Forbidden" ? logger.warn : logger.debug;
+        log("write refused", {
           controller: controller.name,
           ...key,
           retryMs,
@@ -207,12 +208,17 @@ export class Runtime {
     }
   }
 
-  async #carryOut(outcome: Outcome, controller: string, signal: AbortSignal): Promise<Execution> {
+  async #carryOut(
+    outcome: Outcome,
+    controller: AnyController,
+    signal: AbortSignal,
+  ): Promise<Execution> {
     const { clock, recorder } = this.#options;
-    const client = this.#options.client;
+    const client = this.#clientFor(controller);
     const find = (kind: ResourceRef): Cache<KubeObject> | undefined =>
       this.#informers.get(idOf(kind))?.cache;
-    const note = (event: EventNote): void => recorder.record(controller, event);
+    const note = (event: EventNote): void =>
+      recorder.record(controller.component ?? controller.name, event);
     outcome.events?.forEach(note);
     if (outcome.writes === undefined) return { done: 0, refused: undefined };
     const execution = await execute(outcome.writes, client, find, note, clock, signal);
@@ -222,6 +228,10 @@ export class Runtime {
       await execute(writes, client, find, note, clock, signal);
     }
     return execution;
+  }
+
+  #clientFor({ name }: AnyController): Client {
+    return this.#options.clientFor?.(name) ?? this.#options.client;
   }
 
   async #allSynced(controller: AnyController, signal: AbortSignal): Promise<void> {
