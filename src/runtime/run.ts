@@ -158,7 +158,7 @@ export class Runtime {
     let outcome: Outcome = {};
     try {
       const id = idOfKey(key);
-      const observed = controller.observe(caches, key, this.#options.client, memory.get(id));
+      const observed = controller.observe(caches, key, this.#clientFor(controller), memory.get(id));
       const state = observed instanceof Promise ? await observed : observed;
       outcome = controller.decide(state, clock.nowMs());
       if ("remember" in outcome) {
