@@ -17,6 +17,7 @@ import { disruptionController } from "./disruption.ts";
 import { createEndpointSliceController } from "./endpoints/endpoint-slice.ts";
 import { createEndpointsController } from "./endpoints/endpoints.ts";
 import { endpointSliceMirroringController } from "./endpoints/mirroring.ts";
+import { createHorizontalPodAutoscaler } from "./horizontal-pod-autoscaler/horizontal-pod-autoscaler.ts";
 import { jobController } from "./job/job.ts";
 import { namespaceController } from "./namespace.ts";
 import { type NodeIpamOptions, nodeIpam } from "./node-ipam/node-ipam.ts";
@@ -86,6 +87,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     createEndpointSliceController(),
     endpointSliceMirroringController,
     ephemeralVolumes,
+    createHorizontalPodAutoscaler(),
     jobController,
     namespaceController,
     persistentVolumeBinder(options.localVolumes),

@@ -1,0 +1,298 @@
+/** From what was measured to a size, a status with conditions, and events. Pure. */
+import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
+import type { Scale } from "#api/generated/autoscaling.v1.ts";
+import type {
+  HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerCondition,
+  HorizontalPodAutoscalerStatus,
+  MetricStatus,
+} from "#api/generated/autoscaling.v2.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import { parseSelector } from "#api/meta/label-selector.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import type { EventNote, Outcome, Resource } from "#runtime/controller.ts";
+import { noted, updateStatus, updateSubresource, type Write } from "#runtime/writes.ts";
+import { type Evaluation, evaluate, tolerancesOf } from "./evaluate.ts";
+import { type History, normalize, recentChanges } from "./limits.ts";
+import type { Measured } from "./measurements.ts";
+import type { FoundScale } from "./scale-target.ts";
+
+const PERIOD_MS = 15_000;
+/** A metric that could not be read leaves an empty line in its place. */
+const UNREAD: MetricStatus = { type: "" };
+
+export interface Memory extends History {
+  /** A change that was asked for and is not yet known to have happened. */
+  readonly asked?: { readonly from: number; readonly to: number; readonly atMs: number };
+}
+
+export interface AutoscalerState {
+  readonly autoscaler: HorizontalPodAutoscaler;
+  readonly memory: Memory | undefined;
+  readonly scale: FoundScale;
+  /** Pods that the target selects. */
+  readonly pods: readonly Pod[];
+  /** One for each metric of the spec. */
+  readonly measured: readonly Measured[];
+}
+
+export interface Decision {
+  readonly outcome: Outcome;
+  readonly memory: Memory;
+}
+
+type Conditions = readonly HorizontalPodAutoscalerCondition[];
+
+export function decide(state: AutoscalerState, nowMs: number): Decision {
+  const { autoscaler, scale } = state;
+  const before: Conditions = autoscaler.status.conditions ?? [];
+  if (!scale.ok) {
+    const text = `the HPA controller was unable to get the target's current scale: ${scale.error}`;
+    const conditions = set(before, "AbleToScale", "False", "FailedGetScale", text, nowMs);
+    const events = [warn(autoscaler, "FailedGetScale", scale.error)];
+    const writes = statusWrites(autoscaler, { ...autoscaler.status, conditions });
+    const memory = state.memory ?? { recommendations: [], changes: [] };
+    return { outcome: { writes, events, recheckInMs: PERIOD_MS }, memory };
+  }
+  const text = "the HPA controller was able to get the target's current scale";
+  const conditions = set(before, "AbleToScale", "True", "SucceededGetScale", text, nowMs);
+  const current = scale.scale.spec.replicas ?? 0;
+  const memory = remember(state.memory, current, autoscaler, nowMs);
+  const { minReplicas = 1, maxReplicas } = autoscaler.spec;
+  if (current === 0) {
+    const why = "scaling is disabled since the replica count of the target is zero";
+    const disabled = set(conditions, "ScalingActive", "False", "ScalingDisabled", why, nowMs);
+    return keep(autoscaler, current, disabled, [], memory, []);
+  }
+  const resize = { autoscaler, ...scale, current, memory, nowMs };
+  if (current > maxReplicas) {
+    const reason = "Current number of replicas above Spec.MaxReplicas";
+    return rescale(resize, maxReplicas, reason, conditions, []);
+  }
+  if (current < minReplicas) {
+    const reason = "Current number of replicas below Spec.MinReplicas";
+    return rescale(resize, minReplicas, reason, conditions, []);
+  }
+  return byMetrics(state, resize, conditions);
+}
+
+interface Resize {
+  readonly autoscaler: HorizontalPodAutoscaler;
+  readonly scale: Scale;
+  readonly resource: Resource;
+  readonly current: number;
+  readonly memory: Memory;
+  readonly nowMs: number;
+}
+
+function byMetrics(state: AutoscalerState, resize: Resize, before: Conditions): Decision {
+  const { autoscaler, current, scale, memory, nowMs } = resize;
+  const bad = selectorFault(scale.status.selector ?? "");
+  if (bad !== undefined) {
+    const { reason, error, message } = bad;
+    const conditions = set(before, "ScalingActive", "False", "InvalidSelector", message, nowMs);
+    const events = [warn(autoscaler, reason, error), uncomputable(autoscaler, error)];
+    return keep(autoscaler, current, conditions, [], memory, events, true);
+  }
+  const evaluations = evaluateAll(state, resize);
+  const failures = evaluations.filter((evaluation) => !evaluation.ok);
+  const proposals = evaluations.filter((evaluation) => evaluation.ok);
+  const statuses = evaluations.map((evaluation) => (evaluation.ok ? evaluation.status : UNREAD));
+  const best = proposals.reduce<(typeof proposals)[number] | undefined>(
+    (most, next) => (most === undefined || next.replicas > most.replicas ? next : most),
+    undefined,
+  );
+  const events = failures.map(({ reason, error }) => warn(autoscaler, reason, error));
+  const [first] = failures;
+  // With a metric missing it is not safe to go down: the missing one might ask for more.
+  if (best === undefined || (first !== undefined && best.replicas < current)) {
+    const { reason = "", error = "", summary = "" } = first ?? {};
+    const message = `the HPA was unable to compute the replica count: ${error}`;
+    const conditions = set(before, "ScalingActive", "False", reason, message, nowMs);
+    const count = `invalid metrics (${failures.length} invalid out of ${evaluations.length})`;
+    events.push(uncomputable(autoscaler, `${count}, first error is: ${summary}`));
+    return keep(autoscaler, current, conditions, statuses, memory, events, true);
+  }
+  const found = `the HPA was able to successfully calculate a replica count from ${best.name}`;
+  const active = set(before, "ScalingActive", "True", "ValidMetricFound", found, nowMs);
+  return toward(resize, best, active, statuses, events);
+}
+
+function toward(
+  resize: Resize,
+  { replicas: wanted, name }: { readonly replicas: number; readonly name: string },
+  before: Conditions,
+  statuses: readonly MetricStatus[],
+  events: readonly EventNote[],
+): Decision {
+  const { autoscaler, current, nowMs } = resize;
+  const { minReplicas: min = 1, maxReplicas: max, behavior } = autoscaler.spec;
+  const normal = normalize(wanted, current, { min, max, behavior }, resize.memory, nowMs);
+  const { stabilized, limited, replicas } = normal;
+  const able = set(before, "AbleToScale", "True", stabilized.reason, stabilized.message, nowMs);
+  const { status, reason, message } = limited;
+  const conditions = set(able, "ScalingLimited", status, reason, message, nowMs);
+  const memory = { ...resize.memory, recommendations: normal.recommendations };
+  if (replicas === current) return keep(autoscaler, current, conditions, statuses, memory, events);
+  const why =
+    wanted > current ? `${name} above target` : wanted < current ? "All metrics below target" : "";
+  const decision = rescale({ ...resize, memory }, replicas, why, conditions, statuses);
+  return { ...decision, outcome: { ...decision.outcome, events } };
+}
+
+function evaluateAll(state: AutoscalerState, { scale, nowMs }: Resize): readonly Evaluation[] {
+  const target = {
+    specReplicas: scale.spec.replicas ?? 0,
+    statusReplicas: scale.status.replicas,
+    pods: state.pods,
+    tolerances: tolerancesOf(state.autoscaler.spec),
+    nowMs,
+  };
+  return (state.autoscaler.spec.metrics ?? []).map((metric, i) =>
+    evaluate(metric, state.measured[i] ?? { ok: false, error: "not measured" }, target),
+  );
+}
+
+function rescale(
+  { autoscaler, scale, resource, current, memory, nowMs }: Resize,
+  to: number,
+  reason: string,
+  before: Conditions,
+  currentMetrics: readonly MetricStatus[],
+): Decision {
+  const told = `the HPA controller was able to update the target scale to ${to}`;
+  const conditions = set(before, "AbleToScale", "True", "SucceededRescale", told, nowMs);
+  const lastScaleTime = timeFromMs(nowMs);
+  const next = statusOf(autoscaler, current, to, currentMetrics, conditions);
+  const about = autoscaler;
+  const done: EventNote = {
+    about,
+    type: "Normal",
+    reason: "SuccessfulRescale",
+    message: `New size: ${to}; reason: ${reason}`,
+  };
+  const resized: KubeObject & Scale = { ...scale, spec: { replicas: to } };
+  const writes = [
+    noted(updateSubresource<KubeObject>(resource, resized, "scale"), { onDone: done }),
+    ...statusWrites(autoscaler, { ...next, lastScaleTime }),
+  ];
+  const outcome: Outcome = {
+    writes,
+    recheckInMs: PERIOD_MS,
+    onRefused({ write, status }) {
+      // Somebody else was faster: the next look sees what they wrote.
+      if (status.reason === "Conflict" || write !== writes[0]) return {};
+      const error = status.message ?? "";
+      const text = `the HPA controller was unable to update the target scale: ${error}`;
+      const failed = set(before, "AbleToScale", "False", "FailedUpdateScale", text, nowMs);
+      const { desiredReplicas } = autoscaler.status;
+      const kept = statusOf(autoscaler, current, desiredReplicas, currentMetrics, failed);
+      const message = `New size: ${to}; reason: ${reason}; error: ${error}`;
+      return {
+        writes: statusWrites(autoscaler, kept),
+        events: [warn(about, "FailedRescale", message)],
+      };
+    },
+  };
+  return { outcome, memory: { ...memory, asked: { from: current, to, atMs: nowMs } } };
+}
+
+function keep(
+  autoscaler: HorizontalPodAutoscaler,
+  current: number,
+  conditions: Conditions,
+  currentMetrics: readonly MetricStatus[],
+  memory: Memory,
+  events: readonly EventNote[],
+  /** Nothing is known about what it should be. */
+  failed = false,
+): Decision {
+  const desired = failed ? autoscaler.status.desiredReplicas : current;
+  const status = statusOf(autoscaler, current, desired, currentMetrics, conditions);
+  const writes = statusWrites(autoscaler, status);
+  return { outcome: { writes, events, recheckInMs: PERIOD_MS }, memory };
+}
+
+/** Takes over what was asked for at the last look, if it came true. */
+function remember(
+  memory: Memory | undefined,
+  current: number,
+  { spec }: HorizontalPodAutoscaler,
+  nowMs: number,
+): Memory {
+  if (memory === undefined || memory.recommendations.length === 0) {
+    const recommendations = [{ replicas: current, atMs: nowMs }];
+    return { recommendations, changes: memory?.changes ?? [] };
+  }
+  const { asked, recommendations, changes } = memory;
+  const happened =
+    asked?.to === current ? [{ replicas: asked.to - asked.from, atMs: asked.atMs }] : [];
+  return {
+    recommendations,
+    changes: recentChanges([...changes, ...happened], spec.behavior, nowMs),
+  };
+}
+
+function statusOf(
+  { status }: HorizontalPodAutoscaler,
+  currentReplicas: number,
+  desiredReplicas: number,
+  currentMetrics: readonly MetricStatus[],
+  conditions: Conditions,
+): HorizontalPodAutoscalerStatus {
+  const { lastScaleTime } = status;
+  return {
+    ...(lastScaleTime === undefined ? {} : { lastScaleTime }),
+    currentReplicas,
+    desiredReplicas,
+    currentMetrics: currentMetrics.length === 0 ? null : currentMetrics,
+    conditions,
+  };
+}
+
+function statusWrites(
+  autoscaler: HorizontalPodAutoscaler,
+  status: HorizontalPodAutoscalerStatus,
+): readonly Write[] {
+  if (semanticEqual(autoscaler.status, status)) return [];
+  const write = updateStatus(horizontalPodAutoscalerKind, { ...autoscaler, status });
+  return [noted(write, { onRefused: warn(autoscaler, "FailedUpdateStatus", "{error}") })];
+}
+
+function selectorFault(
+  selector: string,
+): { readonly reason: string; readonly error: string; readonly message: string } | undefined {
+  if (selector === "") {
+    const message = "the HPA target's scale is missing a selector";
+    return { reason: "SelectorRequired", error: "selector is required", message };
+  }
+  const parsed = parseSelector(selector);
+  if (parsed.ok) return undefined;
+  const error = `couldn't convert selector into a corresponding internal selector object: ${parsed.error}`;
+  return { reason: "InvalidSelector", error, message: error };
+}
+
+function set(
+  conditions: Conditions,
+  type: string,
+  status: "True" | "False",
+  reason: string,
+  message: string,
+  nowMs: number,
+): Conditions {
+  const old = conditions.find((condition) => condition.type === type);
+  const lastTransitionTime =
+    old?.status === status && old.lastTransitionTime ? old.lastTransitionTime : timeFromMs(nowMs);
+  const next = { type, status, lastTransitionTime, reason, message };
+  return old === undefined ? [...conditions, next] : conditions.map((c) => (c === old ? next : c));
+}
+
+function uncomputable(about: HorizontalPodAutoscaler, error: string): EventNote {
+  return warn(about, "FailedComputeMetricsReplicas", error);
+}
+
+function warn(about: HorizontalPodAutoscaler, reason: string, message: string): EventNote {
+  return { about, type: "Warning", reason, message };
+}

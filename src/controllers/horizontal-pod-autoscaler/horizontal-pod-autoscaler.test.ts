@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { deploymentKind } from "#api/apps/v1/deployment.ts";
+import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type {
+  HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerBehavior,
+} from "#api/generated/autoscaling.v2.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
+import { createHorizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";
+import { type History, normalize } from "./limits.ts";
+import type { PodMeasure } from "./measurements.ts";
+import { replicasForShare, replicasForUtilization, replicasForValue } from "./replicas.ts";
+
+const AT = "2030-01-01T00:00:00Z";
+const AT_MS = Date.parse(AT);
+const LONG_AGO = "2029-01-01T00:00:00Z";
+const tolerances = { up: 0.1, down: 0.1 };
+
+type Usage = number | "missing" | "pending" | "failed" | "starting";
+
+function pod(name: string, usage: Usage): Pod {
+  const phase = usage === "pending" ? "Pending" : usage === "failed" ? "Failed" : "Running";
+  const since = usage === "starting" ? AT : LONG_AGO;
+  return {
+    metadata: { name },
+    spec: { containers: [{ name: "c", image: "i", resources: { requests: { cpu: "1" } } }] },
+    status: {
+      phase,
+      startTime: since,
+      conditions: [{ type: "Ready", status: "True", lastTransitionTime: since }],
+    },
+  };
+}
+
+function measures(usages: readonly Usage[]): ReadonlyMap<string, PodMeasure> {
+  const known = usages.flatMap((usage, i) => {
+    if (usage === "missing") return [];
+    const milli = typeof usage === "number" ? usage : 2000;
+    return [[`p${i}`, { milli, atMs: AT_MS, windowMs: 30_000 }] as const];
+  });
+  return new Map(known);
+}
+
+describe("replicas for a utilization of 50 % of one cpu", () => {
+  const rows: { name: string; usages: readonly Usage[]; want: number }[] = [
+    { name: "twice the target doubles", usages: [1000, 1000], want: 4 },
+    { name: "half the target halves", usages: [250, 250], want: 1 },
+    { name: "within tolerance nothing changes", usages: [540, 540], want: 2 },
+    { name: "just beyond it does", usages: [560, 560], want: 3 },
+    { name: "parts are rounded up", usages: [600, 600, 600], want: 4 },
+    { name: "pods that fail are not counted", usages: [1000, "failed"], want: 2 },
+    { name: "missing ones are idle on the way up", usages: [1000, 1000, "missing"], want: 4 },
+    { name: "and busy on the way down", usages: [100, "missing"], want: 2 },
+    { name: "pending ones soften the way up", usages: [1000, "pending"], want: 2 },
+    { name: "as do those that have just started", usages: [2000, "starting"], want: 4 },
+    { name: "on the way down they do not count", usages: [100, 100, "pending"], want: 1 },
+  ];
+  for (const { name, usages, want } of rows) {
+    test(name, () => {
+      const pods = usages.map((usage, i) => pod(`p${i}`, usage));
+      const question = {
+        currentReplicas: usages.length,
+        measures: measures(usages),
+        pods,
+        tolerances,
+        resource: "cpu",
+        nowMs: AT_MS,
+      };
+      const proposal = replicasForUtilization(question, 50, undefined);
+      assert.equal(proposal.ok && proposal.replicas, want);
+    });
+  }
+
+  test("what cannot be computed is told", () => {
+    const bare = {
+      ...pod("p0", 1),
+      spec: { containers: [{ name: "c", image: "i", resources: {} }] },
+    };
+    const base = { currentReplicas: 1, tolerances, resource: "cpu", nowMs: AT_MS };
+    const of = (pods: readonly Pod[], usages: readonly Usage[]) =>
+      replicasForUtilization({ ...base, pods, measures: measures(usages) }, 50, undefined);
+    const errors = [of([], [1]), of([bare], [1]), of([pod("p0", "pending")], ["pending"])].map(
+      (proposal) => proposal.ok || proposal.error,
+    );
+    assert.deepEqual(errors, [
+      "no pods returned by selector while calculating replica count",
+      "missing request for cpu in container c of Pod p0",
+      "did not receive metrics for targeted pods (pods might be unready)",
+    ]);
+  });
+
+  test("one number for all", () => {
+    const pods = [pod("p0", 1), pod("p1", 1)];
+    const value = replicasForValue(2, pods, 30_000, 10_000, tolerances);
+    assert.deepEqual(value, { ok: true, replicas: 6, usageMilli: 30_000 });
+    const share = replicasForShare(2, 30_000, 10_000, tolerances);
+    assert.deepEqual(share, { ok: true, replicas: 3, usageMilli: 15_000 });
+  });
+});
+
+describe("limits", () => {
+  const rate = (
+    value: number,
+    select: "Max" | "Min" | "Disabled" = "Max",
+  ): HorizontalPodAutoscalerBehavior => {
+    const policies = [
+      { type: "Pods", value, periodSeconds: 60 },
+      { type: "Percent", value: 100, periodSeconds: 60 },
+    ] as const;
+    const rules = { stabilizationWindowSeconds: 0, selectPolicy: select, policies };
+    return { scaleUp: rules, scaleDown: rules };
+  };
+  const none: History = { recommendations: [], changes: [] };
+  const ago = (replicas: number, seconds: number) => ({ replicas, atMs: AT_MS - seconds * 1000 });
+  const rows: {
+    name: string;
+    wanted: number;
+    current?: number;
+    behavior?: HorizontalPodAutoscalerBehavior;
+    history?: History;
+    want: readonly [number, string, string];
+  }[] = [
+    { name: "free", wanted: 6, want: [6, "ReadyForNewScale", "DesiredWithinRange"] },
+    {
+      name: "too many",
+      wanted: 60,
+      current: 18,
+      want: [20, "ReadyForNewScale", "TooManyReplicas"],
+    },
+    { name: "too few", wanted: 1, want: [2, "ReadyForNewScale", "TooFewReplicas"] },
+    { name: "at most double", wanted: 15, want: [10, "ReadyForNewScale", "ScaleUpLimit"] },
+    {
+      name: "a higher one of late holds it up",
+      wanted: 3,
+      history: { ...none, recommendations: [ago(5, 299)] },
+      want: [5, "ScaleDownStabilized", "DesiredWithinRange"],
+    },
+    {
+      name: "one of long ago does not",
+      wanted: 3,
+      history: { ...none, recommendations: [ago(5, 301)] },
+      want: [3, "ReadyForNewScale", "DesiredWithinRange"],
+    },
+    {
+      name: "the larger of the policies",
+      wanted: 15,
+      behavior: rate(2),
+      want: [10, "ReadyForNewScale", "ScaleUpLimit"],
+    },
+    {
+      name: "the smaller of the policies",
+      wanted: 15,
+      behavior: rate(2, "Min"),
+      want: [7, "ReadyForNewScale", "ScaleUpLimit"],
+    },
+    {
+      name: "what was added in the period counts",
+      wanted: 15,
+      behavior: rate(2, "Min"),
+      history: { ...none, changes: [ago(2, 30)] },
+      want: [5, "ReadyForNewScale", "ScaleUpLimit"],
+    },
+    {
+      name: "down by policy",
+      wanted: 2,
+      behavior: rate(1, "Min"),
+      want: [4, "ReadyForNewScale", "ScaleDownLimit"],
+    },
+    {
+      name: "never down",
+      wanted: 2,
+      behavior: rate(1, "Disabled"),
+      want: [5, "ReadyForNewScale", "ScaleDownLimit"],
+    },
+    {
+      name: "a lower one of late holds it down",
+      wanted: 9,
+      behavior: { ...rate(9), scaleUp: { ...rate(9).scaleUp, stabilizationWindowSeconds: 60 } },
+      history: { ...none, recommendations: [ago(6, 30)] },
+      want: [6, "ScaleUpStabilized", "DesiredWithinRange"],
+    },
+  ];
+  for (const { name, wanted, current = 5, behavior, history = none, want } of rows) {
+    test(name, () => {
+      const normal = normalize(wanted, current, { min: 2, max: 20, behavior }, history, AT_MS);
+      const { replicas, stabilized, limited } = normal;
+      assert.deepEqual([replicas, stabilized.reason, limited.reason], want);
+    });
+  }
+});
+
+describe("autoscaler in a cluster", () => {
+  test("up at once, down after five minutes of calm", async () => {
+    const load = { milli: 1000 };
+    await using cluster = await world(load);
+    assert.equal(replicasOf(cluster), 4);
+    const { status } = cluster.get(horizontalPodAutoscalerKind, "web")!;
+    assert.deepEqual([status.currentReplicas, status.desiredReplicas], [2, 4]);
+    assert.deepEqual(status.currentMetrics, [
+      {
+        type: "Resource",
+        resource: { name: "cpu", current: { averageUtilization: 100, averageValue: "1" } },
+      },
+    ]);
+    assert.deepEqual(conditions(cluster), {
+      AbleToScale: "True SucceededRescale",
+      ScalingActive: "True ValidMetricFound",
+      ScalingLimited: "False DesiredWithinRange",
+    });
+    assert.deepEqual(
+      cluster.events.map(({ reason, message }) => `${reason}: ${message}`),
+      [
+        "SuccessfulRescale: New size: 4; reason: cpu resource utilization (percentage of request) above target",
+      ],
+    );
+    load.milli = 100;
+    await cluster.edit(deploymentKind, "web", (d) => void (d.status.replicas = 4));
+    await cluster.advance(4 * 60_000);
+    assert.equal(replicasOf(cluster), 4);
+    assert.equal(conditions(cluster).AbleToScale, "True ScaleDownStabilized");
+    await cluster.advance(2 * 60_000);
+    assert.equal(replicasOf(cluster), 1);
+    assert.equal(cluster.events.at(-1)?.message, "New size: 1; reason: All metrics below target");
+  });
+
+  test("no metrics, no target, no replicas", async () => {
+    await using cluster = await world(undefined);
+    assert.equal(conditions(cluster).ScalingActive, "False FailedGetResourceMetric");
+    assert.equal(
+      cluster.events[0]?.message,
+      "failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch " +
+        "metrics from resource metrics API: the server could not find the requested resource " +
+        "(get pods.metrics.k8s.io)",
+    );
+    assert.equal(cluster.events[1]?.reason, "FailedComputeMetricsReplicas");
+    await cluster.edit(deploymentKind, "web", (d) => void (d.spec.replicas = 0));
+    await cluster.advance(15_000);
+    assert.equal(conditions(cluster).ScalingActive, "False ScalingDisabled");
+    await cluster.edit(deploymentKind, "web", (d) => void (d.spec.replicas = 50));
+    await cluster.advance(15_000);
+    assert.equal(replicasOf(cluster), 20);
+    const key = { namespace: "default", name: "web" };
+    assert.ok((await cluster.client.delete(deploymentKind, key)).ok);
+    await cluster.advance(15_000);
+    assert.equal(conditions(cluster).AbleToScale, "False FailedGetScale");
+  });
+});
+
+/** Two pods that use so much processor time each; undefined: nobody measures. */
+async function world(load: { milli: number } | undefined): Promise<Cluster> {
+  const controller = createHorizontalPodAutoscaler();
+  const measuring: typeof controller = {
+    ...controller,
+    observe: (caches, key, reader, ...rest) => {
+      const faked = {
+        get: reader.get.bind(reader),
+        list: reader.list.bind(reader),
+        ask: reader.ask.bind(reader),
+        raw: async (path: string) =>
+          load !== undefined && path.startsWith("/apis/metrics.k8s.io/")
+            ? ({ ok: true, value: podMetrics(load.milli) } as const)
+            : reader.raw(path),
+      };
+      return controller.observe(caches, key, faked, ...rest);
+    },
+  };
+  const cluster = await startCluster({ at: AT, controllers: [measuring] });
+  const labels = { app: "web" };
+  for (const name of ["p0", "p1"]) {
+    const { spec, status } = pod(name, 1);
+    await cluster.seed(podKind, { metadata: { name, labels }, spec, status });
+  }
+  await cluster.seed(deploymentKind, {
+    metadata: { name: "web" },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } },
+    },
+    status: { replicas: 2 },
+  });
+  await cluster.seed(horizontalPodAutoscalerKind, {
+    metadata: { name: "web" },
+    spec: {
+      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
+      maxReplicas: 20,
+      metrics: [
+        {
+          type: "Resource",
+          resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 50 } },
+        },
+      ],
+    },
+  } satisfies Draft<HorizontalPodAutoscaler>);
+  return cluster;
+}
+
+function podMetrics(milli: number): unknown {
+  const items = ["p0", "p1"].map((name) => ({
+    metadata: { name },
+    timestamp: timeFromMs(AT_MS),
+    window: "30s",
+    containers: [{ name: "c", usage: { cpu: `${milli}m` } }],
+  }));
+  return { items };
+}
+
+function replicasOf(cluster: Cluster): number | undefined {
+  return cluster.get(deploymentKind, "web")?.spec.replicas;
+}
+
+function conditions(cluster: Cluster): Readonly<Record<string, string>> {
+  const { status } = cluster.get(horizontalPodAutoscalerKind, "web")!;
+  const list = status.conditions ?? [];
+  return Object.fromEntries(list.map((c) => [c.type, `${c.status} ${c.reason}`]));
+}

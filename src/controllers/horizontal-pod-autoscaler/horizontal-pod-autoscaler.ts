@@ -1,0 +1,79 @@
+/**
+ * Scales what HorizontalPodAutoscalers point at, every 15 seconds, by what the metrics APIs tell.
+ *
+ * Recent recommendations and changes are remembered between two looks. The memory belongs to one
+ * running controller: a new one starts with what it finds and is careful to scale down.
+ */
+import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { HorizontalPodAutoscaler } from "#api/generated/autoscaling.v2.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import { matchesLabels, parseSelector } from "#api/meta/label-selector.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  type Caches,
+  type Change,
+  type Controller,
+  defineController,
+  idle,
+  type Key,
+  ownKey,
+  type Reader,
+  readOnly,
+} from "#runtime/controller.ts";
+import { type AutoscalerState, decide, type Memory } from "./decide.ts";
+import { type Measured, measure } from "./measurements.ts";
+import { findScale } from "./scale-target.ts";
+
+export function createHorizontalPodAutoscaler(): Controller<AutoscalerState | undefined> {
+  const memories = new Map<string, Memory>();
+  return defineController<AutoscalerState | undefined>({
+    name: "horizontal-pod-autoscaler-controller",
+    component: "horizontal-pod-autoscaler",
+    feeds: [{ kind: horizontalPodAutoscalerKind, keys: ownKey, keysOfChange }, readOnly(podKind)],
+    async observe(caches, key, reader) {
+      const id = `${key.namespace}/${key.name}`;
+      const autoscaler = caches(horizontalPodAutoscalerKind).get(key.namespace, key.name);
+      if (autoscaler !== undefined) return look(autoscaler, memories.get(id), caches, reader);
+      memories.delete(id);
+      return undefined;
+    },
+    decide(state, nowMs) {
+      if (state === undefined) return idle;
+      const { outcome, memory } = decide(state, nowMs);
+      const { namespace, name } = state.autoscaler.metadata;
+      memories.set(`${namespace}/${name}`, memory);
+      return outcome;
+    },
+  });
+}
+
+/** A status that was just written is no reason to look again before it is time. */
+function keysOfChange({ next, old }: Change<HorizontalPodAutoscaler>): readonly Key[] {
+  if (next === undefined) return old === undefined ? [] : ownKey(old);
+  return old !== undefined && semanticEqual(next.spec, old.spec) ? [] : ownKey(next);
+}
+
+async function look(
+  autoscaler: HorizontalPodAutoscaler,
+  memory: Memory | undefined,
+  caches: Caches,
+  reader: Reader,
+): Promise<AutoscalerState> {
+  const { namespace = "" } = autoscaler.metadata;
+  const { scaleTargetRef, metrics = [] } = autoscaler.spec;
+  const scale = await findScale(reader, namespace, scaleTargetRef);
+  const nothing = { autoscaler, memory, scale, pods: [], measured: [] };
+  if (!scale.ok || !scale.scale.spec.replicas) return nothing;
+  const selector = scale.scale.status.selector ?? "";
+  const parsed = parseSelector(selector);
+  if (selector === "" || !parsed.ok) return nothing;
+  const pods: readonly Pod[] = [...caches(podKind).list(namespace)].filter(({ metadata }) =>
+    matchesLabels(parsed.value, metadata.labels),
+  );
+  const measured: Measured[] = [];
+  for (const metric of metrics ?? []) {
+    measured.push(await measure(reader, namespace, metric, selector));
+  }
+  return { autoscaler, memory, scale, pods, measured };
+}
