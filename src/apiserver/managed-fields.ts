@@ -19,6 +19,7 @@ import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
+import { withSentLists } from "./empty-lists.ts";
 import type { WriteOptions } from "./query-options.ts";
 import type { Resources } from "./resources.ts";
 import { strictWarnings } from "./strict-warnings.ts";
@@ -67,7 +68,7 @@ export function trackUpdate(
   const tracked = applyUpdate({
     ...type,
     live: old as JsonObject | undefined,
-    next: draft as unknown as JsonObject,
+    next: withSentLists(draft, type.schema, verb.request) as unknown as JsonObject,
     manager: options.fieldManager || managerFromUserAgent(verb.request.headers["user-agent"] ?? ""),
     ...circumstances(verb),
   });
