@@ -14,6 +14,7 @@ import {
   type Change,
   type Controller,
   defineController,
+  type EventNote,
   type IndexSpec,
   idle,
   type Key,
@@ -21,36 +22,39 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, noted, remove, update, type Write } from "#runtime/writes.ts";
-import { controllerReference } from "../ownership.ts";
 import { isReady } from "../pods.ts";
 import { PODS_BY_NODE, podsByNode } from "../pods-by-node.ts";
+import { isTopologyAware, withHints } from "./hints.ts";
 import {
   addressesOf,
   canServe,
   familyOf,
-  HEADLESS,
   hasEndpoints,
   hostnameOf,
-  isHeadless,
   keysOfPod,
   keysOfPodChange,
   podsOf,
-  TRIGGER_TIME,
   targetPort,
 } from "./service-pods.ts";
+import {
+  type Family,
+  hasLabels,
+  isOwned,
+  isPlaceholder,
+  isUnchanged,
+  MANAGED_BY,
+  MANAGER,
+  newSlice,
+  SERVICE_NAME,
+  type SliceDraft,
+  sliceLabels,
+  withTriggerTime,
+} from "./slice-object.ts";
 import { type Filled, planSlices, portsId } from "./slice-plan.ts";
-import { withHints } from "./traffic-hints.ts";
+import { ZONE, zoneShares } from "./topology-hints.ts";
 import { TriggerTimes } from "./trigger-times.ts";
 
-export const SERVICE_NAME = "kubernetes.io/service-name";
-export const MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
-const MANAGER = "endpointslice-controller.k8s.io";
-const ZONE = "topology.kubernetes.io/zone";
-const RESERVED = new Set([SERVICE_NAME, MANAGED_BY, HEADLESS]);
 const ENDPOINTS_MAX = 100;
-const GENERATED_NAME_MAX = 253;
-
-type Family = "IPv4" | "IPv6";
 
 export interface SliceState {
   readonly service: Service;
@@ -58,6 +62,8 @@ export interface SliceState {
   readonly pods: readonly Pod[];
   nodeNamed(name: string): Node | undefined;
   readonly triggerTime: string | undefined;
+  /** Of processors by zone, for a service that splits its traffic by them. */
+  readonly shares: ReadonlyMap<string, number> | undefined;
 }
 
 /** Slices by the service that they say they belong to. */
@@ -91,13 +97,24 @@ export function keysOfSlice(manager: string): (slice: EndpointSlice) => readonly
   };
 }
 
-/** A pod whose node is not known yet is left out, and a node tells the zone of its pods. */
+/**
+ * A pod whose node is not known yet is left out, and a node tells the zone of its pods. Services that
+ * split their traffic by zones look at every node.
+ */
 function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly Key[] {
-  const zoneOf = (node: Node | undefined): string | undefined => node?.metadata.labels?.[ZONE];
-  const isSame = old !== undefined && next !== undefined && zoneOf(old) === zoneOf(next);
+  const capacityOf = (node: Node | undefined): unknown => [
+    node?.metadata.labels?.[ZONE],
+    node?.status.allocatable?.cpu,
+    node?.status.conditions?.find(({ type }) => type === "Ready")?.status,
+  ];
+  const isNewOrGone = old === undefined || next === undefined;
+  const isSame = !isNewOrGone && semanticEqual(capacityOf(old), capacityOf(next));
   if (isSame) return [];
+  const aware = [...caches(serviceKind).list()].filter(isTopologyAware).flatMap(ownKey);
+  if (!isNewOrGone && old.metadata.labels?.[ZONE] === next.metadata.labels?.[ZONE]) return aware;
   const name = (next ?? old)?.metadata.name ?? "";
-  return [...caches(podKind).byIndex(PODS_BY_NODE, name)].flatMap((pod) => keysOfPod(pod, caches));
+  const pods = [...caches(podKind).byIndex(PODS_BY_NODE, name)];
+  return [...aware, ...pods.flatMap((pod) => keysOfPod(pod, caches))];
 }
 
 function observe(
@@ -120,18 +137,26 @@ function observe(
     pods,
     nodeNamed: (nodeName) => caches(nodeKind).get(undefined, nodeName),
     triggerTime: triggerTimes.next(service, pods),
+    shares: isTopologyAware(service) ? zoneShares(caches(nodeKind).list()) : undefined,
   };
 }
 
 export function decide(state: SliceState): Outcome {
   const families = familiesOf(state.service);
   const strange = state.slices.filter(({ addressType }) => !families.has(addressType as Family));
+  const rounds = [...families].map((family) => roundFor(family, state));
   return {
+    events: rounds.flatMap(({ events }) => events),
     writes: [
-      ...[...families].flatMap((family) => writesFor(family, state)),
+      ...rounds.flatMap(({ writes }) => writes),
       ...strange.map((slice) => told(state.service, "delete", remove(endpointSliceKind, slice))),
     ],
   };
+}
+
+interface Round {
+  readonly writes: readonly Write[];
+  readonly events: readonly EventNote[];
 }
 
 interface Group {
@@ -139,7 +164,7 @@ interface Group {
   readonly endpoints: Endpoint[];
 }
 
-function writesFor(family: Family, state: SliceState): readonly Write[] {
+function roundFor(family: Family, state: SliceState): Round {
   const { service } = state;
   const slices = state.slices.filter(({ addressType }) => addressType === family);
   const owned = slices.filter((slice) => isOwned(slice, service));
@@ -164,48 +189,53 @@ function writesFor(family: Family, state: SliceState): readonly Write[] {
     // A slice without endpoints says that there are none; its absence would say nothing.
     const placeholder = newSlice(service, family, [], []);
     const [only, ...others] = [...deleted, ...unwanted];
-    if (only !== undefined && others.length === 0 && isPlaceholder(only, service)) return [];
+    if (only !== undefined && others.length === 0 && isPlaceholder(only, service)) {
+      return { writes: [], events: [] };
+    }
     created.push(placeholder);
   }
-  return [...sliceWrites(state, kept, created, [...deleted, ...unwanted])];
+  const leaving = [...deleted, ...unwanted];
+  const reusable = leaving.filter((slice) => isOwned(slice, service)).slice(0, created.length);
+  const { drafts, events } = withHints(draftsOf(service, kept, created, reusable), family, state);
+  const gone = leaving.filter((slice) => !reusable.includes(slice));
+  return { writes: sliceWrites(state, drafts, gone), events };
 }
 
 /** Creates where something is to be deleted become updates of that. */
-function sliceWrites(
-  { service, triggerTime }: SliceState,
+function draftsOf(
+  service: Service,
   kept: readonly Filled[],
   created: readonly EndpointSlice[],
+  reusable: readonly EndpointSlice[],
+): readonly SliceDraft[] {
+  const labels = sliceLabels(service);
+  return [
+    ...kept.map(({ slice, endpoints }) => ({
+      slice: { ...slice, metadata: { ...slice.metadata, labels }, endpoints },
+      old: slice,
+    })),
+    ...created.map((slice, i) => {
+      const old = reusable[i];
+      return old === undefined
+        ? { slice }
+        : { slice: { ...slice, metadata: { ...old.metadata, labels } }, old };
+    }),
+  ];
+}
+
+function sliceWrites(
+  { service, triggerTime }: SliceState,
+  drafts: readonly SliceDraft[],
   deleted: readonly EndpointSlice[],
 ): readonly Write[] {
-  const reusable = deleted.filter((slice) => isOwned(slice, service)).slice(0, created.length);
-  const reused = reusable.map((slice, i) => {
-    const { labels = {} } = created[i]!.metadata;
-    return { ...created[i]!, metadata: { ...slice.metadata, labels } };
-  });
-  const fresh = created.slice(reusable.length);
-  const changed = kept.flatMap(({ slice, endpoints }) => {
-    const next = hinted({ ...slice, endpoints: [...endpoints] }, service, slice);
-    const labels = sliceLabels(service);
-    const isSame =
-      semanticEqual(withoutRevisions(next), withoutRevisions(slice)) && hasLabels(slice, service);
-    return isSame ? [] : [{ ...next, metadata: { ...slice.metadata, labels } }];
-  });
-  const updates = [...changed, ...reused.map((slice) => hinted(slice, service))];
-  const creates = service.metadata.deletionTimestamp === undefined ? fresh : [];
+  const isGoing = service.metadata.deletionTimestamp !== undefined;
+  const fresh = drafts.filter(({ old }) => old === undefined && !isGoing);
+  const changed = drafts.filter((draft) => draft.old !== undefined && !isUnchanged(draft, service));
+  const timed = ({ slice }: SliceDraft): EndpointSlice => withTriggerTime(slice, triggerTime);
   return [
-    ...creates.map((slice) =>
-      told(
-        service,
-        "create",
-        create(endpointSliceKind, withTriggerTime(hinted(slice, service), triggerTime)),
-      ),
-    ),
-    ...updates.map((slice) =>
-      told(service, "update", update(endpointSliceKind, withTriggerTime(slice, triggerTime))),
-    ),
-    ...deleted
-      .filter((slice) => !reusable.includes(slice))
-      .map((slice) => told(service, "delete", remove(endpointSliceKind, slice))),
+    ...fresh.map((draft) => told(service, "create", create(endpointSliceKind, timed(draft)))),
+    ...changed.map((draft) => told(service, "update", update(endpointSliceKind, timed(draft)))),
+    ...deleted.map((slice) => told(service, "delete", remove(endpointSliceKind, slice))),
   ];
 }
 
@@ -267,90 +297,6 @@ function familiesOf({ spec }: Service): ReadonlySet<Family> {
   if (ipFamilies.length > 0) return new Set(ipFamilies as readonly Family[]);
   if (clusterIP !== "" && clusterIP !== "None") return new Set([familyOf(clusterIP)]);
   return new Set<Family>(["IPv4", "IPv6"]);
-}
-
-function newSlice(
-  service: Service,
-  addressType: Family,
-  ports: readonly EndpointPort[],
-  endpoints: readonly Endpoint[],
-): EndpointSlice {
-  const { namespace } = service.metadata;
-  return {
-    apiVersion: endpointSliceKind.apiVersion,
-    kind: "EndpointSlice",
-    metadata: {
-      generateName: namePrefix(service.metadata.name ?? ""),
-      ...(namespace === undefined ? {} : { namespace }),
-      labels: sliceLabels(service),
-      ownerReferences: [controllerReference(serviceKind, service)],
-    },
-    addressType,
-    endpoints,
-    ports,
-  };
-}
-
-/** With a dash, if the name is not too long for it. */
-export function namePrefix(serviceName: string): string {
-  return serviceName.length < GENERATED_NAME_MAX ? `${serviceName}-` : serviceName;
-}
-
-function sliceLabels(service: Service): Readonly<Record<string, string>> {
-  return {
-    ...ownLabels(service.metadata.labels),
-    ...(isHeadless(service) ? { [HEADLESS]: "" } : {}),
-    [SERVICE_NAME]: service.metadata.name ?? "",
-    [MANAGED_BY]: MANAGER,
-  };
-}
-
-function hasLabels({ metadata }: EndpointSlice, service: Service): boolean {
-  return semanticEqual(ownLabels(metadata.labels), ownLabels(service.metadata.labels));
-}
-
-function ownLabels(labels: Readonly<Record<string, string>> = {}) {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => !RESERVED.has(key)));
-}
-
-function isOwned({ metadata }: EndpointSlice, service: Service): boolean {
-  return (metadata.ownerReferences ?? []).some(
-    ({ uid, kind, apiVersion }) =>
-      uid === service.metadata.uid && kind === "Service" && apiVersion === "v1",
-  );
-}
-
-function isPlaceholder(slice: EndpointSlice, service: Service): boolean {
-  return (
-    isOwned(slice, service) &&
-    (slice.endpoints ?? []).length + (slice.ports ?? []).length === 0 &&
-    semanticEqual(slice.metadata.labels, sliceLabels(service))
-  );
-}
-
-function hinted(slice: EndpointSlice, service: Service, old?: EndpointSlice): EndpointSlice {
-  const known = new Map(
-    (old?.endpoints ?? []).map((endpoint) => [JSON.stringify(endpoint.addresses), endpoint]),
-  );
-  const endpoints = (slice.endpoints ?? []).map((endpoint) =>
-    withHints(endpoint, service, known.get(JSON.stringify(endpoint.addresses))),
-  );
-  return { ...slice, endpoints };
-}
-
-function withoutRevisions({ endpoints }: EndpointSlice): unknown {
-  return (endpoints ?? []).map(({ targetRef, ...rest }) => {
-    const { resourceVersion: _, ...reference } = targetRef ?? {};
-    return { ...rest, reference };
-  });
-}
-
-function withTriggerTime(slice: EndpointSlice, time: string | undefined): EndpointSlice {
-  const { annotations, ...metadata } = slice.metadata;
-  const { [TRIGGER_TIME]: _, ...kept } = annotations ?? {};
-  const next = time === undefined ? kept : { ...kept, [TRIGGER_TIME]: time };
-  const isEmpty = Object.keys(next).length === 0;
-  return { ...slice, metadata: isEmpty ? metadata : { ...metadata, annotations: next } };
 }
 
 function told(service: Service, verb: "create" | "update" | "delete", write: Write): Write {

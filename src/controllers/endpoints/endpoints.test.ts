@@ -230,6 +230,29 @@ describe("endpoints of a service", () => {
     assert.equal(listed(cluster)[0]?.hints, undefined);
   });
 
+  test("traffic split by zones, as the annotation asks", async () => {
+    await using cluster = await start();
+    for (const name of ["n1", "n2"]) {
+      await cluster.edit(nodeKind, name, (node) => {
+        node.status.allocatable = { cpu: "4" };
+        node.status.conditions = [{ type: "Ready", status: "True" }];
+      });
+    }
+    await service(cluster);
+    await cluster.edit(serviceKind, "web", (draft) => {
+      draft.metadata.annotations = { "service.kubernetes.io/topology-mode": "Auto" };
+    });
+    for (let n = 1; n <= 4; n++) await pod(cluster, n, { node: n === 4 ? "n2" : "n1" });
+    const hints = listed(cluster).map(({ hints: given }) => given?.forZones?.[0]?.name ?? "none");
+    assert.deepEqual([...hints].sort(), ["a", "a", "b", "b"]);
+    assert.ok(cluster.events.some(({ reason }) => reason === "TopologyAwareHintsEnabled"));
+    await cluster.edit(nodeKind, "n2", (node) => {
+      node.status.conditions = [{ type: "Ready", status: "False" }];
+    });
+    assert.ok(listed(cluster).every(({ hints: given }) => given === undefined));
+    assert.equal(cluster.events.at(-1)?.reason, "TopologyAwareHintsDisabled");
+  });
+
   test("labels of the service follow; without the service the endpoints go", async () => {
     await using cluster = await start();
     await service(cluster);

@@ -24,14 +24,9 @@ import {
 } from "#runtime/controller.ts";
 import { create, remove, update, type Write } from "#runtime/writes.ts";
 import { controllerReference } from "../ownership.ts";
-import {
-  keysOfSlice,
-  MANAGED_BY,
-  namePrefix,
-  SERVICE_NAME,
-  slicesByService,
-} from "./endpoint-slice.ts";
+import { keysOfSlice, slicesByService } from "./endpoint-slice.ts";
 import { familyOf, TRIGGER_TIME } from "./service-pods.ts";
+import { MANAGED_BY, namePrefix, SERVICE_NAME } from "./slice-object.ts";
 import { isSameEndpoint, portsId } from "./slice-plan.ts";
 import { packSubsets } from "./subsets.ts";
 
