@@ -7,7 +7,9 @@
  *    initial state, and a cursor afterwards.
  * 2. An object that stops matching the selectors is DELETED for this watch, one that begins to is
  *    ADDED, always as of the revision of the change.
- * 3. `wake` is called when a pull would find something after one that found nothing.
+ * 3. Changes that are not all there any more are told as an error in the feed, as upstream does, not
+ *    as a refusal of the request.
+ * 4. `wake` is called when a pull would find something after one that found nothing.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
@@ -50,10 +52,15 @@ export interface WatchFeedOptions {
   readonly clock: Clock;
 }
 
+type Source = Pick<Subscription, "pull" | typeof Symbol.dispose>;
+
+/** The changes that were asked for are not all there any more. */
+const OVERTAKEN: Source = { pull: () => "overtaken", [Symbol.dispose]: () => undefined };
+
 export class WatchFeed implements Disposable {
   readonly kind: Kind;
   readonly #options: WatchFeedOptions;
-  readonly #subscription: Subscription;
+  readonly #subscription: Source;
   readonly #startMs: number;
   #state: { snapshot: OrderedMap<string, Revision>; after: string; done: boolean } | undefined;
   #stateRevision: number;
@@ -62,10 +69,7 @@ export class WatchFeed implements Disposable {
   #timer: Timer | undefined;
   #wake: () => void = () => undefined;
 
-  private constructor(
-    options: WatchFeedOptions,
-    subscribe: (wake: () => void) => Subscription | undefined,
-  ) {
+  constructor(options: WatchFeedOptions) {
     this.#options = options;
     this.kind = options.kind;
     this.#startMs = options.clock.elapsedMs();
@@ -73,18 +77,11 @@ export class WatchFeed implements Disposable {
     if (options.from.point === "state") {
       this.#state = { snapshot: options.cache.fork(), after: "", done: false };
     }
-    const subscription = subscribe(() => this.#wake());
-    if (subscription === undefined) throw new Error("checked by open");
-    this.#subscription = subscription;
-    this.#arm();
-  }
-
-  /** Undefined when the changes after the asked revision are not all there any more. */
-  static open(options: WatchFeedOptions): WatchFeed | undefined {
     const { cache, from, trigger } = options;
-    const afterRevision = from.point === "state" ? options.currentRevision() : from.revision;
-    if (afterRevision < cache.completeSince) return undefined;
-    return new WatchFeed(options, (wake) => cache.subscribe({ trigger, afterRevision, wake }));
+    const afterRevision = from.point === "state" ? this.#stateRevision : from.revision;
+    const wake = (): void => this.#wake();
+    this.#subscription = cache.subscribe({ trigger, afterRevision, wake }) ?? OVERTAKEN;
+    this.#arm();
   }
 
   onWake(wake: () => void): void {
@@ -167,8 +164,11 @@ export class WatchFeed implements Disposable {
   #overtaken(): readonly FeedEvent[] | "over" {
     if (this.#over) return "over";
     this.#over = true;
-    const { completeSince } = this.#options.cache;
-    const message = `too old resource version: the watch fell behind (${completeSince})`;
+    const { cache, from } = this.#options;
+    const { completeSince } = cache;
+    const asked = from.point === "after" ? from.revision : this.#stateRevision;
+    const old = this.#subscription === OVERTAKEN ? asked : "the watch fell behind";
+    const message = `too old resource version: ${old} (${completeSince})`;
     return [{ type: "ERROR", status: expiredStatus(message) }];
   }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, test } from "vitest";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { DESCRIPTIONS_FILE, writeDescriptions } from "../../tools/generate-descriptions.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
@@ -13,12 +13,17 @@ const missing = missingProgram("kubectl");
 let server: TestServer;
 
 beforeAll(async () => {
+  if (missing !== undefined) return;
   if (!existsSync(DESCRIPTIONS_FILE)) writeDescriptions();
   server = await startTestServer({ controllers: true });
 });
 
+beforeEach((context) => {
+  if (missing !== undefined) context.skip(missing);
+});
+
 afterAll(async () => {
-  await server?.[Symbol.asyncDispose]();
+  await (server as TestServer | undefined)?.[Symbol.asyncDispose]();
 });
 
 interface Run {
@@ -81,7 +86,7 @@ function editor(from: string, to: string): Record<string, string> {
   return { KUBE_EDITOR: file, EDITOR: file };
 }
 
-describe.skipIf(missing !== undefined)(`kubectl ${missing ?? ""}`, { concurrent: true }, () => {
+describe("kubectl", { concurrent: true }, () => {
   test("create, get in every form, describe, delete", async () => {
     await kubectl("create namespace forms");
     await kubectl("create configmap settings --from-literal=colour=red -n forms");
@@ -325,7 +330,7 @@ describe.skipIf(missing !== undefined)(`kubectl ${missing ?? ""}`, { concurrent:
   });
 });
 
-describe.skipIf(missing !== undefined)("older kubectl", { concurrent: true }, () => {
+describe("older kubectl", { concurrent: true }, () => {
   for (const { version, program } of olderPrograms()) {
     test(`${version}: the usual`, async () => {
       const use = (command: string, run: Run = {}) => kubectl(command, { ...run, program });

@@ -1,5 +1,5 @@
 /** GET of a collection with `watch`: its changes as they happen. */
-import { expiredStatus, failure, invalidStatus, success } from "#api/meta/status.ts";
+import { failure, invalidStatus, success } from "#api/meta/status.ts";
 import { listOptions } from "../query-options.ts";
 import { select } from "../selection.ts";
 import type { VerbRequest, VerbResult } from "../verb.ts";
@@ -30,9 +30,8 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
       : objects.notOlderThan(asked.value));
     if (!ready.ok) return ready;
   }
-  const cache = objects.cacheOf(resource.stored);
-  const feed = WatchFeed.open({
-    cache,
+  const feed = new WatchFeed({
+    cache: objects.cacheOf(resource.stored),
     currentRevision: () => objects.cache.revision,
     kind: resource.kind,
     prefix: selection.value.prefix,
@@ -46,10 +45,6 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
     timeoutMs: timeoutSeconds ? timeoutSeconds * 1000 : TIMEOUT_MIN_MS * (1 + random.next()),
     clock,
   });
-  if (feed === undefined) {
-    const message = `too old resource version: ${asked.value} (${cache.completeSince})`;
-    return failure(expiredStatus(message));
-  }
   return success({ code: 200, body: { form: "watch", feed } });
 }
 
