@@ -17,7 +17,7 @@ import { disruptionController } from "./disruption.ts";
 import { createEndpointSliceController } from "./endpoints/endpoint-slice.ts";
 import { createEndpointsController } from "./endpoints/endpoints.ts";
 import { endpointSliceMirroringController } from "./endpoints/mirroring.ts";
-import { createHorizontalPodAutoscaler } from "./horizontal-pod-autoscaler/horizontal-pod-autoscaler.ts";
+import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler/horizontal-pod-autoscaler.ts";
 import { jobController } from "./job/job.ts";
 import { namespaceController } from "./namespace.ts";
 import { type NodeIpamOptions, nodeIpam } from "./node-ipam/node-ipam.ts";
@@ -29,6 +29,7 @@ import type { LocalVolumes } from "./persistent-volume/local-path.ts";
 import { createPodGarbageCollector } from "./pod-garbage-collector.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { replicationControllerController } from "./replication-controller.ts";
+import { resourceClaims } from "./resource-claim/resource-claim.ts";
 import { resourceQuotaController } from "./resource-quota.ts";
 import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
 import { serviceAccountController } from "./service-account.ts";
@@ -87,13 +88,14 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     createEndpointSliceController(),
     endpointSliceMirroringController,
     ephemeralVolumes,
-    createHorizontalPodAutoscaler(),
+    horizontalPodAutoscaler,
     jobController,
     namespaceController,
     persistentVolumeBinder(options.localVolumes),
     createPodGarbageCollector(options.endedPodsMax ?? ENDED_PODS_MAX),
     replicaSetController,
     replicationControllerController,
+    resourceClaims,
     resourceQuotaController,
     serviceAccountController,
     serviceCidrController,

@@ -10,7 +10,7 @@ import type {
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
-import { createHorizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";
+import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";
 import { type History, normalize } from "./limits.ts";
 import type { PodMeasure } from "./measurements.ts";
 import { replicasForShare, replicasForUtilization, replicasForValue } from "./replicas.ts";
@@ -252,9 +252,8 @@ describe("autoscaler in a cluster", () => {
 
 /** Two pods that use so much processor time each; undefined: nobody measures. */
 async function world(load: { milli: number } | undefined): Promise<Cluster> {
-  const controller = createHorizontalPodAutoscaler();
-  const measuring: typeof controller = {
-    ...controller,
+  const measuring: typeof horizontalPodAutoscaler = {
+    ...horizontalPodAutoscaler,
     observe: (caches, key, reader, ...rest) => {
       const faked = {
         get: reader.get.bind(reader),
@@ -265,7 +264,7 @@ async function world(load: { milli: number } | undefined): Promise<Cluster> {
             ? ({ ok: true, value: podMetrics(load.milli) } as const)
             : reader.raw(path),
       };
-      return controller.observe(caches, key, faked, ...rest);
+      return horizontalPodAutoscaler.observe(caches, key, faked, ...rest);
     },
   };
   const cluster = await startCluster({ at: AT, controllers: [measuring] });

@@ -13,9 +13,7 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
   type Change,
-  type Controller,
   defineController,
-  idle,
   type Key,
   ownKey,
   type Reader,
@@ -25,28 +23,20 @@ import { type AutoscalerState, decide, type Memory } from "./decide.ts";
 import { type Measured, measure } from "./measurements.ts";
 import { findScale } from "./scale-target.ts";
 
-export function createHorizontalPodAutoscaler(): Controller<AutoscalerState | undefined> {
-  const memories = new Map<string, Memory>();
-  return defineController<AutoscalerState | undefined>({
-    name: "horizontal-pod-autoscaler-controller",
-    component: "horizontal-pod-autoscaler",
-    feeds: [{ kind: horizontalPodAutoscalerKind, keys: ownKey, keysOfChange }, readOnly(podKind)],
-    async observe(caches, key, reader) {
-      const id = `${key.namespace}/${key.name}`;
-      const autoscaler = caches(horizontalPodAutoscalerKind).get(key.namespace, key.name);
-      if (autoscaler !== undefined) return look(autoscaler, memories.get(id), caches, reader);
-      memories.delete(id);
-      return undefined;
-    },
-    decide(state, nowMs) {
-      if (state === undefined) return idle;
-      const { outcome, memory } = decide(state, nowMs);
-      const { namespace, name } = state.autoscaler.metadata;
-      memories.set(`${namespace}/${name}`, memory);
-      return outcome;
-    },
-  });
-}
+export const horizontalPodAutoscaler = defineController<AutoscalerState | undefined>({
+  name: "horizontal-pod-autoscaler-controller",
+  component: "horizontal-pod-autoscaler",
+  feeds: [{ kind: horizontalPodAutoscalerKind, keys: ownKey, keysOfChange }, readOnly(podKind)],
+  async observe(caches, { namespace, name }, reader, remembered) {
+    const autoscaler = caches(horizontalPodAutoscalerKind).get(namespace, name);
+    return autoscaler && look(autoscaler, remembered as Memory | undefined, caches, reader);
+  },
+  decide(state, nowMs) {
+    if (state === undefined) return { remember: undefined };
+    const { outcome, memory } = decide(state, nowMs);
+    return { ...outcome, remember: memory };
+  },
+});
 
 /** A status that was just written is no reason to look again before it is time. */
 function keysOfChange({ next, old }: Change<HorizontalPodAutoscaler>): readonly Key[] {

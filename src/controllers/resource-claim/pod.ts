@@ -1,0 +1,141 @@
+/** Gives a pod the claims that its templates ask for, and reserves them where no scheduler did. */
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Pod, PodResourceClaim } from "#api/generated/core.v1.ts";
+import type { ResourceClaim, ResourceClaimTemplate } from "#api/generated/resource.v1.ts";
+import { resourceClaimKind } from "#api/resource/v1/resource-claim.ts";
+import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
+import { create, noted, patch, updateStatus, type Write } from "#runtime/writes.ts";
+import { controllerOf, isControlledBy } from "../ownership.ts";
+import { isFinished } from "../pods.ts";
+
+/** Tells for which entry of the pod a claim was made. */
+const FOR_ENTRY = "resource.kubernetes.io/pod-claim-name";
+const NAME_BASE_MAX = 57; // leaves room for what the server adds
+const RESERVED_MAX = 256;
+
+export interface PodState {
+  readonly pod: Pod;
+  /** Those that the pod controls. */
+  readonly owned: readonly ResourceClaim[];
+  claimNamed(name: string): ResourceClaim | undefined;
+  templateNamed(name: string): ResourceClaimTemplate | undefined;
+}
+
+export function decidePod(state: PodState): Outcome {
+  const { pod } = state;
+  if (pod.metadata.deletionTimestamp !== undefined || isDone(pod)) return idle;
+  const creates: Write[] = [];
+  const found: { readonly name: string; readonly resourceClaimName: string }[] = [];
+  for (const entry of pod.spec.resourceClaims ?? []) {
+    if (entry.resourceClaimTemplateName === undefined || isServed(entry, state)) continue;
+    const claim = state.owned.find(
+      ({ metadata }) => metadata.annotations?.[FOR_ENTRY] === entry.name,
+    );
+    if (claim !== undefined) {
+      found.push({ name: entry.name, resourceClaimName: claim.metadata.name ?? "" });
+      continue;
+    }
+    const templateName = entry.resourceClaimTemplateName;
+    const template = state.templateNamed(templateName);
+    if (template === undefined) {
+      const missing = `resourceclaimtemplate.resource.k8s.io "${templateName}" not found`;
+      const why = `resource claim template "${templateName}": ${missing}`;
+      return { writes: creates, events: [failed(pod, entry, why)] };
+    }
+    const made = create(resourceClaimKind, claimFor(pod, entry, template));
+    const onRefused = failed(pod, entry, "create ResourceClaim : {error}");
+    creates.push(noted(made, { onRefused }));
+  }
+  const told =
+    found.length === 0
+      ? []
+      : [patch(podKind, pod, "strategic", { status: { resourceClaimStatuses: found } }, "status")];
+  return { writes: [...creates, ...told, ...reserve(state)] };
+}
+
+/** Names of the claims of a pod, as far as they are known. */
+export function claimNamesOf(pod: Pod): readonly string[] {
+  return (pod.spec.resourceClaims ?? []).flatMap((entry) => claimNameOf(pod, entry) ?? []);
+}
+
+/** It needs nothing any more, or never will. */
+export function isDone(pod: Pod): boolean {
+  return isFinished(pod) || (pod.metadata.deletionTimestamp !== undefined && !pod.spec.nodeName);
+}
+
+function claimNameOf(pod: Pod, entry: PodResourceClaim): string | undefined {
+  if (entry.resourceClaimName !== undefined) return entry.resourceClaimName;
+  return statusOf(pod, entry)?.resourceClaimName;
+}
+
+function statusOf({ status }: Pod, { name }: PodResourceClaim) {
+  return status.resourceClaimStatuses?.find((entry) => entry.name === name);
+}
+
+/** Its claim is known and there, or it was decided that it needs none. */
+function isServed(entry: PodResourceClaim, { pod, claimNamed }: PodState): boolean {
+  const known = statusOf(pod, entry);
+  if (known === undefined) return false;
+  if (known.resourceClaimName === undefined) return true;
+  const claim = claimNamed(known.resourceClaimName);
+  return claim !== undefined && isControlledBy(claim, pod);
+}
+
+/** A pod that was put on a node by hand has nobody else to reserve what it uses. */
+function reserve({ pod, claimNamed }: PodState): readonly Write[] {
+  if (!pod.spec.nodeName) return [];
+  return (pod.spec.resourceClaims ?? []).flatMap((entry) => {
+    const claim = claimNamed(claimNameOf(pod, entry) ?? "");
+    if (claim?.status.allocation === undefined) return [];
+    const isOwn = entry.resourceClaimTemplateName === undefined || isControlledBy(claim, pod);
+    const { reservedFor = [] } = claim.status;
+    const { name = "", uid = "" } = pod.metadata;
+    const isReserved = reservedFor.some((consumer) => consumer.uid === uid);
+    if (!isOwn || isReserved || reservedFor.length >= RESERVED_MAX) return [];
+    const consumers = [...reservedFor, { resource: "pods", name, uid }];
+    const status = { ...claim.status, reservedFor: consumers };
+    return [updateStatus(resourceClaimKind, { ...claim, status })];
+  });
+}
+
+function claimFor(
+  pod: Pod,
+  entry: PodResourceClaim,
+  { spec: { metadata = {}, spec } }: ResourceClaimTemplate,
+): ResourceClaim {
+  const { name: podName = "", namespace, uid = "" } = pod.metadata;
+  const { labels, annotations } = metadata;
+  return {
+    apiVersion: resourceClaimKind.apiVersion,
+    kind: resourceClaimKind.names.kind,
+    metadata: {
+      generateName: baseName(podName, entry.name),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labels === undefined ? {} : { labels }),
+      annotations: { ...annotations, [FOR_ENTRY]: entry.name },
+      ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: podName, uid, controller: true }],
+    },
+    spec,
+    status: {},
+  };
+}
+
+/** Both names are shortened alike where they are too long together. */
+function baseName(podName: string, entryName: string): string {
+  const whole = `${podName}-${entryName}-`;
+  if (whole.length <= NAME_BASE_MAX) return whole;
+  const short = (name: string): string =>
+    name.slice(0, Math.trunc((name.length * NAME_BASE_MAX) / whole.length));
+  return `${short(podName)}-${short(entryName)}`;
+}
+
+function failed(about: Pod, { name }: PodResourceClaim, why: string): EventNote {
+  const message = `PodResourceClaim ${name}: ${why}`;
+  return { about, type: "Warning", reason: "FailedResourceClaimCreation", message };
+}
+
+/** The pod for which the claim was made. */
+export function ownerOf(claim: ResourceClaim): { name: string; uid: string } | undefined {
+  const owner = controllerOf(claim);
+  return owner?.kind === "Pod" && owner.apiVersion === "v1" ? owner : undefined;
+}
