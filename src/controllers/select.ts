@@ -11,6 +11,7 @@ const NAMES: Readonly<Record<string, string | undefined>> = {
   "clusterrole-aggregation-controller": "clusterrole-aggregation",
   "cronjob-controller": "cronjob",
   "daemonset-controller": "daemonset",
+  "default-storageclass-controller": undefined,
   "deployment-controller": "deployment",
   "device-taint-eviction-controller": undefined,
   "disruption-controller": "disruption",

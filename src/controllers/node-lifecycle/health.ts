@@ -53,6 +53,7 @@ export interface HealthState {
   readonly name: string;
   readonly node: Node | undefined;
   readonly lease: Lease | undefined;
+  /** Those on a node that is lost; nobody asks for others. */
   readonly pods: readonly Pod[];
   readonly known: Health | undefined;
 }
@@ -71,13 +72,17 @@ export function nodeHealth(options: HealthOptions): Controller<HealthState> {
       { kind: podKind, keys: keysOfPod, keysOfChange: keysOfPodChange },
     ],
     indexes: [podsByNode],
-    observe: (caches, { name }, _reader, remembered) => ({
-      name,
-      node: caches(nodeKind).get(undefined, name),
-      lease: caches(leaseKind).get(LEASES, name),
-      pods: [...caches(podKind).byIndex(PODS_BY_NODE, name)],
-      known: remembered as Health | undefined,
-    }),
+    observe: (caches, { name }, _reader, remembered) => {
+      const node = caches(nodeKind).get(undefined, name);
+      const isLost = node !== undefined && readyStatus(node) === "Unknown";
+      return {
+        name,
+        node,
+        lease: caches(leaseKind).get(LEASES, name),
+        pods: isLost ? [...caches(podKind).byIndex(PODS_BY_NODE, name)] : [],
+        known: remembered as Health | undefined,
+      };
+    },
     decide: (state, nowMs) => decide(state, options, nowMs),
   });
 }
@@ -123,7 +128,7 @@ export function decide(state: HealthState, options: HealthOptions, nowMs: number
   }
   const recheckInMs = isSilent ? undefined : silentAtMs - nowMs;
   return {
-    writes: [...nodeWrites(node, nowMs), podWrites(node, state.pods, nowMs)],
+    writes: [...nodeWrites(node, nowMs), ...batch(podWrites(node, state.pods, nowMs))],
     events,
     remember: health,
     ...(recheckInMs === undefined ? {} : { recheckInMs }),
@@ -224,6 +229,10 @@ function podWrites(node: Node, pods: readonly Pod[], nowMs: number): readonly Wr
     };
     return [noted(updateStatus(podKind, { ...pod, status }), { onDone })];
   });
+}
+
+function batch(writes: readonly Write[]): readonly (readonly Write[])[] {
+  return writes.length === 0 ? [] : [writes];
 }
 
 function readyCondition({ status }: Node): NodeCondition | undefined {

@@ -91,7 +91,7 @@ export function decide(state: ZonesState, options: EvictionOptions, nowMs: numbe
       if (rest.length > 0) rechecks.push(1000 / rate);
     }
   }
-  const outcome = { writes: [writes], remember: lastTainted };
+  const outcome = { writes: writes.length === 0 ? [] : [writes], remember: lastTainted };
   return rechecks.length === 0 ? outcome : { ...outcome, recheckInMs: Math.min(...rechecks) };
 }
 
