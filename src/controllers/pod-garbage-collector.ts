@@ -8,6 +8,7 @@ import type { Node, Pod, PodCondition } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import {
   type Caches,
+  type Change,
   type Controller,
   defineController,
   type IndexSpec,
@@ -50,7 +51,7 @@ export function createPodGarbageCollector(threshold: number): Controller<PodGarb
     name: "pod-garbage-collector-controller",
     feeds: [
       { kind: podKind, keys: keysOfPod },
-      { kind: nodeKind, keys: ({ metadata }: Node, caches) => keysOfNode(metadata.name, caches) },
+      { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
     ],
     indexes: [podsByNode, endedPods],
     observe: (caches, key, reader) => observe(caches, key, reader, missing, threshold),
@@ -70,7 +71,11 @@ function keysOfPod(pod: Pod, caches: Caches): readonly Key[] {
   ];
 }
 
-function keysOfNode(name = "", caches: Caches): readonly Key[] {
+/** Heartbeats change nothing here; a node that comes, goes or is given up does. */
+function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly Key[] {
+  const name = (next ?? old)?.metadata.name ?? "";
+  const isNewOrGone = old === undefined || next === undefined;
+  if (!isNewOrGone && isGivenUp(old) === isGivenUp(next)) return [];
   const leaving = [...caches(podKind).byIndex(PODS_BY_NODE, name)].filter(
     ({ metadata }) => metadata.deletionTimestamp !== undefined,
   );
@@ -122,7 +127,7 @@ async function isAbsent(reader: Reader, name: string): Promise<boolean> {
   return !found.ok && found.status.reason === "NotFound";
 }
 
-export function decide(state: PodGarbageState, nowMs: number): Outcome {
+function decide(state: PodGarbageState, nowMs: number): Outcome {
   switch (state.about) {
     case "pod":
       return isAbandoned(state.pod, state.node) ? { writes: failAndDelete(state.pod) } : idle;
@@ -162,8 +167,12 @@ function decideMissing(
 function isAbandoned(pod: Pod, node: Node | undefined): boolean {
   if (pod.metadata.deletionTimestamp === undefined || isForced(pod)) return false;
   if ((pod.spec.nodeName ?? "") === "") return true;
-  const isReady = node?.status.conditions?.some((c) => c.type === "Ready" && c.status === "True");
-  const isOut = node?.spec.taints?.some(({ key }) => key === OUT_OF_SERVICE) ?? false;
+  return node !== undefined && isGivenUp(node);
+}
+
+function isGivenUp({ spec, status }: Node): boolean {
+  const isReady = status.conditions?.some((c) => c.type === "Ready" && c.status === "True");
+  const isOut = spec.taints?.some(({ key }) => key === OUT_OF_SERVICE) ?? false;
   return isOut && isReady !== true;
 }
 

@@ -141,7 +141,7 @@ function observe(
   };
 }
 
-export function decide(state: SliceState): Outcome {
+function decide(state: SliceState): Outcome {
   const families = familiesOf(state.service);
   const strange = state.slices.filter(({ addressType }) => !families.has(addressType as Family));
   const rounds = [...families].map((family) => roundFor(family, state));

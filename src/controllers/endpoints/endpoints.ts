@@ -86,7 +86,7 @@ function observe(
   return { service, endpoints, pods, triggerTime: triggerTimes.next(service, pods) };
 }
 
-export function decide({ service, endpoints, pods, triggerTime }: EndpointsState): Outcome {
+function decide({ service, endpoints, pods, triggerTime }: EndpointsState): Outcome {
   if (service === undefined) {
     const isOurs = endpoints !== undefined && !isLock(endpoints);
     return isOurs ? { writes: [remove(endpointsKind, endpoints)] } : idle;

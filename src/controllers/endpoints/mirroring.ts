@@ -70,7 +70,7 @@ function observe(caches: Caches, { namespace, name }: Key): MirrorState {
   };
 }
 
-export function decide({ endpoints, service, slices }: MirrorState): Outcome {
+function decide({ endpoints, service, slices }: MirrorState): Outcome {
   if (endpoints === undefined || !isMirrored(endpoints, service)) {
     return { writes: slices.map((slice) => remove(endpointSliceKind, slice)) };
   }

@@ -4,7 +4,7 @@
  */
 import type { EndpointAddress, EndpointPort, EndpointSubset } from "#api/generated/core.v1.ts";
 
-export const ADDRESSES_MAX = 1000;
+const ADDRESSES_MAX = 1000;
 
 interface Entry {
   readonly address: EndpointAddress;

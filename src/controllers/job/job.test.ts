@@ -227,6 +227,43 @@ describe("job", () => {
     assert.deepEqual([job(cluster).status.active, job(cluster).status.failed], [1, undefined]);
   });
 
+  test("pods that cannot be made do not keep others from being counted", async () => {
+    await using cluster = await start({ completions: 4, parallelism: 2 });
+    await cluster.edit(jobKind, "report", (draft) => {
+      draft.spec.template.spec.containers![0]!.name = "Not_A_Name";
+    });
+    const [first, second] = active(cluster);
+    await end(cluster, first!, 0);
+    assert.deepEqual([job(cluster).status.active, active(cluster).length], [1, 1]);
+    assert.ok(cluster.events.some(({ reason }) => reason === "FailedCreate"));
+    await cluster.advance(100);
+    assert.equal(job(cluster).status.succeeded, 1);
+    await cluster.edit(jobKind, "report", (draft) => {
+      draft.spec.template.spec.containers![0]!.name = "c";
+    });
+    await cluster.advance(60_000);
+    assert.equal(active(cluster).length, 2);
+    assert.ok(active(cluster).some(({ metadata }) => metadata.name === second!.metadata.name));
+  });
+
+  test("takes up pods that match its selector, and lets go of those that do not", async () => {
+    await using cluster = await start({
+      manualSelector: true,
+      selector: { matchLabels: { app: "report" } },
+      template: {
+        metadata: { labels: { app: "report" } },
+        spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] },
+      },
+    });
+    const name = active(cluster)[0]!.metadata.name!;
+    await cluster.edit(podKind, name, (draft) => void (draft.metadata.labels = { app: "other" }));
+    assert.equal(cluster.get(podKind, name)?.metadata.ownerReferences, undefined);
+    assert.equal(cluster.get(podKind, name)?.metadata.finalizers, undefined);
+    const [other] = active(cluster).filter(({ metadata }) => metadata.name !== name);
+    await end(cluster, other!, 0);
+    assert.equal(types(cluster).at(-1), "Complete True CompletionsReached");
+  });
+
   test("pods of a job that is gone lose the finalizer", async () => {
     await using cluster = await start();
     const name = active(cluster)[0]!.metadata.name!;
