@@ -49,7 +49,19 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   const { commands } = await import("#cmd/commands.ts");
   const command = commands.find((c) => c.name === name);
   if (command === undefined) throw new Error(`${name} is listed but missing`);
-  return await command.run(args, signalOfProcess());
+  try {
+    return await command.run(args, signalOfProcess());
+  } catch (error) {
+    process.stderr.write(`k8ts ${name}: ${explain(error)}\n`);
+    return 1;
+  }
+}
+
+/** What went wrong outside (a port, a disk, a store) is told in a line; a bug shows where it is. */
+function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isOutside = "code" in error || "problem" in error;
+  return isOutside ? error.message : (error.stack ?? error.message);
 }
 
 /** Compiling the server side is a third of its start: newer Nodes remember the outcome. */
