@@ -67,7 +67,7 @@ function isAllocated({ metadata }: IPAddress): boolean {
   return metadata.labels?.[MANAGED_BY] === ALLOCATOR;
 }
 
-export function decide(state: State, nowMs: number): Outcome {
+function decide(state: State, nowMs: number): Outcome {
   const { range } = state;
   const { deletionTimestamp, finalizers = [] } = range.metadata;
   if (deletionTimestamp === undefined || deletionTimestamp === null) {

@@ -77,7 +77,7 @@ function noExecute({ spec }: Node): readonly Taint[] {
   return (spec.taints ?? []).filter(({ effect }) => effect === "NoExecute");
 }
 
-export function decide({ key, pod, taints, scheduled }: EvictionState, nowMs: number): Outcome {
+function decide({ key, pod, taints, scheduled }: EvictionState, nowMs: number): Outcome {
   const cancelled: Outcome =
     scheduled === undefined
       ? idle

@@ -16,7 +16,7 @@ export const validatingAdmissionPolicyStatus = defineController<
   decide,
 });
 
-export function decide(policy: ValidatingAdmissionPolicy | undefined): Outcome {
+function decide(policy: ValidatingAdmissionPolicy | undefined): Outcome {
   const { generation = 0 } = policy?.metadata ?? {};
   if (policy === undefined || generation <= (policy.status.observedGeneration ?? 0)) return idle;
   const status = { ...policy.status, observedGeneration: generation };

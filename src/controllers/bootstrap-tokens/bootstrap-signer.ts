@@ -48,7 +48,7 @@ export function bootstrapSigner(hmac: Hmac): Controller<State> {
   });
 }
 
-export function decide({ info, secrets }: State, hmac: Hmac, nowMs: number): Outcome {
+function decide({ info, secrets }: State, hmac: Hmac, nowMs: number): Outcome {
   const kubeconfig = info?.data?.kubeconfig;
   if (info === undefined || kubeconfig === undefined) return idle;
   const wanted = Object.fromEntries(

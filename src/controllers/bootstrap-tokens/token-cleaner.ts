@@ -17,7 +17,7 @@ export const tokenCleaner = defineController<Secret | undefined>({
   decide,
 });
 
-export function decide(secret: Secret | undefined, nowMs: number): Outcome {
+function decide(secret: Secret | undefined, nowMs: number): Outcome {
   if (secret === undefined || !isTokenSecret(secret)) return idle;
   const dueMs = expiryMs(secret);
   if (dueMs === Number.POSITIVE_INFINITY) return idle;

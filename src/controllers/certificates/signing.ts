@@ -74,7 +74,7 @@ function resultOf(request: CertificateSigningRequest, signing: CertificateSignin
   return { is: "signed", certificatePem: sign({ der: parsed.der, usages, lifetimeMs }) };
 }
 
-export function awaitsSignature(request: CertificateSigningRequest): boolean {
+function awaitsSignature(request: CertificateSigningRequest): boolean {
   return (
     !isIssued(request) &&
     saysCondition(request, "Approved") &&
@@ -86,7 +86,7 @@ export function awaitsSignature(request: CertificateSigningRequest): boolean {
 }
 
 /** Why the signer will not sign this. */
-export function faultOf(
+function faultOf(
   signerName: string,
   { names }: ParsedRequest,
   usages: readonly string[],

@@ -53,7 +53,7 @@ function hasRange({ spec }: Node): boolean {
   return (spec.podCIDRs ?? []).length > 0;
 }
 
-export function decide({ nodes, cursors }: IpamState, options: NodeIpamOptions): Outcome {
+function decide({ nodes, cursors }: IpamState, options: NodeIpamOptions): Outcome {
   const waiting = nodes.filter(
     (node) => !hasRange(node) && node.metadata.deletionTimestamp === undefined,
   );

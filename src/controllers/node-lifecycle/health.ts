@@ -100,7 +100,7 @@ function keysOfPodChange({ next, old }: Change<Pod>, caches: Caches): readonly K
   });
 }
 
-export function decide(state: HealthState, options: HealthOptions, nowMs: number): Outcome {
+function decide(state: HealthState, options: HealthOptions, nowMs: number): Outcome {
   const { node, known, name } = state;
   if (node === undefined) {
     if (known === undefined) return idle;

@@ -71,7 +71,7 @@ function observe(caches: Caches, { namespace, name }: Key): State | undefined {
   };
 }
 
-export function decide(state: State, unusedMs: number, nowMs: number): Outcome {
+function decide(state: State, unusedMs: number, nowMs: number): Outcome {
   const { secret, account, trackedSince } = state;
   const { labels = {}, creationTimestamp = "", deletionTimestamp, name } = secret.metadata;
   const isOurs =

@@ -105,7 +105,7 @@ function claimsOf(account: ServiceAccount, secret: Secret): Readonly<Record<stri
   };
 }
 
-export function decide(state: State, rootCa: string | undefined): Outcome {
+function decide(state: State, rootCa: string | undefined): Outcome {
   const { secret, account, token } = state;
   if (secret === undefined) return { ...withoutReference(state), remember: undefined };
   if (secret.metadata.deletionTimestamp !== undefined) return idle;
