@@ -10,7 +10,7 @@ import { certificateApproving } from "./certificates/approving.ts";
 import { certificateCleaner } from "./certificates/cleaner.ts";
 import { type CertificateSigning, certificateSigning } from "./certificates/signing.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
-import { cronJobController } from "./cron-job/cron-job.ts";
+import { createCronJobController } from "./cron-job/cron-job.ts";
 import { createDaemonSetController } from "./daemon-set/daemon-set.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { disruptionController } from "./disruption.ts";
@@ -80,7 +80,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     certificateCleaner,
     claimProtection,
     clusterRoleAggregation,
-    cronJobController,
+    createCronJobController(),
     createDaemonSetController(),
     deploymentController,
     disruptionController,

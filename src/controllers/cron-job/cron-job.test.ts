@@ -5,13 +5,13 @@ import { jobKind } from "#api/batch/v1/job.ts";
 import type { CronJob, CronJobSpec } from "#api/generated/batch.v1.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
-import { cronJobController } from "./cron-job.ts";
+import { createCronJobController } from "./cron-job.ts";
 
 const AT = "2030-01-01T00:30:00Z";
 const HOUR_MS = 3_600_000;
 
 async function start(spec: Draft<CronJobSpec> = {}, at = AT): Promise<Cluster> {
-  const cluster = await startCluster({ at, controllers: [cronJobController] });
+  const cluster = await startCluster({ at, controllers: [createCronJobController()] });
   const template = {
     spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] },
   } as const;
@@ -144,6 +144,15 @@ describe("cron job", () => {
     );
     await cluster.advance(2 * 24 * HOUR_MS);
     assert.equal(status(cluster).lastScheduleTime, "2030-04-01T00:30:00Z");
+  });
+
+  test("a new schedule makes up for nothing that it would have had before", async () => {
+    await using cluster = await start({ schedule: "0 0 1 6 *" });
+    await cluster.advance(5 * HOUR_MS);
+    await cluster.edit(cronJobKind, "report", (draft) => void (draft.spec.schedule = "0 * * * *"));
+    assert.deepEqual(cluster.names(jobKind), []);
+    await cluster.advance(HOUR_MS);
+    assert.deepEqual(cluster.names(jobKind), [jobNameAt("2030-01-01T06:00:00Z")]);
   });
 
   test("an active job that disappears is taken off the list", async () => {

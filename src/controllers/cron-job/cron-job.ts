@@ -15,6 +15,7 @@ import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
+  type Controller,
   controllerKey,
   defineController,
   type EventNote,
@@ -26,6 +27,7 @@ import {
 import { create, noted, remove, updateStatus, type Write } from "#runtime/writes.ts";
 import { controllerReference } from "../ownership.ts";
 import { type Due, dueStart, nextStartInMs } from "./due-time.ts";
+import { ScheduleMemory } from "./schedule-memory.ts";
 
 const SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 const MINUTE_MS = 60_000;
@@ -35,25 +37,35 @@ export interface CronJobState {
   readonly jobs: readonly Job[];
   /** Any Job of the namespace, whoever made it. */
   jobNamed(name: string): Job | undefined;
+  /** Since when it has its schedule, given the time it is now. */
+  scheduledSinceMs(nowMs: number): number;
 }
 
-export const cronJobController = defineController<CronJobState | undefined>({
-  name: "cronjob-controller",
-  feeds: [
-    { kind: cronJobKind, keys: ownKey },
-    { kind: jobKind, keys: controllerKey(cronJobKind) },
-  ],
-  observe,
-  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
-});
+export function createCronJobController(): Controller<CronJobState | undefined> {
+  const memory = new ScheduleMemory();
+  return defineController<CronJobState | undefined>({
+    name: "cronjob-controller",
+    feeds: [
+      { kind: cronJobKind, keys: ownKey },
+      { kind: jobKind, keys: controllerKey(cronJobKind) },
+    ],
+    observe: (caches, key) => observe(caches, key, memory),
+    decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+  });
+}
 
-function observe(caches: Caches, { namespace, name }: Key): CronJobState | undefined {
+function observe(
+  caches: Caches,
+  { namespace, name }: Key,
+  memory: ScheduleMemory,
+): CronJobState | undefined {
   const cronJob = caches(cronJobKind).get(namespace, name);
   if (cronJob === undefined) return undefined;
   return {
     cronJob,
     jobs: [...caches(jobKind).controlledBy(cronJob.metadata.uid ?? "")],
     jobNamed: (jobName) => caches(jobKind).get(namespace, jobName),
+    scheduledSinceMs: memory.note(cronJob),
   };
 }
 
@@ -155,12 +167,13 @@ function startRound(state: CronJobState, nowMs: number): Round {
     const message = `unparseable schedule: ${goQuote(text)} : ${parsed.error}`;
     return { events: [...events, warning(cronJob, "UnparseableSchedule", message)] };
   }
-  const due = dueStart(cronJob, parsed.value, nowMs);
+  const sinceMs = state.scheduledSinceMs(nowMs);
+  const due = dueStart(cronJob, parsed.value, sinceMs, nowMs);
   if (due.kind === "never") {
     const message = `invalid schedule: ${text} : time difference between two schedules is less than 1 second`;
     return { events: [...events, warning(cronJob, "InvalidSchedule", message)] };
   }
-  const later = { recheckInMs: nextStartInMs(cronJob, parsed.value, nowMs) };
+  const later = { recheckInMs: nextStartInMs(cronJob, parsed.value, sinceMs, nowMs) };
   if (due.kind !== "start") return { events, ...later };
   const round = start(state, due, parsed.value, nowMs);
   const missed = due.missedMany ? [tooManyMissed(cronJob)] : [];
@@ -207,7 +220,12 @@ function start(
       ...(existing === undefined ? [createJob(cronJob, atMs)] : []),
     ],
     status,
-    recheckInMs: nextStartInMs({ ...cronJob, status }, schedule, nowMs),
+    recheckInMs: nextStartInMs(
+      { ...cronJob, status },
+      schedule,
+      state.scheduledSinceMs(nowMs),
+      nowMs,
+    ),
   };
 }
 

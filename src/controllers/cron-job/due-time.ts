@@ -20,15 +20,26 @@ export type Due =
   | { readonly kind: "never" };
 
 /** Looks back to the last start or the creation, but not beyond the deadline for late starts. */
-export function dueStart(cronJob: CronJob, schedule: Schedule, nowMs: number): Due {
+export function dueStart(
+  cronJob: CronJob,
+  schedule: Schedule,
+  scheduledSinceMs: number,
+  nowMs: number,
+): Due {
   const { startingDeadlineSeconds = Number.POSITIVE_INFINITY } = cronJob.spec;
-  const sinceMs = Math.max(lastStartMs(cronJob), nowMs - startingDeadlineSeconds * 1000);
+  const deadlineMs = nowMs - startingDeadlineSeconds * 1000;
+  const sinceMs = Math.max(lastStartMs(cronJob), scheduledSinceMs, deadlineMs);
   return dueSince(schedule, sinceMs, nowMs);
 }
 
 /** How long until the next start comes. */
-export function nextStartInMs(cronJob: CronJob, schedule: Schedule, nowMs: number): number {
-  const due = dueSince(schedule, lastStartMs(cronJob), nowMs);
+export function nextStartInMs(
+  cronJob: CronJob,
+  schedule: Schedule,
+  scheduledSinceMs: number,
+  nowMs: number,
+): number {
+  const due = dueSince(schedule, Math.max(lastStartMs(cronJob), scheduledSinceMs), nowMs);
   const fromMs = due.kind === "none" ? due.sinceMs : due.kind === "start" ? due.atMs : nowMs;
   return Math.max(0, (nextTimeMs(schedule, fromMs) ?? nowMs) + PADDING_MS - nowMs);
 }
