@@ -7,7 +7,7 @@
 import { cronJobKind } from "#api/batch/v1/cron-job.ts";
 import { jobKind } from "#api/batch/v1/job.ts";
 import { type ParsedSchedule, parseSchedule, type Schedule } from "#api/batch/v1/schedule.ts";
-import { isTimeZone, utcOffsetMs } from "#api/batch/v1/time-zone.ts";
+import { isTimeZone } from "#api/batch/v1/time-zone.ts";
 import type { CronJob, CronJobStatus, Job } from "#api/generated/batch.v1.ts";
 import type { ObjectReference } from "#api/generated/core.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
@@ -24,13 +24,18 @@ import {
   type Outcome,
   ownKey,
 } from "#runtime/controller.ts";
-import { create, noted, remove, updateStatus, type Write } from "#runtime/writes.ts";
-import { controllerReference } from "../ownership.ts";
+import { updateStatus, type Write } from "#runtime/writes.ts";
 import { type Due, dueStart, nextStartInMs } from "./due-time.ts";
 import { ScheduleMemory } from "./schedule-memory.ts";
-
-const SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp";
-const MINUTE_MS = 60_000;
+import {
+  byStart,
+  createJob,
+  deleteJob,
+  endOf,
+  jobName,
+  referenceTo,
+  warning,
+} from "./started-job.ts";
 
 export interface CronJobState {
   readonly cronJob: CronJob;
@@ -235,59 +240,6 @@ function scheduleOf({ spec }: CronJob): ParsedSchedule {
   return parseSchedule(isZoned ? schedule : `TZ=${timeZone} ${schedule}`);
 }
 
-function createJob(cronJob: CronJob, atMs: number): Write {
-  const { metadata, spec } = cronJob.spec.jobTemplate;
-  const { namespace } = cronJob.metadata;
-  const job: Job = {
-    apiVersion: jobKind.apiVersion,
-    kind: "Job",
-    metadata: {
-      name: jobName(cronJob, atMs),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
-      annotations: {
-        ...metadata.annotations,
-        [SCHEDULED_AT]: zonedTime(atMs, cronJob.spec.timeZone ?? ""),
-      },
-      ownerReferences: [controllerReference(cronJobKind, cronJob)],
-    },
-    spec,
-    status: {},
-  };
-  return noted(create(jobKind, job), {
-    onDone: {
-      about: cronJob,
-      type: "Normal",
-      reason: "SuccessfulCreate",
-      message: "Created job {name}",
-    },
-    onRefused: warning(cronJob, "FailedCreate", "Error creating job: {error}"),
-  });
-}
-
-function deleteJob(cronJob: CronJob, job: Job): Write {
-  return noted(remove(jobKind, job, { propagation: "Background" }), {
-    onDone: {
-      about: cronJob,
-      type: "Normal",
-      reason: "SuccessfulDelete",
-      message: "Deleted job {name}",
-    },
-    onRefused: warning(cronJob, "FailedDelete", "Deleted job: {error}"),
-  });
-}
-
-function jobName({ metadata }: CronJob, atMs: number): string {
-  return `${metadata.name}-${Math.floor(atMs / MINUTE_MS)}`;
-}
-
-function endOf({ status }: Job): "Complete" | "Failed" | undefined {
-  const end = status.conditions?.find(
-    (c) => (c.type === "Complete" || c.type === "Failed") && c.status === "True",
-  );
-  return end?.type as "Complete" | "Failed" | undefined;
-}
-
 function latest(known: string | undefined, jobs: readonly Job[]): string | undefined {
   return jobs
     .filter((job) => endOf(job) === "Complete")
@@ -298,20 +250,8 @@ function latest(known: string | undefined, jobs: readonly Job[]): string | undef
     }, known);
 }
 
-/** Those that have not started stand last. */
-function byStart(a: Job, b: Job): number {
-  const at = ({ status }: Job): number =>
-    status.startTime === undefined ? Number.MAX_VALUE : timeToMs(status.startTime);
-  return at(a) - at(b) || ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1);
-}
-
 function withActive(active: readonly ObjectReference[]): Pick<CronJobStatus, "active"> {
   return active.length === 0 ? {} : { active };
-}
-
-function referenceTo({ metadata }: Job): ObjectReference {
-  const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
-  return { kind: "Job", namespace, name, uid, apiVersion: jobKind.apiVersion, resourceVersion };
 }
 
 function unsupported(cronJob: CronJob): readonly EventNote[] {
@@ -327,21 +267,7 @@ function tooManyMissed(cronJob: CronJob): EventNote {
   return warning(cronJob, "TooManyMissedTimes", message);
 }
 
-function warning(about: CronJob, reason: string, message: string): EventNote {
-  return { about, type: "Warning", reason, message };
-}
-
 /** RFC 1123 with a numeric zone. */
 function httpDate(atMs: number): string {
   return new Date(atMs).toUTCString().replace("GMT", "+0000");
-}
-
-/** RFC 3339 on the clocks of a zone. */
-function zonedTime(atMs: number, timeZone: string): string {
-  const offsetMs = utcOffsetMs(timeZone)(atMs);
-  if (offsetMs === 0) return timeFromMs(atMs);
-  const minutes = Math.abs(offsetMs) / MINUTE_MS;
-  const twoDigits = (n: number): string => String(Math.floor(n)).padStart(2, "0");
-  const offset = `${twoDigits(minutes / 60)}:${twoDigits(minutes % 60)}`;
-  return timeFromMs(atMs + offsetMs).replace("Z", `${offsetMs < 0 ? "-" : "+"}${offset}`);
 }
