@@ -59,8 +59,11 @@ export function inProcessTransport(handle: Handler, user: User, userAgent: strin
       answer.sent?.();
       return resultOf(answer);
     },
-    raw: async (path, signal = never) =>
-      resultOf(await ask("GET", path, {}, { form: "none" }, "application/json", signal)),
+    raw: async (path, signal = never) => {
+      const [name = "", search = ""] = path.split("?", 2);
+      const query = Object.fromEntries(new URLSearchParams(search));
+      return resultOf(await ask("GET", name, query, { form: "none" }, "application/json", signal));
+    },
     watch: (call, signal) => watch(call, signal, ask),
   };
 

@@ -8,7 +8,7 @@ import type { Node, PersistentVolume } from "#api/generated/core.v1.ts";
 import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { attachDetach } from "./attach-detach.ts";
-import { type Attachment, attachmentName, DETACH_REQUESTED, mayDetach } from "./attachment.ts";
+import { type Attachment, attachmentName, mayDetach } from "./attachment.ts";
 
 const AT = "2030-01-01T00:00:00Z";
 const AT_MS = Date.parse(AT);
@@ -56,13 +56,14 @@ describe("may a volume be detached", () => {
     test(name, () => {
       const attachment: Attachment = {
         object: {
-          metadata: { name: "a", annotations: { [DETACH_REQUESTED]: AT } },
+          metadata: { name: "a" },
           spec: { attacher: "csi.example", nodeName: "n1", source: { persistentVolumeName: "v" } },
           status: { attached: true },
         },
         volume,
         node: on as Node | undefined,
         users: [],
+        unusedSinceMs: AT_MS,
       };
       const nowMs = AT_MS + SIX_MINUTES_MS - (early === true ? 1 : 0);
       assert.equal(mayDetach(attachment, nowMs), want);

@@ -17,13 +17,12 @@ import {
   type Caches,
   defineController,
   type IndexSpec,
-  idle,
   type Key,
   ownKey,
   readOnly,
 } from "#runtime/controller.ts";
 import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
-import { type Attachment, isManaged, keepsVolumes } from "./attachment.ts";
+import { type Attachment, isManaged, keepsVolumes, type Unused } from "./attachment.ts";
 import { decideNode, decideVolume, type NodeState, type VolumeState } from "./decisions.ts";
 
 type State =
@@ -55,10 +54,14 @@ export const attachDetach = defineController<State>({
     readOnly(csiDriverKind),
   ],
   indexes: [attachmentsByVolume, attachmentsByNode, podsByClaim],
-  observe: (caches, key) =>
-    key.resource === "node" ? observeNode(caches, key) : observeVolume(caches, key),
+  observe(caches, key, _reader, remembered) {
+    const unused = (remembered as Unused | undefined) ?? new Map();
+    return key.resource === "node"
+      ? observeNode(caches, key, unused)
+      : observeVolume(caches, key, unused);
+  },
   decide(observed, nowMs) {
-    if (observed === undefined) return idle;
+    if (observed === undefined) return { remember: undefined };
     return observed.of === "node"
       ? decideNode(observed.state, nowMs)
       : decideVolume(observed.state, nowMs);
@@ -99,24 +102,28 @@ function keysOfNode(node: Node, caches: Caches): readonly Key[] {
   return [{ resource: "node", name }, ...[...attachments].flatMap(keysOfAttachment)];
 }
 
-function observeNode(caches: Caches, { name }: Key): State {
+function observeNode(caches: Caches, { name }: Key, unused: Unused): State {
   const node = caches(nodeKind).get(undefined, name);
   if (node === undefined) return undefined;
   const objects = caches(volumeAttachmentKind).byIndex(attachmentsByNode.name, name);
-  return { of: "node", state: { node, attachments: views(objects, caches) } };
+  return { of: "node", state: { node, attachments: views(objects, caches, unused) } };
 }
 
-function observeVolume(caches: Caches, { name }: Key): State {
+function observeVolume(caches: Caches, { name }: Key, unused: Unused): State {
   const volume = caches(persistentVolumeKind).get(undefined, name);
   const objects = caches(volumeAttachmentKind).byIndex(attachmentsByVolume.name, name);
-  const attachments = views(objects, caches);
+  const attachments = views(objects, caches, unused);
   const driver = volume?.spec.csi?.driver ?? "";
   const isAttachable = caches(csiDriverKind).get(undefined, driver)?.spec.attachRequired !== false;
   const users = volume === undefined || !isAttachable ? [] : usersOf(volume, caches);
   return { of: "volume", state: { volume, users, attachments } };
 }
 
-function views(objects: Iterable<VolumeAttachment>, caches: Caches): readonly Attachment[] {
+function views(
+  objects: Iterable<VolumeAttachment>,
+  caches: Caches,
+  unused: Unused,
+): readonly Attachment[] {
   return [...objects].map((object) => {
     const { source, nodeName } = object.spec;
     const volume = caches(persistentVolumeKind).get(undefined, source.persistentVolumeName ?? "");
@@ -126,6 +133,7 @@ function views(objects: Iterable<VolumeAttachment>, caches: Caches): readonly At
       volume,
       node: caches(nodeKind).get(undefined, nodeName),
       users: users.filter(({ spec }) => spec.nodeName === nodeName),
+      unusedSinceMs: unused.get(object.metadata.uid ?? ""),
     };
   });
 }

@@ -3,15 +3,11 @@
  *
  * A volume that no pod wants may be detached once the node says that it has unmounted it. A node that
  * cannot say so any more is waited for six minutes, one that is declared out of service not at all.
- * The wait is noted on the attachment itself, so that it survives a restart of the controller.
  */
 import type { Node, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import type { VolumeAttachment } from "#api/generated/storage.v1.ts";
-import { timeToMs } from "#api/meta/time.ts";
 import { sha256Hex } from "#lib/sha256.ts";
 import { isFinished } from "../pods.ts";
-
-export const DETACH_REQUESTED = "k8ts.io/detach-requested-at";
 
 const UNMOUNT_WAIT_MS = 6 * 60_000;
 const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
@@ -23,6 +19,19 @@ export interface Attachment {
   readonly node: Node | undefined;
   /** Pods on the node that use the volume. */
   readonly users: readonly Pod[];
+  /** Since when it is known that nobody uses it; undefined when that is news. */
+  readonly unusedSinceMs: number | undefined;
+}
+
+/** Since when attachments are unused, by uid. */
+export type Unused = ReadonlyMap<string, number>;
+
+export function unusedOf(attachments: readonly Attachment[], nowMs: number): Unused | undefined {
+  const unused = attachments.filter(({ users }) => users.length === 0);
+  if (unused.length === 0) return undefined;
+  return new Map(
+    unused.map(({ object, unusedSinceMs }) => [object.metadata.uid ?? "", unusedSinceMs ?? nowMs]),
+  );
 }
 
 /** Kubelets of all makes find the attachment by this name. */
@@ -38,15 +47,12 @@ export function uniqueName({ spec }: PersistentVolume): string {
 export function mayDetach(attachment: Attachment, nowMs: number): boolean {
   if (attachment.users.length > 0) return false;
   if (!isMounted(attachment) || isOutOfService(attachment.node)) return true;
-  const atMs = forcedAtMs(attachment);
-  return atMs !== undefined && atMs <= nowMs;
+  return !isHealthy(attachment.node) && nowMs >= forcedAtMs(attachment, nowMs);
 }
 
-/** When the node's word is no longer waited for; undefined as long as it is in good health. */
-export function forcedAtMs({ object, node }: Attachment): number | undefined {
-  const since = object.metadata.annotations?.[DETACH_REQUESTED];
-  if (since === undefined || isHealthy(node)) return undefined;
-  return timeToMs(since) + UNMOUNT_WAIT_MS;
+/** When the word of a node that is not well is no longer waited for. */
+export function forcedAtMs({ unusedSinceMs }: Attachment, nowMs: number): number {
+  return (unusedSinceMs ?? nowMs) + UNMOUNT_WAIT_MS;
 }
 
 export function isListed({ volume, node }: Attachment): boolean {

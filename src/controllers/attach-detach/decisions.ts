@@ -2,19 +2,18 @@
 import { nodeKind } from "#api/core/v1/node.ts";
 import type { Node, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import type { VolumeAttachment } from "#api/generated/storage.v1.ts";
-import { timeFromMs } from "#api/meta/time.ts";
 import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
 import type { EventNote, Outcome } from "#runtime/controller.ts";
-import { create, patch, remove, type Write } from "#runtime/writes.ts";
+import { create, patch, remove } from "#runtime/writes.ts";
 import {
   type Attachment,
   attachmentName,
-  DETACH_REQUESTED,
   forcedAtMs,
   isExclusive,
   isListed,
   mayDetach,
   uniqueName,
+  unusedOf,
 } from "./attachment.ts";
 
 export interface VolumeState {
@@ -30,15 +29,15 @@ export interface NodeState {
 }
 
 export function decideVolume(state: VolumeState, nowMs: number): Outcome {
+  const { attachments } = state;
   const outcomes = [
-    ...state.attachments.map((attachment) => keepOrDetach(attachment, nowMs)),
+    ...attachments.map((attachment) => keepOrDetach(attachment, nowMs)),
     ...attach(state),
   ];
-  const rechecks = outcomes.flatMap(({ recheckInMs }) => recheckInMs ?? []);
   return {
+    ...waiting(attachments, nowMs),
     writes: outcomes.flatMap(({ writes = [] }) => writes),
     events: outcomes.flatMap(({ events = [] }) => events),
-    ...(rechecks.length === 0 ? {} : { recheckInMs: Math.min(...rechecks) }),
   };
 }
 
@@ -53,7 +52,7 @@ export function decideNode({ node, attachments }: NodeState, nowMs: number): Out
   );
   const names = attached.map(({ volume }) => uniqueName(volume!)).sort();
   const listed = (node.status.volumesAttached ?? []).map(({ name }) => name).sort();
-  if (String(names) === String(listed)) return forced(attachments, nowMs);
+  if (String(names) === String(listed)) return waiting(attachments, nowMs);
   const volumesAttached = names.map((name) => ({ name, devicePath: "" }));
   const events = attached
     .filter((attachment) => !isListed(attachment))
@@ -62,41 +61,29 @@ export function decideNode({ node, attachments }: NodeState, nowMs: number): Out
     );
   const status = { volumesAttached: names.length === 0 ? null : volumesAttached };
   const writes = [patch(nodeKind, node, "merge", { status }, "status")];
-  return { ...forced(attachments, nowMs), writes, events };
+  return { ...waiting(attachments, nowMs), writes, events };
 }
 
-/** When the next volume goes without the node's consent. */
-function forced(attachments: readonly Attachment[], nowMs: number): Outcome {
-  const dueMs = attachments.flatMap((attachment) => forcedAtMs(attachment) ?? []);
-  const next = dueMs.filter((atMs) => atMs > nowMs);
-  return next.length === 0 ? {} : { recheckInMs: Math.min(...next) - nowMs };
+/** Remembers who waits for a node to unmount, and looks again when it has been long enough. */
+function waiting(attachments: readonly Attachment[], nowMs: number): Outcome {
+  const next = attachments
+    .filter(({ users }) => users.length === 0)
+    .map((attachment) => forcedAtMs(attachment, nowMs))
+    .filter((atMs) => atMs > nowMs);
+  const remember = unusedOf(attachments, nowMs);
+  return next.length === 0 ? { remember } : { remember, recheckInMs: Math.min(...next) - nowMs };
 }
 
 function keepOrDetach(attachment: Attachment, nowMs: number): Outcome {
   const { object, users, volume } = attachment;
   if (object.metadata.deletionTimestamp !== undefined) return {};
-  const requested = object.metadata.annotations?.[DETACH_REQUESTED];
-  if (users.length > 0) {
-    const { attachError, attached } = object.status;
-    const failed = !attached && attachError !== undefined && volume !== undefined;
-    const why = `: ${attachError?.message ?? ""}`;
-    return {
-      writes: requested === undefined ? [] : [requestDetach(object, null)],
-      events: failed
-        ? users.map((pod) => note(pod, "AttachVolume.Attach failed", volume, why))
-        : [],
-    };
-  }
   if (mayDetach(attachment, nowMs)) {
     return isListed(attachment) ? {} : { writes: [remove(volumeAttachmentKind, object)] };
   }
-  if (requested !== undefined) return forced([attachment], nowMs);
-  return { writes: [requestDetach(object, timeFromMs(nowMs))] };
-}
-
-function requestDetach(object: VolumeAttachment, at: string | null): Write {
-  const metadata = { annotations: { [DETACH_REQUESTED]: at } };
-  return patch(volumeAttachmentKind, object, "merge", { metadata });
+  const { attachError, attached } = object.status;
+  if (attached || attachError === undefined || volume === undefined) return {};
+  const why = `: ${attachError.message ?? ""}`;
+  return { events: users.map((pod) => note(pod, "AttachVolume.Attach failed", volume, why)) };
 }
 
 function attach({ volume, users, attachments }: VolumeState): readonly Outcome[] {

@@ -12,12 +12,14 @@ import type {
   ObjectReference,
   PersistentVolume,
   PersistentVolumeClaim,
+  PersistentVolumeClaimStatus,
   PersistentVolumePhase,
 } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { compareQuantities, type Quantity, quantityOf } from "#api/meta/quantity.ts";
-import { patch, update, type Write } from "#runtime/writes.ts";
+import { semanticEqual } from "#api/validation/immutable.ts";
+import { update, updateStatus, type Write } from "#runtime/writes.ts";
 
 export const BIND_COMPLETED = "pv.kubernetes.io/bind-completed";
 export const BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller";
@@ -90,16 +92,19 @@ export function bestVolume(
   return candidates.sort((a, b) => byFit(a, b, claim))[0];
 }
 
-/** Everything that is missing for the two to be bound, in the order in which it must be written. */
+/**
+ * What is missing for the two to be bound. An object is written once at a time: when both point at
+ * each other, the change brings the claim here again and their statuses follow.
+ */
 export function bindWrites(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,
 ): readonly Write[] {
+  const volumePoints = pointVolume(volume, claim);
+  const claimPoints = pointClaim(claim, volume);
   return [
-    ...pointVolume(volume, claim),
-    ...phaseWrites(volume, "Bound"),
-    ...pointClaim(claim, volume),
-    ...claimStatusWrites(claim, "Bound", volume),
+    ...(volumePoints.length > 0 ? volumePoints : phaseWrites(volume, "Bound")),
+    ...(claimPoints.length > 0 ? claimPoints : claimStatusWrites(claim, "Bound", volume)),
   ];
 }
 
@@ -109,8 +114,9 @@ export function phaseWrites(
   message = "",
 ): readonly Write[] {
   if (volume.status.phase === phase) return [];
-  const status = { phase, message: message === "" ? null : message };
-  return [patch(persistentVolumeKind, volume, "merge", { status }, "status")];
+  const { message: _, ...rest } = volume.status;
+  const status = { ...rest, phase, ...(message === "" ? {} : { message }) };
+  return [updateStatus(persistentVolumeKind, { ...volume, status })];
 }
 
 export function claimStatusWrites(
@@ -118,16 +124,20 @@ export function claimStatusWrites(
   phase: "Pending" | "Bound" | "Lost",
   volume?: PersistentVolume,
 ): readonly Write[] {
-  const { status } = claim;
-  const changes: Record<string, unknown> = {};
-  if (status.phase !== phase) changes.phase = phase;
-  if (volume === undefined) {
-    for (const field of ["accessModes", "capacity", "currentVolumeAttributesClassName"] as const) {
-      if (status[field] !== undefined) changes[field] = null;
-    }
-  } else Object.assign(changes, boundStatus(claim, volume, changes.phase !== undefined));
-  if (Object.keys(changes).length === 0) return [];
-  return [patch(persistentVolumeClaimKind, claim, "merge", { status: changes }, "status")];
+  const { accessModes: _, capacity, currentVolumeAttributesClassName, ...rest } = claim.status;
+  const known = {
+    ...(capacity === undefined ? {} : { capacity }),
+    ...(currentVolumeAttributesClassName === undefined ? {} : { currentVolumeAttributesClassName }),
+  };
+  const status: PersistentVolumeClaimStatus = {
+    ...rest,
+    // Later on the size is the business of whoever resizes the volume.
+    ...(claim.status.phase === phase && volume !== undefined ? known : {}),
+    ...(volume === undefined ? {} : boundStatus(volume, claim.status.phase !== phase)),
+    phase,
+  };
+  if (semanticEqual(status, claim.status)) return [];
+  return [updateStatus(persistentVolumeClaimKind, { ...claim, status })];
 }
 
 export function referenceTo({ metadata }: PersistentVolumeClaim): ObjectReference {
@@ -147,23 +157,18 @@ export function sameMode(volume: PersistentVolume, claim: PersistentVolumeClaim)
 }
 
 function boundStatus(
-  { status }: PersistentVolumeClaim,
   { metadata, spec }: PersistentVolume,
   phaseChanges: boolean,
-): Record<string, unknown> {
-  const changes: Record<string, unknown> = {};
-  if (String(status.accessModes ?? "") !== String(spec.accessModes ?? "")) {
-    changes.accessModes = spec.accessModes ?? null;
-  }
-  // Later on the size is the business of whoever resizes the volume.
-  if (!phaseChanges) return changes;
-  const storage = metadata.annotations?.[PRE_RESIZE_CAPACITY] ?? spec.capacity?.storage;
-  if (status.capacity?.storage !== storage) changes.capacity = { ...spec.capacity, storage };
-  const attributes = spec.volumeAttributesClassName;
-  if (status.currentVolumeAttributesClassName !== attributes) {
-    changes.currentVolumeAttributesClassName = attributes ?? null;
-  }
-  return changes;
+): PersistentVolumeClaimStatus {
+  const { accessModes, capacity, volumeAttributesClassName: attributes } = spec;
+  const modes = accessModes === undefined ? {} : { accessModes };
+  if (!phaseChanges) return modes;
+  const storage = metadata.annotations?.[PRE_RESIZE_CAPACITY] ?? capacity?.storage ?? "0";
+  return {
+    ...modes,
+    capacity: { ...capacity, storage },
+    ...(attributes === undefined ? {} : { currentVolumeAttributesClassName: attributes }),
+  };
 }
 
 function pointVolume(volume: PersistentVolume, claim: PersistentVolumeClaim): readonly Write[] {

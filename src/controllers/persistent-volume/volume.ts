@@ -35,13 +35,12 @@ export function decideVolume(state: VolumeState): Outcome {
   return isSpare ? release(state) : unbind(volume);
 }
 
+/** First released, which is seen here again, then reclaimed. */
 function release(state: VolumeState): Outcome {
   const { volume } = state;
   const { phase } = volume.status;
   if (phase === "Failed") return idle;
-  const released = phase === "Released" ? [] : phaseWrites(volume, "Released");
-  const { writes = [], events = [] } = reclaim(state);
-  return { writes: [...released, ...writes], events };
+  return phase === "Released" ? reclaim(state) : { writes: phaseWrites(volume, "Released") };
 }
 
 function reclaim({ volume, provisions }: VolumeState): Outcome {
@@ -81,11 +80,11 @@ function unbind(volume: PersistentVolume): Outcome {
     // The user asked for that claim by name: whoever has the name may have the volume.
     const { uid: _, ...byName } = claimRef ?? {};
     const next = { ...volume, spec: { ...spec, claimRef: byName } };
-    return { writes: [update(persistentVolumeKind, next), ...phaseWrites(volume, "Available")] };
+    return { writes: [update(persistentVolumeKind, next)] };
   }
   const { [BOUND_BY_CONTROLLER]: _, ...annotations } = volume.metadata.annotations ?? {};
   const next = { ...volume, metadata: { ...volume.metadata, annotations }, spec };
-  return { writes: [update(persistentVolumeKind, next), ...phaseWrites(volume, "Available")] };
+  return { writes: [update(persistentVolumeKind, next)] };
 }
 
 function mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim): Outcome {

@@ -25,7 +25,7 @@ export function claimNamesOf(pod: Pod): readonly string[] {
 }
 
 /** The claim behind a volume of a pod, if there is one. */
-export function claimNameOf(pod: Pod, volume: Volume): string | undefined {
+function claimNameOf(pod: Pod, volume: Volume): string | undefined {
   if (volume.persistentVolumeClaim !== undefined) return volume.persistentVolumeClaim.claimName;
   return volume.ephemeral === undefined ? undefined : ephemeralClaimName(pod, volume);
 }
