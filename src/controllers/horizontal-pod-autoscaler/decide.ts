@@ -9,7 +9,6 @@ import type {
 } from "#api/generated/autoscaling.v2.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
-import { parseSelector } from "#api/meta/label-selector.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import type { EventNote, Outcome, Resource } from "#runtime/controller.ts";
@@ -18,6 +17,7 @@ import { type Evaluation, evaluate, tolerancesOf } from "./evaluate.ts";
 import { type History, normalize, recentChanges } from "./limits.ts";
 import type { Measured } from "./measurements.ts";
 import type { FoundScale } from "./scale-target.ts";
+import { selectorFault } from "./selector-fault.ts";
 
 const PERIOD_MS = 15_000;
 /** A metric that could not be read leaves an empty line in its place. */
@@ -32,6 +32,8 @@ export interface AutoscalerState {
   readonly autoscaler: HorizontalPodAutoscaler;
   readonly memory: Memory | undefined;
   readonly scale: FoundScale;
+  /** Names of autoscalers that point at the same target. */
+  readonly rivals: readonly string[];
   /** Pods that the target selects. */
   readonly pods: readonly Pod[];
   /** One for each metric of the spec. */
@@ -89,10 +91,10 @@ interface Resize {
 
 function byMetrics(state: AutoscalerState, resize: Resize, before: Conditions): Decision {
   const { autoscaler, current, scale, memory, nowMs } = resize;
-  const bad = selectorFault(scale.status.selector ?? "");
+  const bad = selectorFault(scale.status.selector ?? "", state);
   if (bad !== undefined) {
-    const { reason, error, message } = bad;
-    const conditions = set(before, "ScalingActive", "False", "InvalidSelector", message, nowMs);
+    const { event: reason, error, message } = bad;
+    const conditions = set(before, "ScalingActive", "False", bad.reason, message, nowMs);
     const events = [warn(autoscaler, reason, error), uncomputable(autoscaler, error)];
     return keep(autoscaler, current, conditions, [], memory, events, true);
   }
@@ -259,19 +261,6 @@ function statusWrites(
   if (semanticEqual(autoscaler.status, status)) return [];
   const write = updateStatus(horizontalPodAutoscalerKind, { ...autoscaler, status });
   return [noted(write, { onRefused: warn(autoscaler, "FailedUpdateStatus", "{error}") })];
-}
-
-function selectorFault(
-  selector: string,
-): { readonly reason: string; readonly error: string; readonly message: string } | undefined {
-  if (selector === "") {
-    const message = "the HPA target's scale is missing a selector";
-    return { reason: "SelectorRequired", error: "selector is required", message };
-  }
-  const parsed = parseSelector(selector);
-  if (parsed.ok) return undefined;
-  const error = `couldn't convert selector into a corresponding internal selector object: ${parsed.error}`;
-  return { reason: "InvalidSelector", error, message: error };
 }
 
 function set(

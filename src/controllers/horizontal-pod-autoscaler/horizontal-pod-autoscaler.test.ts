@@ -250,6 +250,18 @@ describe("autoscaler in a cluster", () => {
   });
 });
 
+test("two autoscalers of one target leave it alone", async () => {
+  await using cluster = await world({ milli: 500 });
+  const { spec } = cluster.get(horizontalPodAutoscalerKind, "web")!;
+  await cluster.seed(horizontalPodAutoscalerKind, { metadata: { name: "rival" }, spec });
+  await cluster.advance(15_000);
+  assert.equal(conditions(cluster).ScalingActive, "False AmbiguousSelector");
+  assert.equal(
+    cluster.events.find(({ reason }) => reason === "AmbiguousSelector")?.message,
+    "pods by selector app=web are controlled by multiple HPAs: [{rival default} {web default}]",
+  );
+});
+
 /** Two pods that use so much processor time each; undefined: nobody measures. */
 async function world(load: { milli: number } | undefined): Promise<Cluster> {
   const measuring: typeof horizontalPodAutoscaler = {

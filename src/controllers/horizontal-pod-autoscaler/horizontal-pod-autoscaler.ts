@@ -53,7 +53,8 @@ async function look(
   const { namespace = "" } = autoscaler.metadata;
   const { scaleTargetRef, metrics = [] } = autoscaler.spec;
   const scale = await findScale(reader, namespace, scaleTargetRef);
-  const nothing = { autoscaler, memory, scale, pods: [], measured: [] };
+  const rivals = rivalsOf(autoscaler, caches);
+  const nothing = { autoscaler, memory, scale, rivals, pods: [], measured: [] };
   if (!scale.ok || !scale.scale.spec.replicas) return nothing;
   const selector = scale.scale.status.selector ?? "";
   const parsed = parseSelector(selector);
@@ -65,5 +66,19 @@ async function look(
   for (const metric of metrics ?? []) {
     measured.push(await measure(reader, namespace, metric, selector));
   }
-  return { autoscaler, memory, scale, pods, measured };
+  return { autoscaler, memory, scale, rivals, pods, measured };
+}
+
+/** Others that scale the same thing: together they would only fight. */
+function rivalsOf(autoscaler: HorizontalPodAutoscaler, caches: Caches): readonly string[] {
+  const { namespace } = autoscaler.metadata;
+  const { scaleTargetRef: own } = autoscaler.spec;
+  const groupOf = (apiVersion = ""): string => apiVersion.replace(/\/?[^/]*$/, "");
+  return [...caches(horizontalPodAutoscalerKind).list(namespace)]
+    .filter(({ metadata, spec: { scaleTargetRef: ref } }) => {
+      const same = ref.kind === own.kind && ref.name === own.name;
+      const other = metadata.name !== autoscaler.metadata.name;
+      return other && same && groupOf(ref.apiVersion) === groupOf(own.apiVersion);
+    })
+    .map(({ metadata }) => metadata.name ?? "");
 }
