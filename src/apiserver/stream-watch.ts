@@ -1,6 +1,8 @@
 /**
  * Delivers a watch feed to one client. Writes only while the client keeps up; what comes meanwhile
  * stays in the feed, which holds no copy of it. A server that closes ends its watches properly.
+ *
+ * Written with callbacks: a promise for each event and watcher would cost more than the event.
  */
 import type { Reply } from "./http-exchange.ts";
 import type { Media } from "./negotiate.ts";
@@ -12,7 +14,8 @@ import { createFrameEncoder } from "./watch-frames.ts";
 /** Events that are joined into one write at most. */
 const BATCH = 256;
 
-export async function streamWatch(
+/** Resolves when the watch has ended, by either side. */
+export function streamWatch(
   feed: WatchFeed,
   media: Media,
   request: ApiRequest,
@@ -20,37 +23,56 @@ export async function streamWatch(
   closing: AbortSignal,
   reply: Reply,
 ): Promise<void> {
-  using _feed = feed;
   const { signal } = request;
-  const end = (): void => feed.end();
-  if (closing.aborted) end();
-  closing.addEventListener("abort", end, { once: true });
   const encode = createFrameEncoder(feed.kind, media, request.query, tables);
-  let wake: () => void = () => undefined;
-  feed.onWake(() => wake());
-  const woken = (): Promise<void> =>
-    new Promise((resolve) => {
-      const done = (): void => {
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      wake = done;
-      signal.addEventListener("abort", done, { once: true });
-    });
+  return new Promise((resolve) => {
+    let state: "idle" | "scheduled" | "blocked" | "ended" = "scheduled";
 
-  while (!signal.aborted) {
-    const waiting = woken();
-    const events = feed.pull(BATCH);
-    if (events === "over") break;
-    if (events.length === 0) {
-      await waiting;
-      continue;
-    }
-    wake(); // this round's listener is not needed
-    const frames = events.map(encode);
-    const bytes = frames.length === 1 ? frames[0]! : Buffer.concat(frames);
-    if (!reply.write(bytes)) await reply.drained();
-  }
-  closing.removeEventListener("abort", end);
-  reply.end();
+    const finish = (): void => {
+      if (state === "ended") return;
+      state = "ended";
+      signal.removeEventListener("abort", finish);
+      closing.removeEventListener("abort", endFeed);
+      feed[Symbol.dispose]();
+      reply.end();
+      resolve();
+    };
+    const endFeed = (): void => feed.end();
+    const flush = (): void => {
+      if (state === "ended") return;
+      for (;;) {
+        const events = feed.pull(BATCH);
+        if (events === "over") {
+          finish();
+          return;
+        }
+        if (events.length === 0) {
+          state = "idle";
+          return;
+        }
+        const frames = events.map(encode);
+        if (!reply.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames))) break;
+      }
+      state = "blocked";
+      void reply.drained().then(flush);
+    };
+
+    feed.onWake(() => {
+      // After the commit that woke it, so that everything in it goes out in one piece.
+      if (state === "idle") {
+        state = "scheduled";
+        void AT_ONCE.then(flush);
+      } else if (state === "blocked" && feed.ending) {
+        reply.destroy(); // a client that does not read will not read the end either
+        finish();
+      }
+    });
+    if (closing.aborted) endFeed();
+    closing.addEventListener("abort", endFeed, { once: true });
+    signal.addEventListener("abort", finish, { once: true });
+    if (signal.aborted) finish();
+    else flush();
+  });
 }
+
+const AT_ONCE = Promise.resolve();

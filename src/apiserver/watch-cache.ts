@@ -79,7 +79,7 @@ export class WatchCache {
 
   /** Loads the state. Throws the StoreError of a store that cannot be read. */
   async load(): Promise<void> {
-    const { store, decode } = this.#options;
+    const { store, decode, logger } = this.#options;
     let atRevision: number | undefined;
     let startAfter: string | undefined;
     const loaded = new Map<ResourceCache, Revision[]>();
@@ -94,8 +94,12 @@ export class WatchCache {
         const cache = this.#cacheOf(key);
         if (cache === undefined) continue;
         const revisions = loaded.get(cache) ?? [];
-        revisions.push(decode(cache.resource, key, modRevision, value));
         loaded.set(cache, revisions);
+        try {
+          revisions.push(decode(cache.resource, key, modRevision, value));
+        } catch (error) {
+          logger.error("a stored object cannot be read", { error, key });
+        }
       }
       startAfter = page.entries.at(-1)?.key;
       if (page.remaining === 0 || startAfter === undefined) break;
@@ -139,7 +143,14 @@ export class WatchCache {
 
   #apply(batch: WatchBatch): void {
     const nowMs = this.#options.clock.nowMs();
-    for (const event of batch.events) this.#applyEvent(event, nowMs);
+    for (const event of batch.events) {
+      try {
+        this.#applyEvent(event, nowMs);
+      } catch (error) {
+        // One object that cannot be read must not stop all the others.
+        this.#options.logger.error("a stored object cannot be read", { error, key: event.key });
+      }
+    }
     if (batch.revision > this.#revision) this.#revision = batch.revision;
     if (this.#waiters.size > 0) this.#settleWaiters();
   }

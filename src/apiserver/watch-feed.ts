@@ -62,7 +62,7 @@ export class WatchFeed implements Disposable {
   readonly #options: WatchFeedOptions;
   readonly #subscription: Source;
   readonly #startMs: number;
-  #state: { snapshot: OrderedMap<string, Revision>; after: string; done: boolean } | undefined;
+  #state: { readonly snapshot: OrderedMap<string, Revision>; after: string } | undefined;
   #stateRevision: number;
   #bookmarkDue = false;
   #over = false;
@@ -75,7 +75,7 @@ export class WatchFeed implements Disposable {
     this.#startMs = options.clock.elapsedMs();
     this.#stateRevision = options.currentRevision();
     if (options.from.point === "state") {
-      this.#state = { snapshot: options.cache.fork(), after: "", done: false };
+      this.#state = { snapshot: options.cache.fork(), after: "" };
     }
     const { cache, from, trigger } = options;
     const afterRevision = from.point === "state" ? this.#stateRevision : from.revision;
@@ -108,6 +108,11 @@ export class WatchFeed implements Disposable {
       return [{ type: "BOOKMARK", revision, initialEventsEnd: false }];
     }
     return this.#over ? "over" : events;
+  }
+
+  /** It delivers what is pending and no more. */
+  get ending(): boolean {
+    return this.#over;
   }
 
   /** Ends it after what is pending. */
@@ -146,8 +151,10 @@ export class WatchFeed implements Disposable {
   }
 
   #translate(change: Change): FeedEvent | undefined {
-    const { prefix, matches, kind } = this.#options;
+    const { prefix, matches, kind, from } = this.#options;
     if (!change.key.startsWith(prefix)) return undefined;
+    // A watch may ask for what comes after a revision that is not there yet.
+    if (from.point === "after" && change.revision <= from.revision) return undefined;
     const { object, previous, deleted, revision } = change;
     if (matches === undefined) {
       const type = deleted ? "DELETED" : previous === undefined ? "ADDED" : "MODIFIED";

@@ -7,6 +7,9 @@ import type { VerbRequest, VerbResult } from "../verb.ts";
 import { deleteObject } from "./delete.ts";
 import { listSelected } from "./list.ts";
 
+/** Deletes that wait together share a commit of the store. */
+const TOGETHER = 32;
+
 export async function deleteCollection(verb: VerbRequest): Promise<VerbResult> {
   const { resource, info, request } = verb;
   const options = listOptions(request.query);
@@ -17,10 +20,16 @@ export async function deleteCollection(verb: VerbRequest): Promise<VerbResult> {
   if (!deleteOptions.ok) return deleteOptions;
   const listed = await listSelected(verb, selection.value, options.value);
   if (!listed.ok) return listed;
-  for (const item of listed.value.items) {
-    const { namespace = "", name = "" } = item.value.metadata;
-    const deleted = await deleteObject(verb, namespace, name, deleteOptions.value);
-    if (!deleted.ok && deleted.status.code !== 404) return deleted;
+  const { items } = listed.value;
+  for (let at = 0; at < items.length; at += TOGETHER) {
+    const deleted = await Promise.all(
+      items.slice(at, at + TOGETHER).map(({ value: { metadata } }) => {
+        const { namespace = "", name = "" } = metadata;
+        return deleteObject(verb, namespace, name, deleteOptions.value);
+      }),
+    );
+    const failed = deleted.find((one) => !one.ok && one.status.code !== 404);
+    if (failed?.ok === false) return failed;
   }
   return success({ code: 200, body: { form: "list", list: listed.value } });
 }
