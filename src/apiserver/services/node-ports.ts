@@ -6,7 +6,6 @@ import {
   failure,
   internalErrorStatus,
   type Result,
-  serverTimeoutStatus,
   success,
   unknownStatus,
 } from "#api/meta/status.ts";
@@ -16,8 +15,6 @@ import type { Finish } from "../write-hooks.ts";
 import type { PortAllocator, PortOperation } from "./port-allocator.ts";
 import { refused } from "./refusal.ts";
 
-/** Other servers may take ports at the same time; then we decide again. */
-const ATTEMPTS_MAX = 20;
 const NOTHING: Finish = async () => undefined;
 
 export function nodePortsOf({ ports = [] }: ServiceSpec): number[] {
@@ -33,38 +30,41 @@ export async function takeNodePorts(
 ): Promise<Result<Finish>> {
   const dropped = droppedPorts(draft.spec, old?.spec);
   if (!usesPorts(draft.spec) && !needsHealthCheckPort(draft.spec)) {
-    return success(dropped.length === 0 || dryRun ? NOTHING : release(allocator, dropped, true));
-  }
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const operation = await allocator.begin(dryRun);
-    const next = structuredClone(draft.spec);
-    const fault = usesPorts(next)
-      ? old === undefined
-        ? takeForNew(next, operation)
-        : takeForChanged(next, old.spec, operation)
-      : undefined;
-    if (fault !== undefined) return "field" in fault ? refused(draft, [fault]) : fault;
-    const unhealthy = takeHealthPort(next, old?.spec, operation);
-    if (unhealthy !== undefined) return failure(internalErrorStatus(unhealthy));
-    if (!dryRun && !(await operation.commit())) continue;
-    draft.spec = next;
-    if (dryRun) return success(NOTHING);
-    const added = [...operation.added];
+    if (dropped.length === 0 || dryRun) return success(NOTHING);
     return success(async (written) => {
-      const back = written ? droppedPorts(next, old?.spec) : added;
-      if (back.length > 0) await release(allocator, back, true)(true);
+      if (written) await allocator.release(dropped);
     });
   }
-  return failure(serverTimeoutStatus({ group: "", resource: "services" }, "allocate", 1));
+  const taken = await allocator.take(dryRun, (operation) => {
+    const decided = decidePorts(draft, old?.spec, operation);
+    if (!decided.ok) operation.forget();
+    return decided;
+  });
+  if (!taken.ok) return taken;
+  const { spec, added } = taken.value;
+  draft.spec = spec;
+  if (dryRun) return success(NOTHING);
+  return success(async (written) => {
+    const back = written ? droppedPorts(spec, old?.spec) : added;
+    if (back.length > 0) await allocator.release(back);
+  });
 }
 
-function release(allocator: PortAllocator, ports: readonly number[], when: boolean): Finish {
-  return async (written) => {
-    if (written !== when) return;
-    await allocator.change((taken) => {
-      for (const port of ports) taken.delete(port);
-    });
-  };
+/** The spec with its ports filled in, and which of them are new. */
+function decidePorts(
+  draft: Draft<Service>,
+  old: ServiceSpec | undefined,
+  operation: PortOperation,
+): Result<{ spec: Draft<ServiceSpec>; added: readonly number[] }> {
+  const spec = structuredClone(draft.spec);
+  if (usesPorts(spec)) {
+    const fault =
+      old === undefined ? takeForNew(spec, operation) : takeForChanged(spec, old, operation);
+    if (fault !== undefined) return "field" in fault ? refused(draft, [fault]) : fault;
+  }
+  const unhealthy = takeHealthPort(spec, old, operation);
+  if (unhealthy !== undefined) return failure(internalErrorStatus(unhealthy));
+  return success({ spec, added: [...operation.added] });
 }
 
 type Fault = FieldError | Extract<Result<never>, { ok: false }>;

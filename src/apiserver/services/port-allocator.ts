@@ -27,23 +27,43 @@ export interface PortAllocatorOptions {
 
 export class PortAllocator {
   readonly #options: PortAllocatorOptions;
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: PortAllocatorOptions) {
     this.#options = options;
   }
 
-  /** One request's changes: nothing is written before `commit`. A dry run minds no range. */
-  async begin(dryRun: boolean): Promise<PortOperation> {
-    return new PortOperation(this.#options, await this.#load(), dryRun);
+  /**
+   * Takes the ports that `decide` asks for. It is asked again if another server was faster; this
+   * server's own requests wait for each other. A dry run minds no range and takes nothing.
+   */
+  take<T>(dryRun: boolean, decide: (operation: PortOperation) => T): Promise<T> {
+    return this.#inTurn(async () => {
+      for (;;) {
+        const loaded = await this.#load();
+        const operation = new PortOperation(this.#options, loaded, dryRun);
+        const decided = decide(operation);
+        if (dryRun || operation.added.size === 0) return decided;
+        const taken = new Set([...loaded.taken, ...operation.added]);
+        if (await write(this.#options, taken, loaded.entry)) return decided;
+      }
+    });
   }
 
-  /** Writes the change unless another server was faster; then it has to be decided again. */
-  async change(change: (taken: Set<number>) => void): Promise<void> {
-    for (;;) {
-      const { taken, entry } = await this.#load();
-      change(taken);
-      if (await write(this.#options, taken, entry)) return;
-    }
+  release(ports: readonly number[]): Promise<void> {
+    return this.#inTurn(async () => {
+      for (;;) {
+        const { taken, entry } = await this.#load();
+        for (const port of ports) taken.delete(port);
+        if (await write(this.#options, taken, entry)) return;
+      }
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
   }
 
   async #load(): Promise<Loaded> {
@@ -57,7 +77,7 @@ interface Loaded {
   readonly entry: Entry | undefined;
 }
 
-/** The ports that one write takes. They are marked as taken before the Service is written. */
+/** What one write takes. Ports are marked as taken before the Service is written. */
 export class PortOperation {
   readonly #options: PortAllocatorOptions;
   readonly #loaded: Loaded;
@@ -72,6 +92,11 @@ export class PortOperation {
 
   get added(): ReadonlySet<number> {
     return this.#added;
+  }
+
+  /** Takes nothing after all. */
+  forget(): void {
+    this.#added.clear();
   }
 
   allocate(port: number): PortAllocation {
@@ -100,13 +125,6 @@ export class PortOperation {
       return { ok: true, port };
     }
     return { ok: false, error: "range is full" };
-  }
-
-  /** False: another server has changed the bitmap; begin again. */
-  async commit(): Promise<boolean> {
-    if (this.#added.size === 0) return true;
-    const taken = new Set([...this.#loaded.taken, ...this.#added]);
-    return await write(this.#options, taken, this.#loaded.entry);
   }
 
   #isTaken(port: number): boolean {

@@ -70,11 +70,7 @@ export function createServiceHooks({ objects, addresses, ports }: ServiceHooksOp
       const used = nodePortsOf(spec);
       if (needsHealthCheckPort(spec) && spec.healthCheckNodePort)
         used.push(spec.healthCheckNodePort);
-      if (used.length > 0) {
-        await ports.change((all) => {
-          for (const port of used) all.delete(port);
-        });
-      }
+      if (used.length > 0) await ports.release(used);
       return undefined;
     },
   };

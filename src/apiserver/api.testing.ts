@@ -1,0 +1,166 @@
+/**
+ * The API server for tests: in this process, on the memory store and the virtual clock, with
+ * everything allowed and no admission. What is tested is what every request goes through.
+ */
+import { createHash } from "node:crypto";
+import { builtInKinds } from "#api/kinds.ts";
+import { NO_PROSE } from "#api/openapi/definition.ts";
+import { silentLogger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { seededRandom } from "#lib/random.ts";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import { newKey, privateKeyPem } from "#pki/key-pair.ts";
+import { createMemoryStore, type MemoryStore } from "#store/memory.ts";
+import type { Answer } from "./answer.ts";
+import { encodeAnswer, isWhole } from "./encode-answer.ts";
+import { createSecurity } from "./security.ts";
+import { type ApiServer, type ApiServerOptions, startApiServer } from "./server.ts";
+import type { WatchFeed } from "./watch-feed.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+type Json = any;
+
+export interface AskOptions {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Asked {
+  readonly code: number;
+  /** As the client would read it: parsed if it is JSON, else text. */
+  readonly body: Json;
+  readonly warnings: readonly string[];
+  readonly answer: Answer;
+}
+
+export interface TestApi extends AsyncDisposable {
+  readonly api: ApiServer;
+  readonly clock: VirtualClock;
+  readonly store: MemoryStore;
+  ask(method: string, url: string, options?: AskOptions): Promise<Asked>;
+  /** Fails unless the answer has this code. */
+  want(code: number, method: string, url: string, options?: AskOptions): Promise<Json>;
+  watch(url: string): Promise<WatchFeed>;
+}
+
+export interface TestApiOptions extends Partial<Pick<ApiServerOptions, "storedForm">> {
+  readonly store?: MemoryStore;
+}
+
+export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const clock = new VirtualClock("2030-01-01T00:00:00Z");
+  const random = seededRandom(1);
+  const store = options.store ?? createMemoryStore({ clock });
+  const life = new AbortController();
+  const api = await startApiServer(
+    {
+      kinds: builtInKinds,
+      store,
+      storeIsLocal: true,
+      clock,
+      random,
+      logger: silentLogger,
+      allowPrivileged: true,
+      eventTtlSeconds: 3600,
+      storedForm: options.storedForm ?? "json",
+      prose: () => NO_PROSE,
+      metrics: new Metrics(),
+      kubelets: { addressTypes: ["InternalIP"], tls: () => ({ verify: false }) },
+      serviceRanges: ["10.96.0.0/24"],
+      nodePorts: { first: 30_000, last: 30_063 },
+      externalAddress: "127.0.0.1:6443",
+      security: (objects, signal) =>
+        createSecurity(
+          {
+            modes: ["AlwaysAllow"],
+            anonymous: true,
+            bootstrapTokens: false,
+            serviceAccounts: signingKeys(),
+            clock,
+            random,
+          },
+          objects,
+          signal,
+        ),
+      admission: () => [],
+    },
+    life.signal,
+  );
+
+  const ask = async (method: string, url: string, asked: AskOptions = {}): Promise<Asked> => {
+    const [path = "", query = ""] = url.split("?");
+    const { body } = asked;
+    const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body ?? null));
+    const request = {
+      method,
+      path: decodeURIComponent(path),
+      query: new URLSearchParams(query),
+      headers: { "content-type": "application/json", ...asked.headers },
+      body: body === undefined ? ({ form: "none" } as const) : ({ form: "bytes", bytes } as const),
+      peer: { address: "127.0.0.1", user: { name: "tester", groups: ["system:masters"] } },
+      signal: life.signal,
+    };
+    const answer = await api.handle(request);
+    const { code, warnings } = answer;
+    return { code, warnings, answer, body: read(answer, request.query, api) };
+  };
+  const want = async (code: number, ...request: Parameters<typeof ask>): Promise<Json> => {
+    const answer = await ask(...request);
+    if (answer.code === code) return answer.body;
+    const [method, url] = request;
+    throw new Error(`${method} ${url}: ${answer.code} ${JSON.stringify(answer.body)}`);
+  };
+  return {
+    api,
+    clock,
+    store,
+    ask,
+    want,
+    watch: async (url) => {
+      const { answer } = await ask("GET", url);
+      if (answer.body.form === "watch") return answer.body.feed;
+      throw new Error(`no watch: ${answer.code}`);
+    },
+    [Symbol.asyncDispose]: async () => {
+      life.abort(new Error("the test is over"));
+      await api.done;
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function read(answer: Answer, query: URLSearchParams, { tables }: ApiServer): Json {
+  if (!isWhole(answer.body)) return undefined;
+  const { contentType, bytes } = encodeAnswer(answer.body, answer.media, query, tables);
+  const text = Buffer.from(bytes).toString();
+  return contentType.startsWith("application/json") ? JSON.parse(text) : text;
+}
+
+let keyPem: string | undefined;
+
+function signingKeys() {
+  keyPem ??= privateKeyPem(newKey().privateKey);
+  const issuer = "https://kubernetes.default.svc";
+  return {
+    keys: [keyPem],
+    signingKeyPem: keyPem,
+    issuers: [issuer],
+    audiences: [issuer],
+    expirationSecondsMax: 0,
+    extendExpiration: true,
+  };
+}
+
+/** A ConfigMap with something in it; names are the key of everything that tests compare. */
+export function configMap(name: string, more: Json = {}): Json {
+  const { metadata, ...rest } = more;
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, ...metadata },
+    data: { k: createHash("sha1").update(name).digest("hex") },
+    ...rest,
+  };
+}
+
+export const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import type { DeleteOptions } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import { decideDelete } from "./decide-delete.ts";
+import type { DeleteTraits } from "./delete-traits.ts";
+
+const NOW = Date.parse("2030-01-01T00:01:00Z");
+const PLAIN: DeleteTraits = { garbageCollection: "delete", returnsObject: false };
+const ORPHANS: DeleteTraits = { garbageCollection: "orphan", returnsObject: false };
+const NO_GC: DeleteTraits = { garbageCollection: "unsupported", returnsObject: false };
+const GRACE: DeleteTraits = {
+  garbageCollection: "delete",
+  returnsObject: true,
+  graceSeconds: (_, asked) => asked ?? 30,
+};
+
+interface Case {
+  readonly name: string;
+  readonly meta?: KubeObject["metadata"];
+  readonly options?: DeleteOptions;
+  readonly traits?: DeleteTraits;
+  readonly action: string;
+  readonly left?: Partial<KubeObject["metadata"]>;
+}
+
+const AT = (seconds: number): string =>
+  new Date(NOW + seconds * 1000).toISOString().replace(".000", "");
+
+const cases: Case[] = [
+  { name: "nothing keeps it", action: "remove" },
+  {
+    name: "a finalizer keeps it, and the generation counts",
+    meta: { finalizers: ["x/y"], generation: 3 },
+    action: "mark",
+    left: { generation: 4, deletionTimestamp: AT(0), deletionGracePeriodSeconds: 0 },
+  },
+  {
+    name: "deleting it again changes nothing that counts",
+    meta: {
+      finalizers: ["x/y"],
+      generation: 4,
+      deletionTimestamp: AT(-9),
+      deletionGracePeriodSeconds: 0,
+    },
+    action: "mark",
+    left: { generation: 4, deletionTimestamp: AT(-9) },
+  },
+  {
+    name: "foreground deletion is a finalizer",
+    options: { propagationPolicy: "Foreground" },
+    action: "mark",
+    left: { finalizers: ["foregroundDeletion"] },
+  },
+  {
+    name: "orphaning is one too",
+    options: { orphanDependents: true },
+    action: "mark",
+    left: { finalizers: ["orphan"] },
+  },
+  {
+    name: "a policy replaces the other's finalizer",
+    meta: { finalizers: ["orphan", "x/y"] },
+    options: { propagationPolicy: "Background" },
+    action: "mark",
+    left: { finalizers: ["x/y"] },
+  },
+  {
+    name: "a kind may orphan by default",
+    traits: ORPHANS,
+    action: "mark",
+    left: { finalizers: ["orphan"] },
+  },
+  {
+    name: "unless the request says otherwise",
+    traits: ORPHANS,
+    options: { propagationPolicy: "Background" },
+    action: "remove",
+  },
+  {
+    name: "kinds that are not collected have no such finalizers",
+    traits: NO_GC,
+    options: { propagationPolicy: "Foreground" },
+    action: "remove",
+  },
+  {
+    name: "a grace period starts",
+    traits: GRACE,
+    meta: { generation: 1 },
+    action: "mark",
+    left: { deletionTimestamp: AT(30), deletionGracePeriodSeconds: 30, generation: 2 },
+  },
+  {
+    name: "no grace: marked, so that watchers see it, and gone",
+    traits: GRACE,
+    options: { gracePeriodSeconds: 0 },
+    action: "mark-and-remove",
+    left: { deletionGracePeriodSeconds: 0 },
+  },
+  {
+    name: "a longer grace period is not granted later",
+    traits: GRACE,
+    meta: { deletionTimestamp: AT(20), deletionGracePeriodSeconds: 30 },
+    options: { gracePeriodSeconds: 60 },
+    action: "pending",
+  },
+  {
+    name: "a shorter one is, counted from the beginning",
+    traits: GRACE,
+    meta: { deletionTimestamp: AT(25), deletionGracePeriodSeconds: 30 },
+    options: { gracePeriodSeconds: 10 },
+    action: "mark",
+    left: { deletionTimestamp: AT(5), deletionGracePeriodSeconds: 10 },
+  },
+  {
+    name: "time that has run out leaves one second",
+    traits: GRACE,
+    meta: { deletionTimestamp: AT(5), deletionGracePeriodSeconds: 30 },
+    options: { gracePeriodSeconds: 10 },
+    action: "mark",
+    left: { deletionTimestamp: AT(0), deletionGracePeriodSeconds: 1 },
+  },
+  {
+    name: "a negative grace period is one second",
+    traits: GRACE,
+    options: { gracePeriodSeconds: -5 },
+    action: "mark",
+    left: { deletionGracePeriodSeconds: 1 },
+  },
+];
+
+describe("what a delete does", () => {
+  for (const { name, meta = {}, options = {}, traits = PLAIN, action, left = {} } of cases) {
+    test(name, () => {
+      const object = Object.freeze({ metadata: Object.freeze(meta) });
+      const decision = decideDelete(object, options, traits, NOW);
+      assert.equal(decision.action, action);
+      const after = "object" in decision ? decision.object.metadata : {};
+      for (const [field, value] of Object.entries(left)) {
+        assert.deepEqual(after[field as keyof typeof after], value, field);
+      }
+    });
+  }
+});

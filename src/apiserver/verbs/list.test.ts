@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "../api.testing.ts";
+
+async function fill(t: TestApi, names: readonly string[]): Promise<void> {
+  for (const name of names) await t.want(201, "POST", CONFIG_MAPS, { body: configMap(name) });
+}
+
+const namesOf = (list: { items: { metadata: { name: string } }[] }): string[] =>
+  list.items.map(({ metadata }) => metadata.name);
+
+describe("a list", () => {
+  test("items are in the order of their keys and have no kind of their own", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["m0", "m-1", "zz", "m.1", "a"]);
+    const list = await t.want(200, "GET", CONFIG_MAPS);
+    assert.deepEqual(namesOf(list), ["a", "m-1", "m.1", "m0", "zz"]);
+    assert.equal(list.kind, "ConfigMapList");
+    assert.equal(list.items[0].kind, undefined);
+    assert.equal(list.items[0].metadata.resourceVersion, String(t.api.store.cache.revision));
+  });
+
+  test("all namespaces, one namespace, one name", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a"]);
+    await t.want(201, "POST", "/api/v1/namespaces/other/configmaps", { body: configMap("b") });
+    const cases = [
+      { url: "/api/v1/configmaps", names: ["a", "b"] },
+      { url: "/api/v1/namespaces/other/configmaps", names: ["b"] },
+      { url: "/api/v1/namespaces/nowhere/configmaps", names: [] },
+      { url: "/api/v1/configmaps?fieldSelector=metadata.name%3Da", names: ["a"] },
+      { url: "/api/v1/configmaps?fieldSelector=metadata.namespace!%3Dother", names: ["a"] },
+      {
+        url: "/api/v1/configmaps?fieldSelector=metadata.name%3Da%2Cmetadata.namespace%3Dother",
+        names: [],
+      },
+    ];
+    for (const { url, names } of cases) {
+      assert.deepEqual(namesOf(await t.want(200, "GET", url)), names, url);
+    }
+  });
+
+  test("pages show one revision, however much changes in between", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a", "b", "c", "d", "e"]);
+    const at = String(t.api.store.cache.revision);
+    const first = await t.want(200, "GET", `${CONFIG_MAPS}?limit=2`);
+    assert.deepEqual(first.metadata.remainingItemCount, 3);
+    await t.want(200, "DELETE", `${CONFIG_MAPS}/c`);
+    await fill(t, ["bb", "f"]);
+    await t.want(200, "PUT", `${CONFIG_MAPS}/d`, { body: configMap("d", { data: { k: "new" } }) });
+    const names = namesOf(first);
+    let token = first.metadata.continue;
+    while (token !== undefined) {
+      const page = await t.want(200, "GET", `${CONFIG_MAPS}?limit=2&continue=${token}`);
+      assert.equal(page.metadata.resourceVersion, at);
+      assert.ok(page.items.every((item: { data: { k: string } }) => item.data.k !== "new"));
+      names.push(...namesOf(page));
+      token = page.metadata.continue;
+    }
+    assert.deepEqual(names, ["a", "b", "c", "d", "e"]);
+    assert.deepEqual(namesOf(await t.want(200, "GET", CONFIG_MAPS)), [
+      "a",
+      "b",
+      "bb",
+      "d",
+      "e",
+      "f",
+    ]);
+  });
+
+  test("a page whose revision is gone says so, and how to go on", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a", "b", "c"]);
+    const { metadata } = await t.want(200, "GET", `${CONFIG_MAPS}?limit=1`);
+    await fill(t, ["d"]);
+    await t.store.compact(t.api.store.cache.revision);
+    const url = `${CONFIG_MAPS}?limit=1&continue=${metadata.continue}`;
+    const status = await t.want(410, "GET", url);
+    assert.equal(status.reason, "Expired");
+    const rest = await t.want(200, "GET", `${CONFIG_MAPS}?continue=${status.metadata.continue}`);
+    assert.deepEqual(namesOf(rest), ["b", "c", "d"]);
+  });
+
+  test("the state that a revision names", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a"]);
+    const then = t.api.store.cache.revision;
+    await fill(t, ["b"]);
+    const now = t.api.store.cache.revision;
+    const cases = [
+      { query: "", names: ["a", "b"], at: now },
+      { query: "resourceVersion=0", names: ["a", "b"], at: now },
+      { query: `resourceVersion=${then}`, names: ["a", "b"], at: now },
+      {
+        query: `resourceVersion=${then}&resourceVersionMatch=NotOlderThan`,
+        names: ["a", "b"],
+        at: now,
+      },
+      { query: `resourceVersion=${then}&resourceVersionMatch=Exact`, names: ["a"], at: then },
+      { query: `resourceVersion=${then}&limit=10`, names: ["a"], at: then },
+      { query: `resourceVersion=${now}&resourceVersionMatch=Exact`, names: ["a", "b"], at: now },
+    ];
+    for (const { query, names, at } of cases) {
+      const list = await t.want(200, "GET", `${CONFIG_MAPS}?${query}`);
+      assert.deepEqual([namesOf(list), list.metadata.resourceVersion], [names, String(at)], query);
+    }
+  });
+
+  test("a revision that nobody has seen is waited for, but not for ever", async () => {
+    await using t = await startTestApi();
+    const asking = t.ask("GET", `${CONFIG_MAPS}?resourceVersion=${t.api.store.cache.revision + 1}`);
+    await fill(t, ["a"]);
+    assert.equal((await asking).code, 200);
+    const waiting = t.ask("GET", `${CONFIG_MAPS}?resourceVersion=999999`);
+    await t.clock.advance(3_000);
+    const { code, body } = await waiting;
+    assert.equal(code, 504);
+    assert.equal(body.details.causes[0].reason, "ResourceVersionTooLarge");
+  });
+
+  const refused = [
+    { query: "limit=x", code: 400 },
+    { query: "continue=garbage", code: 400 },
+    { query: "labelSelector=a%3Db%3Dc", code: 400 },
+    { query: "fieldSelector=data.k%3Dv", code: 400 },
+    { query: "resourceVersionMatch=Exact", code: 422 },
+    { query: "resourceVersion=1&resourceVersionMatch=Sometimes", code: 422 },
+    { query: "resourceVersion=abc", code: 500 },
+    { query: "sendInitialEvents=true", code: 422 },
+    { query: "timeout=soon", code: 400 },
+  ];
+  for (const { query, code } of refused) {
+    test(`${query} is refused with ${code}`, async () => {
+      await using t = await startTestApi();
+      const status = await t.want(code, "GET", `${CONFIG_MAPS}?${query}`);
+      assert.equal(status.kind, "Status");
+      assert.equal(status.code, code);
+    });
+  }
+
+  test("a table and partial metadata of the same objects", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a"]);
+    const as = (what: string) => ({
+      headers: { accept: `application/json;as=${what};v=v1;g=meta.k8s.io` },
+    });
+    const table = await t.want(200, "GET", CONFIG_MAPS, as("Table"));
+    assert.deepEqual(table.rows[0].cells.slice(0, 2), ["a", 1]);
+    assert.equal(table.rows[0].object.kind, "PartialObjectMetadata");
+    const partial = await t.want(200, "GET", CONFIG_MAPS, as("PartialObjectMetadataList"));
+    assert.deepEqual(Object.keys(partial.items[0]), ["kind", "apiVersion", "metadata"]);
+    await t.want(406, "GET", CONFIG_MAPS, as("PartialObjectMetadata"));
+  });
+});

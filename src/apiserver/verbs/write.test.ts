@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
+
+const INGRESSES = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
+const ingress = (port: number) => ({
+  apiVersion: "networking.k8s.io/v1",
+  kind: "Ingress",
+  metadata: { name: "i" },
+  spec: { defaultBackend: { service: { name: "s", port: { number: port } } } },
+  status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } },
+});
+const MERGE = { "content-type": "application/merge-patch+json" };
+const APPLY = { "content-type": "application/apply-patch+yaml" };
+
+describe("writes", () => {
+  test("a new object gets what only the server decides", async () => {
+    await using t = await startTestApi();
+    const metadata = { uid: "mine", creationTimestamp: "2001-01-01T00:00:00Z", selfLink: "/x" };
+    const made = await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a", { metadata }) });
+    assert.match(made.metadata.uid, /^[0-9a-f-]{36}$/);
+    assert.equal(made.metadata.creationTimestamp, "2030-01-01T00:00:00Z");
+    assert.equal(made.metadata.namespace, "default");
+    assert.equal(made.metadata.selfLink, undefined);
+    assert.deepEqual(await t.want(200, "GET", `${CONFIG_MAPS}/a`), made);
+  });
+
+  test("a stale update is refused, an update without a version is taken as it is", async () => {
+    await using t = await startTestApi();
+    const { metadata } = await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
+    const stale = configMap("a", { metadata: { resourceVersion: metadata.resourceVersion } });
+    await t.want(200, "PUT", `${CONFIG_MAPS}/a`, { body: configMap("a", { data: { k: "1" } }) });
+    const status = await t.want(409, "PUT", `${CONFIG_MAPS}/a`, { body: stale });
+    assert.equal(status.reason, "Conflict");
+    const other = configMap("a", { metadata: { uid: "00000000-0000-4000-8000-000000000000" } });
+    await t.want(409, "PUT", `${CONFIG_MAPS}/a`, { body: other });
+  });
+
+  test("an update that changes nothing writes nothing", async () => {
+    await using t = await startTestApi();
+    const made = await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
+    await t.clock.advance(5_000);
+    const before = t.api.store.cache.revision;
+    const same = await t.want(200, "PUT", `${CONFIG_MAPS}/a`, { body: configMap("a") });
+    assert.deepEqual(same, made);
+    await t.want(200, "PATCH", `${CONFIG_MAPS}/a`, { headers: MERGE, body: { data: made.data } });
+    assert.equal(t.api.store.cache.revision, before);
+  });
+
+  test("spec and status are written at different places, and only specs are counted", async () => {
+    await using t = await startTestApi();
+    const made = await t.want(201, "POST", INGRESSES, { body: ingress(80) });
+    assert.deepEqual([made.metadata.generation, made.status], [1, { loadBalancer: {} }]);
+    const moved = await t.want(200, "PUT", `${INGRESSES}/i`, { body: ingress(81) });
+    assert.deepEqual([moved.metadata.generation, moved.status], [2, { loadBalancer: {} }]);
+    const told = await t.want(200, "PUT", `${INGRESSES}/i/status`, { body: ingress(99) });
+    assert.equal(told.metadata.generation, 2);
+    assert.equal(told.spec.defaultBackend.service.port.number, 81);
+    assert.deepEqual(told.status.loadBalancer.ingress, [{ ip: "192.0.2.1" }]);
+  });
+
+  test("a dry run answers as if, and leaves nothing behind", async () => {
+    await using t = await startTestApi();
+    await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
+    const before = t.api.store.cache.revision;
+    const made = await t.want(201, "POST", `${CONFIG_MAPS}?dryRun=All`, { body: configMap("b") });
+    assert.equal(made.metadata.resourceVersion, undefined);
+    await t.want(409, "POST", `${CONFIG_MAPS}?dryRun=All`, { body: configMap("a") });
+    const body = configMap("a", { data: { k: "dry" } });
+    const put = await t.want(200, "PUT", `${CONFIG_MAPS}/a?dryRun=All`, { body });
+    assert.equal(put.data.k, "dry");
+    await t.want(200, "DELETE", `${CONFIG_MAPS}/a?dryRun=All`);
+    await t.want(404, "GET", `${CONFIG_MAPS}/b`);
+    assert.equal(t.api.store.cache.revision, before);
+  });
+
+  test("names are made, and taken ones are tried again", async () => {
+    await using t = await startTestApi();
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "gen-" } };
+    const names = new Set<string>();
+    for (let n = 0; n < 50; n++) {
+      const { metadata } = await t.want(201, "POST", CONFIG_MAPS, { body });
+      assert.match(metadata.name, /^gen-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+      names.add(metadata.name);
+    }
+    assert.equal(names.size, 50);
+  });
+
+  test("two writers never lose a change of each other", async () => {
+    await using t = await startTestApi();
+    await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
+    const patch = (key: string) =>
+      t.want(200, "PATCH", `${CONFIG_MAPS}/a`, { headers: MERGE, body: { data: { [key]: "1" } } });
+    await Promise.all(Array.from({ length: 30 }, (_, n) => patch(`k${n}`)));
+    const { data } = await t.want(200, "GET", `${CONFIG_MAPS}/a`);
+    assert.equal(Object.keys(data).length, 31);
+  });
+
+  test("an apply creates, owns, conflicts, and takes away what it no longer says", async () => {
+    await using t = await startTestApi();
+    const apply = (manager: string, data: object, more = "") => ({
+      url: `${CONFIG_MAPS}/a?fieldManager=${manager}${more}`,
+      options: {
+        headers: APPLY,
+        body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data },
+      },
+    });
+    const first = apply("one", { x: "1", y: "1" });
+    await t.want(201, "PATCH", first.url, first.options);
+    const rival = apply("two", { x: "2" });
+    const status = await t.want(409, "PATCH", rival.url, rival.options);
+    assert.equal(status.details.causes[0].field, ".data.x");
+    const forced = apply("two", { x: "2" }, "&force=true");
+    await t.want(200, "PATCH", forced.url, forced.options);
+    const less = apply("one", {});
+    const { data } = await t.want(200, "PATCH", less.url, less.options);
+    assert.deepEqual(data, { x: "2" });
+    const missing = { headers: APPLY, body: configMap("a") };
+    await t.want(422, "PATCH", `${CONFIG_MAPS}/a`, missing);
+  });
+
+  test("a PUT to a missing name creates only where the kind says so", async () => {
+    await using t = await startTestApi();
+    await t.want(404, "PUT", `${CONFIG_MAPS}/new`, { body: configMap("new") });
+    const lease = {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: "new" },
+    };
+    const url = "/apis/coordination.k8s.io/v1/namespaces/default/leases/new";
+    await t.want(201, "PUT", url, { body: lease });
+    await t.want(422, "PUT", url, { body: lease }); // an update has to name the version
+  });
+
+  test("finalizers keep a deleted object until the last is taken away", async () => {
+    await using t = await startTestApi();
+    const body = configMap("a", { metadata: { finalizers: ["example.com/x"] } });
+    await t.want(201, "POST", CONFIG_MAPS, { body });
+    const marked = await t.want(200, "DELETE", `${CONFIG_MAPS}/a`);
+    assert.equal(marked.metadata.deletionGracePeriodSeconds, 0);
+    const status = await t.want(409, "POST", CONFIG_MAPS, { body });
+    assert.match(status.message, /^object is being deleted: /);
+    await t.want(200, "PATCH", `${CONFIG_MAPS}/a`, {
+      headers: MERGE,
+      body: { metadata: { finalizers: null } },
+    });
+    await t.want(404, "GET", `${CONFIG_MAPS}/a`);
+  });
+
+  test("a collection is deleted as far as the selectors reach", async () => {
+    await using t = await startTestApi();
+    for (let n = 0; n < 70; n++) {
+      const labels = n % 2 === 0 ? { even: "yes" } : {};
+      await t.want(201, "POST", CONFIG_MAPS, {
+        body: configMap(`c${n}`, { metadata: { labels } }),
+      });
+    }
+    const deleted = await t.want(200, "DELETE", `${CONFIG_MAPS}?labelSelector=even`);
+    assert.equal(deleted.items.length, 35);
+    assert.equal((await t.want(200, "GET", CONFIG_MAPS)).items.length, 35);
+  });
+
+  const malformed = [
+    { name: "no JSON", body: "{", code: 400 },
+    {
+      name: "another kind",
+      body: { apiVersion: "v1", kind: "Secret", metadata: { name: "a" } },
+      code: 400,
+    },
+    { name: "another version", body: { apiVersion: "v2", kind: "ConfigMap" }, code: 400 },
+    { name: "a wrong type", body: { metadata: { name: 5 } }, code: 400 },
+    {
+      name: "another namespace",
+      body: configMap("a", { metadata: { namespace: "x" } }),
+      code: 400,
+    },
+    { name: "no name", body: { metadata: {} }, code: 422 },
+    { name: "a bad name", body: configMap("A_b"), code: 422 },
+    {
+      name: "a resourceVersion",
+      body: configMap("a", { metadata: { resourceVersion: "5" } }),
+      code: 500,
+    },
+  ];
+  for (const { name, body, code } of malformed) {
+    test(`a body with ${name} is refused and nothing is written`, async () => {
+      await using t = await startTestApi();
+      const before = t.api.store.cache.revision;
+      const status = await t.want(code, "POST", CONFIG_MAPS, { body });
+      assert.equal(status.status, "Failure");
+      assert.equal(t.api.store.cache.revision, before);
+    });
+  }
+
+  test("unknown fields warn, fail or pass as asked", async () => {
+    await using t = await startTestApi();
+    const body = { ...configMap("a"), bogus: 1 };
+    const warned = await t.ask("POST", `${CONFIG_MAPS}?dryRun=All`, { body });
+    assert.deepEqual([warned.code, warned.warnings], [201, ['unknown field "bogus"']]);
+    const ignored = await t.ask("POST", `${CONFIG_MAPS}?dryRun=All&fieldValidation=Ignore`, {
+      body,
+    });
+    assert.deepEqual([ignored.code, ignored.warnings], [201, []]);
+    await t.want(400, "POST", `${CONFIG_MAPS}?fieldValidation=Strict`, { body });
+  });
+});
