@@ -8,6 +8,8 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { open } from "lmdb";
 import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
@@ -24,18 +26,20 @@ const WIDTHS = [1, 16, 128];
 export async function* run({ quick, signal, progress }: BenchOptions): AsyncIterable<Row> {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-bench-store-"));
   try {
+    const emptyHeap = heapAfterCollection();
     await using store = await openEmbeddedStore({
       directory: join(directory, "store"),
       clock: systemClock,
     });
-    await using bare = openBare(join(directory, "bare"));
-    progress("filling both with 10,000 keys");
+    progress("filling with 10,000 keys");
     await Promise.all(Array.from({ length: KEYS }, (_, index) => store.put(keyOf(index), VALUE)));
+    const heapPerKey = (heapAfterCollection() - emptyHeap) / KEYS;
+    yield { name: "heap for a key of 2.5 KB", value: heapPerKey, unit: "bytes" };
+    await using bare = openBare(join(directory, "bare"));
     await Promise.all(Array.from({ length: KEYS }, (_, index) => bare.put(keyOf(index), VALUE)));
     yield* writes(store, bare, directory, { quick, signal, progress });
     yield* ranges(store, bare, { quick, signal, progress });
     yield* fanOut(store, { quick, signal, progress });
-    yield* memory(store);
   } finally {
     rmSync(directory, { recursive: true });
   }
@@ -54,6 +58,8 @@ async function* writes(
   const key = (): string => keyOf(random.integer(KEYS));
   for (const width of WIDTHS) {
     const [own, toBare, toSync]: [number[], number[], number[]] = [[], [], []];
+    await writeRate(width, 2 * windowMs, () => store.put(key(), VALUE)); // to warm up
+    await writeRate(width, 2 * windowMs, () => bare.put(key(), VALUE));
     for (let round = 0; round < rounds; round++) {
       signal.throwIfAborted();
       progress(`writes, ${width} at once, round ${round + 1} of ${rounds}`);
@@ -126,12 +132,6 @@ async function* fanOut(store: Store, { quick, progress }: BenchOptions): AsyncIt
   }
 }
 
-async function* memory(store: Store): AsyncIterable<Row> {
-  const { heapUsed, rss } = process.memoryUsage();
-  yield { name: `heap with ${await store.count("")} keys`, value: heapUsed / 2 ** 20, unit: "MB" };
-  yield { name: "resident, mapped pages included", value: rss / 2 ** 20, unit: "MB" };
-}
-
 interface Bare extends AsyncDisposable {
   put(key: string, value: Uint8Array): Promise<unknown>;
   readAll(): number;
@@ -155,6 +155,13 @@ function openBare(path: string): Bare {
     readAll: () => [...table.getRange()].length,
     [Symbol.asyncDispose]: () => root.close(),
   };
+}
+
+function heapAfterCollection(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 function keyOf(index: number): string {

@@ -24,7 +24,7 @@ import {
   shrinkLmdbFile,
 } from "./lmdb-file.ts";
 import { countPages } from "./page-counts.ts";
-import { decodePosition, decodeRow, encodePosition, encodeRows } from "./row.ts";
+import { decodePosition, decodeRow, encodePosition, RowEncoder, valueIn } from "./row.ts";
 
 /** A file this much bigger than what it holds is rewritten when it is opened. */
 const SHRINK_FACTOR = 4;
@@ -43,6 +43,8 @@ export class LmdbEngine implements Engine {
   readonly #log: LmdbLog;
   readonly #keys: KeyIndex;
   readonly #room: DiskRoom;
+  readonly #encoder = new RowEncoder();
+  readonly #key = Buffer.alloc(8); // LMDB copies keys, so one will do
   #state: State;
   #holds = 0;
   #whenReleased: (() => void) | undefined;
@@ -58,7 +60,7 @@ export class LmdbEngine implements Engine {
   static async open(directory: string, stillOwned = false): Promise<LmdbEngine> {
     const file = openLmdbFile(directory, stillOwned);
     try {
-      const { state, keys } = rebuild(readState(file), new LmdbLog(file));
+      const { state, keys } = rebuild(file);
       const { path } = file;
       const { pageBytes } = countPages(file);
       const room = await DiskRoom.open({ path, pageBytes, count: () => countPages(file) });
@@ -103,12 +105,12 @@ export class LmdbEngine implements Engine {
   async commit({ state, sweep, steps }: Commit): Promise<void> {
     const { root, log } = this.#file;
     const changes = steps.map(({ change }) => change);
-    const rows = encodeRows(changes);
+    const rows = this.#encoder.encode(changes);
     const size = { rowBytes: rows.map((row) => row.length), removals: sweep.positions.length };
     const deletesOnly = changes.every(({ deleted }) => deleted);
     const waiting = this.#room.admit(size, deletesOnly);
     if (waiting !== undefined) await waiting;
-    const key = Buffer.allocUnsafe(8); // LMDB copies keys, so one will do
+    const key = this.#key;
     this.#state = { ...this.#state, compactRevision: state.compactRevision };
     try {
       await root.batch(() => {
@@ -141,6 +143,7 @@ export class LmdbEngine implements Engine {
 class LmdbLog implements Log {
   readonly #log: Database<Uint8Array, Uint8Array>;
   readonly #options: { readonly transaction?: Transaction };
+  readonly #key = Buffer.allocUnsafe(8); // LMDB copies keys, so one will do
 
   constructor({ log }: LmdbFile, transaction?: Transaction) {
     this.#log = log;
@@ -148,8 +151,13 @@ class LmdbLog implements Log {
   }
 
   change(position: number): Change | undefined {
-    const row = this.#log.get(encodePosition(position), this.#options);
+    const row = this.#log.get(encodePosition(position, this.#key), this.#options);
     return row && decodeRow(position, row);
+  }
+
+  value(position: number): Uint8Array | undefined {
+    const row = this.#log.get(encodePosition(position, this.#key), this.#options);
+    return row && valueIn(row);
   }
 
   *changes(from: number, to: number): Iterable<Change> {
@@ -159,10 +167,14 @@ class LmdbLog implements Log {
   }
 }
 
-function rebuild(stored: State, log: Log): { state: State; keys: KeyIndex } {
-  const keys = KeyIndex.create(stored.sweptPosition);
-  let state = stored;
-  for (const change of log.changes(0, Number.MAX_SAFE_INTEGER)) {
+const NO_VALUE = new Uint8Array();
+
+/** The index and the sizes follow from the log. */
+function rebuild(file: LmdbFile): { state: State; keys: KeyIndex } {
+  let state = readState(file);
+  const keys = KeyIndex.create(state.sweptPosition);
+  for (const { key: position, value: head } of file.logHeads.getRange({})) {
+    const change: Change = { ...head, position: decodePosition(position), value: NO_VALUE };
     const step = { change, replaced: keys.head(change.key) };
     keys.apply(step);
     state = account(state, [step]);

@@ -18,17 +18,20 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Database, open, type RootDatabase } from "lmdb";
+import { type Database, type DatabaseOptions, open, type RootDatabase } from "lmdb";
 import { StoreError } from "#store/contract.ts";
 import { EMPTY_STATE, type State } from "#store/local/engine.ts";
 import { isAlive, type Owner, thisProcess } from "./owner.ts";
 import { countPages } from "./page-counts.ts";
 import { keepReserve, makeRoomToOpen } from "./reserve.ts";
+import { decodeRowHead, type RowHead } from "./row.ts";
 
 export interface LmdbFile extends AsyncDisposable {
   readonly root: RootDatabase<Uint8Array, Uint8Array>;
   /** Position → row, see row.ts. */
   readonly log: Database<Uint8Array, Uint8Array>;
+  /** The same table, for reading without the values. */
+  readonly logHeads: Database<RowHead, Uint8Array>;
   readonly path: string;
 }
 
@@ -135,7 +138,12 @@ function openTables(directory: string, path: string, readOnly: boolean): LmdbFil
       encoding: "binary",
       keyEncoding: "binary",
     });
-    return { root, log, path, [Symbol.asyncDispose]: () => close(root) };
+    const logHeads = root.openDB<RowHead, Uint8Array>("log", {
+      keyEncoding: "binary",
+      // Given a row in memory that is used again for the next, it reads what it needs at once.
+      encoder: { encode: (row: unknown) => row, decode: decodeRowHead },
+    } as DatabaseOptions);
+    return { root, log, logHeads, path, [Symbol.asyncDispose]: () => close(root) };
   } catch (error) {
     throw corrupt(`${path} cannot be opened as a store: ${messageOf(error)}`, error);
   }

@@ -26,6 +26,13 @@ export interface CommitterOptions {
   onCommit(commit: Commit): void;
 }
 
+/** A promise would do, but this is the path of every write: each one saved counts. */
+export interface PendingWrite {
+  readonly operations: readonly Operation[];
+  resolve(answer: TransactAnswer): void;
+  reject(error: unknown): void;
+}
+
 export class Committer {
   readonly #options: CommitterOptions;
   #writes: PendingWrite[] = [];
@@ -40,12 +47,13 @@ export class Committer {
     this.#compactRevision = options.engine.view.state.compactRevision;
   }
 
-  submit(operations: readonly Operation[]): Promise<TransactAnswer> {
-    return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(closedError());
-      this.#writes.push({ operations, resolve, reject });
-      if (!this.#running) void this.#run();
-    });
+  submit(write: PendingWrite): void {
+    if (this.#closed) {
+      write.reject(closedError());
+      return;
+    }
+    this.#writes.push(write);
+    if (!this.#running) void this.#run();
   }
 
   /** Resolves when everything that `revision` overtook is gone. */
@@ -143,12 +151,6 @@ export function closedError(): StoreError {
 
 function isNoSpace(error: unknown): boolean {
   return error instanceof StoreError && error.problem.code === "NoSpace";
-}
-
-interface PendingWrite {
-  readonly operations: readonly Operation[];
-  resolve(answer: TransactAnswer): void;
-  reject(error: unknown): void;
 }
 
 interface PendingSweep {

@@ -58,7 +58,7 @@ export class LocalStore implements Store {
     this.#expiry = new Expiry({
       clock,
       view: () => engine.view,
-      submit: (operations) => committer.submit(operations),
+      submit: (operations) => this.transact(operations),
     });
     this.#compaction = new AutoCompaction(clock, history, engine.view.state, (revision) => {
       // Fails only with the store closed or its disk full; the next commit tries again.
@@ -104,9 +104,11 @@ export class LocalStore implements Store {
     return this.#write({ op: "delete", key, ...options });
   }
 
-  async transact(operations: readonly Operation[]): Promise<TransactAnswer> {
-    checkOperations(operations);
-    return await this.#committer.submit(operations);
+  transact(operations: readonly Operation[]): Promise<TransactAnswer> {
+    return new Promise((resolve, reject) => {
+      checkOperations(operations);
+      this.#committer.submit({ operations, resolve, reject });
+    });
   }
 
   watch(prefix: string, options: WatchOptions): Watch {
@@ -160,10 +162,16 @@ export class LocalStore implements Store {
     }
   }
 
-  async #write(operation: Operation): Promise<WriteAnswer> {
-    const answer = await this.transact([operation]);
-    if (answer.ok) return answer;
-    return { ok: false, revision: answer.revision, current: answer.conflicts[0]?.current };
+  #write(operation: Operation): Promise<WriteAnswer> {
+    return new Promise((resolve, reject) => {
+      const operations = [operation];
+      checkOperations(operations);
+      const answer = (all: TransactAnswer): void => {
+        if (all.ok) resolve(all);
+        else resolve({ ok: false, revision: all.revision, current: all.conflicts[0]?.current });
+      };
+      this.#committer.submit({ operations, resolve: answer, reject });
+    });
   }
 
   #onCommit({ steps, state }: Commit): void {

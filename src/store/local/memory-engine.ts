@@ -76,6 +76,10 @@ class MemoryLog implements Log {
     return this.#changes.get(position);
   }
 
+  value(position: number): Uint8Array | undefined {
+    return this.#changes.get(position)?.value;
+  }
+
   *changes(from: number, to: number): Iterable<Change> {
     for (const [position, change] of this.#changes.entriesFrom(from)) {
       if (position >= to) return;

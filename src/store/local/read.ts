@@ -86,9 +86,11 @@ function entryOf(
   revision: number,
   keysOnly: boolean,
 ): Entry | undefined {
-  if (keysOnly && "version" in head && revisionOf(head.position) <= revision) {
+  if ("version" in head && revisionOf(head.position) <= revision) {
     const { key, createRevision, version, position } = head;
-    return { key, value: NO_VALUE, createRevision, modRevision: revisionOf(position), version };
+    const value = keysOnly ? NO_VALUE : view.log.value(position);
+    if (value === undefined) throw new Error(`the log lacks the change of ${key}`);
+    return { key, value, createRevision, modRevision: revisionOf(position), version };
   }
   const change = changeAt(view, head.position, revision);
   if (change === undefined) return undefined;

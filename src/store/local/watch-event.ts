@@ -17,5 +17,5 @@ export function toWatchEvent(change: Change, prevValue: Uint8Array | undefined):
 /** What the key held before; undefined for a new key. */
 export function prevValueOf(change: Change, view: View): Uint8Array | undefined {
   if (change.previous === 0 || change.version === 1) return undefined;
-  return view.log.change(change.previous)?.value;
+  return view.log.value(change.previous);
 }
