@@ -1,9 +1,14 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import assert from "node:assert/strict";
+import { readdirSync, statSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { test } from "vitest";
+import { systemClock } from "#lib/system-clock.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
+import type { RangeAnswer, Store } from "./contract.ts";
 import { openEmbeddedStore } from "./embedded.ts";
-import { describeStore } from "./testing/contract-suite.ts";
+import { bytes, describeStore, rejects, text } from "./testing/contract-suite.ts";
 
 describeStore("embedded", async () => {
   const directory = await mkdtemp(join(tmpdir(), "k8ts-store-"));
@@ -24,3 +29,114 @@ describeStore("embedded", async () => {
     },
   };
 });
+
+const KEYS = 3_500;
+
+async function openFilled(): Promise<AsyncDisposable & { store: Store; directory: string }> {
+  const directory = await mkdtemp(join(tmpdir(), "k8ts-store-"));
+  const store = await openEmbeddedStore({ directory, clock: systemClock });
+  await Promise.all(
+    Array.from({ length: KEYS }, (_, index) => store.put(`/k/${index}`, bytes("1"))),
+  );
+  return {
+    store,
+    directory,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+test("embedded: long ranges see one revision each, however many there are", async () => {
+  await using filled = await openFilled();
+  const { store } = filled;
+  const ranges: Promise<RangeAnswer>[] = [];
+  for (let round = 0; round < 150; round++) {
+    ranges.push(store.range("/k/"));
+    await store.put(`/k/${round}`, bytes(`${round}`));
+  }
+  for (const { revision, entries } of await Promise.all(ranges)) {
+    assert.equal(entries.length, KEYS);
+    const newest = Math.max(...entries.map(({ modRevision }) => modRevision));
+    assert.equal(newest, revision, "neither older nor newer");
+  }
+});
+
+test("embedded: a long range at an old revision outlives its compaction", async () => {
+  await using filled = await openFilled();
+  const { store } = filled;
+  const old = await store.currentRevision();
+  const rewrite = Array.from({ length: KEYS }, (_, index) => store.put(`/k/${index}`, bytes("2")));
+  await Promise.all(rewrite);
+  const reading = store.range("/k/", { atRevision: old });
+  await store.compact(await store.currentRevision());
+  const { entries } = await reading;
+  assert.equal(entries.length, KEYS);
+  assert.ok(entries.every(({ value }) => text(value) === "1"));
+  await rejects(store.range("/k/", { atRevision: old }), "Compacted");
+});
+
+test("embedded: closing waits for no long read, and breaks none", async () => {
+  await using filled = await openFilled();
+  const { store } = filled;
+  const reads = Array.from({ length: 100 }, () => store.range("/k/"));
+  const settled = Promise.allSettled(reads);
+  await store[Symbol.asyncDispose]();
+  for (const outcome of await settled) {
+    if (outcome.status === "fulfilled") assert.equal(outcome.value.entries.length, KEYS);
+    else assert.equal(outcome.reason.problem.code, "Closed");
+  }
+});
+
+test("embedded: only its owner can read the files", async () => {
+  await using filled = await openFilled();
+  assert.equal(statSync(filled.directory).mode & 0o077, 0);
+  for (const name of readdirSync(filled.directory)) {
+    assert.equal(statSync(join(filled.directory, name)).mode & 0o077, 0, name);
+  }
+});
+
+const damages: {
+  name: string;
+  damage(file: Buffer): Buffer;
+  want: "Corrupt" | "empty" | "whole";
+}[] = [
+  { name: "something else", damage: () => Buffer.alloc(50_000, "not a store"), want: "Corrupt" },
+  { name: "something short", damage: () => Buffer.from("hello"), want: "Corrupt" },
+  { name: "a part", damage: (file) => file.subarray(0, 40_000), want: "Corrupt" },
+  { name: "the end of one", damage: (file) => file.subarray(8_192), want: "Corrupt" },
+  { name: "another version", damage: (file) => with32(file, 28, 99), want: "Corrupt" },
+  { name: "an empty file", damage: () => Buffer.alloc(0), want: "empty" },
+  { name: "zeros", damage: () => Buffer.alloc(100_000), want: "empty" },
+  {
+    name: "the first page of one that was never written to",
+    damage: (file) => Buffer.concat([file.subarray(0, 4_096), Buffer.alloc(4_096)]),
+    want: "empty",
+  },
+  { name: "all of it", damage: (file) => file, want: "whole" },
+];
+
+for (const { name, damage, want } of damages) {
+  test(`embedded: a data file that holds ${name}`, async () => {
+    await using filled = await openFilled();
+    const { directory, store } = filled;
+    await store[Symbol.asyncDispose]();
+    const path = join(directory, "data.mdb");
+    await writeFile(path, damage(await readFile(path)));
+    const opening = openEmbeddedStore({ directory, clock: systemClock });
+    if (want === "Corrupt") {
+      await rejects(opening, "Corrupt");
+      return;
+    }
+    await using again = await opening;
+    assert.equal(await again.count(""), want === "empty" ? 0 : KEYS);
+    assert.equal((await again.put("/k/0", bytes("2"))).ok, true);
+  });
+}
+
+function with32(file: Buffer, offset: number, value: number): Buffer {
+  const changed = Buffer.from(file);
+  for (const page of [0, 4_096]) changed.writeUInt32LE(value, page + offset);
+  return changed;
+}

@@ -21,6 +21,7 @@ import { dirname, join } from "node:path";
 import { type Database, type DatabaseOptions, open, type RootDatabase } from "lmdb";
 import { StoreError } from "#store/contract.ts";
 import { EMPTY_STATE, type State } from "#store/local/engine.ts";
+import { checkDataFile } from "./check-file.ts";
 import { isAlive, type Owner, thisProcess } from "./owner.ts";
 import { countPages } from "./page-counts.ts";
 import { keepReserve, makeRoomToOpen } from "./reserve.ts";
@@ -49,6 +50,7 @@ const MAP_BYTES = 256 * 2 ** 30;
 export function openLmdbFile(directory: string, stillOwned = false): LmdbFile {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, "data.mdb");
+  checkDataFile(path);
   makeRoomToOpen(directory, () => existsSync(path) && hasRoom(directory, path));
   const file = openTables(directory, path, false);
   try {

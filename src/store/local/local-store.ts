@@ -25,6 +25,7 @@ import { Committer, closedError } from "./committer.ts";
 import { toEntry } from "./decide-write.ts";
 import type { Commit, Engine, View } from "./engine.ts";
 import { Expiry } from "./expiry.ts";
+import { LongReads } from "./long-reads.ts";
 import { countKeys, readKey, readRange } from "./read.ts";
 import { WatchHub } from "./watch-hub.ts";
 
@@ -33,8 +34,8 @@ export interface LocalStoreOptions {
   readonly history: HistoryPolicy;
 }
 
-/** Keys that a range reads before other work may run: about two milliseconds. */
-const RANGE_PIECE = 500;
+/** Keys that a range reads before other work may run: a few milliseconds. */
+const RANGE_PIECE = 1_000;
 
 export class LocalStore implements Store {
   readonly #engine: Engine;
@@ -42,6 +43,7 @@ export class LocalStore implements Store {
   readonly #hub: WatchHub;
   readonly #expiry: Expiry;
   readonly #compaction: AutoCompaction;
+  readonly #longReads = new LongReads();
   readonly #clock: Clock;
   #closed = false;
 
@@ -81,14 +83,12 @@ export class LocalStore implements Store {
   }
 
   async range(prefix: string, options: RangeOptions = {}): Promise<RangeAnswer> {
-    this.#read();
-    using view = this.#engine.hold();
-    const pieces = readRange(view, prefix, options, RANGE_PIECE);
+    // Most are short enough to be read in one go.
+    const atOnce = readRange(this.#read(), prefix, options, RANGE_PIECE);
     for (;;) {
-      const piece = pieces.next();
+      const piece = atOnce.next();
       if (piece.done) return piece.value;
-      if (this.#engine.commitsTakeTime) await nextTurn();
-      this.#read(); // a store that is being closed waits for this
+      if (this.#engine.commitsTakeTime) return await this.#rangeInPieces(prefix, options);
     }
   }
 
@@ -128,6 +128,7 @@ export class LocalStore implements Store {
   }
 
   async snapshot(path: string, signal?: AbortSignal): Promise<SnapshotSummary> {
+    using _ = await this.#longReads.begin();
     this.#read();
     using view = this.#engine.hold();
     const header = { revision: view.state.revision, writtenAtMs: this.#clock.nowMs() };
@@ -147,6 +148,20 @@ export class LocalStore implements Store {
   #read(): View {
     if (this.#closed) throw closedError();
     return this.#engine.view;
+  }
+
+  /** Lets other work run after each piece. */
+  async #rangeInPieces(prefix: string, options: RangeOptions): Promise<RangeAnswer> {
+    using _ = await this.#longReads.begin();
+    this.#read();
+    using view = this.#engine.hold();
+    const pieces = readRange(view, prefix, options, RANGE_PIECE);
+    for (;;) {
+      const piece = pieces.next();
+      if (piece.done) return piece.value;
+      await nextTurn();
+      this.#read(); // a store that is being closed waits for this
+    }
   }
 
   async *#entriesOf(view: View): AsyncIterable<SnapshotEntry> {
@@ -175,7 +190,12 @@ export class LocalStore implements Store {
   }
 
   #onCommit({ steps, state }: Commit): void {
-    this.#hub.publish(steps, state.revision);
+    try {
+      this.#hub.publish(steps, state.revision);
+    } catch (error) {
+      // What was committed stays committed; who watches must learn that something was missed.
+      this.#hub.close(error instanceof Error ? error : new Error(String(error)));
+    }
     this.#expiry.notice(steps);
     this.#compaction.notice(state);
   }
