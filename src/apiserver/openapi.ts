@@ -10,6 +10,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { Prose } from "#api/openapi/definition.ts";
 import { type OpenApiInput, openApiV2, openApiV3 } from "#api/openapi/documents.ts";
 import type { OpenApiResource } from "#api/openapi/resource.ts";
+import { encodeOpenApiV2 } from "#api/openapi/v2-protobuf.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { deleteTraits } from "./delete-traits.ts";
 import type { ServedResource } from "./resources.ts";
@@ -44,23 +45,34 @@ export class OpenApi {
   }
 
   v2(): Document {
-    return this.#document("", () => openApiV2(this.#input()))!;
+    return this.#document("json", "", () => jsonOf(openApiV2(this.#input())))!;
+  }
+
+  /** The same in protobuf, for older clients. */
+  v2Protobuf(): Document {
+    return this.#document("protobuf", "", () =>
+      Buffer.from(encodeOpenApiV2(openApiV2(this.#input()) as never)),
+    )!;
   }
 
   /** Undefined if nothing is served at the path. */
   v3(path: string): Document | undefined {
     const [root, first = "", second = ""] = path.split("/");
     const [group, version] = root === "api" ? ["", first] : [first, second];
-    return this.#document(path, () => openApiV3(this.#input(), group, version));
+    return this.#document("json", path, () => {
+      const document = openApiV3(this.#input(), group, version);
+      return document === undefined ? undefined : jsonOf(document);
+    });
   }
 
-  #document(path: string, make: () => object | undefined): Document | undefined {
-    let gzipped = this.#made.get(path);
+  #document(form: string, path: string, make: () => Buffer | undefined): Document | undefined {
+    const id = `${form} ${path}`;
+    let gzipped = this.#made.get(id);
     if (gzipped === undefined) {
       const document = make();
       if (document === undefined) return undefined;
-      gzipped = gzipSync(JSON.stringify(document), { level: 1 });
-      this.#made.set(path, gzipped);
+      gzipped = gzipSync(document, { level: 1 });
+      this.#made.set(id, gzipped);
     }
     return { hash: this.hashOf(path), gzipped };
   }
@@ -69,6 +81,10 @@ export class OpenApi {
     const serverVersion = this.#serverVersion;
     return { resources: this.#resources, prose: this.#prose(), serverVersion };
   }
+}
+
+function jsonOf(document: object): Buffer {
+  return Buffer.from(JSON.stringify(document));
 }
 
 export function plainText({ gzipped }: Document): Buffer {

@@ -1,4 +1,5 @@
 /** /openapi/v2 and /openapi/v3 with their hashes. */
+import { V2_PROTOBUF, V2_PROTOBUF_ASKED } from "#api/openapi/v2-protobuf.ts";
 import { type Answer, answer, textAnswer } from "../answer.ts";
 import type { PathHandler } from "../handler.ts";
 import { type Document, type OpenApi, plainText } from "../openapi.ts";
@@ -17,7 +18,12 @@ export function openApiPaths(openApi: OpenApi, nowMs: () => number): PathHandler
 }
 
 function answerV2(openApi: OpenApi, request: ApiRequest): Answer {
-  if (!acceptsJson(request)) return answer(406, { form: "bytes", contentType: "", bytes: NOTHING });
+  if (accepts(request, V2_PROTOBUF_ASKED)) {
+    return withTag(openApi.v2Protobuf(), request, {}, V2_PROTOBUF);
+  }
+  if (!accepts(request, ["*/*", "application/*", "application/json"])) {
+    return answer(406, { form: "bytes", contentType: "", bytes: NOTHING });
+  }
   return withTag(openApi.v2(), request, {});
 }
 
@@ -55,12 +61,12 @@ function withTag(
   document: Document,
   request: ApiRequest,
   extra: Readonly<Record<string, string>>,
+  contentType = "application/json",
 ): Answer {
   const headers = { etag: `"${document.hash}"`, vary: "Accept", ...extra };
   if (request.headers["if-none-match"] === headers.etag) {
     return answer(304, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
   }
-  const contentType = "application/json";
   if (/\bgzip\b/.test(request.headers["accept-encoding"] ?? "")) {
     const zipped = { ...headers, "content-encoding": "gzip" };
     return answer(
@@ -72,10 +78,10 @@ function withTag(
   return answer(200, { form: "bytes", contentType, bytes: plainText(document) }, { headers });
 }
 
-function acceptsJson({ headers }: ApiRequest): boolean {
+function accepts({ headers }: ApiRequest, types: readonly string[]): boolean {
   const accept = headers.accept ?? "*/*";
   return accept
     .split(",")
     .map((clause) => clause.split(";")[0]!.trim())
-    .some((type) => type === "*/*" || type === "application/*" || type === "application/json");
+    .some((type) => types.includes(type));
 }

@@ -1,0 +1,257 @@
+/**
+ * The OpenAPI v2 document in its protobuf form, which older clients ask for. Vendor extensions and
+ * free values are carried as YAML text; JSON is YAML.
+ */
+export const V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+/** What clients ask with; the first is no proper media type and never an answer's. */
+export const V2_PROTOBUF_ASKED: readonly string[] = [
+  "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+  V2_PROTOBUF,
+];
+
+type Json = Readonly<Record<string, unknown>>;
+type Encoder = (value: never) => Uint8Array;
+
+export function encodeOpenApiV2(document: Json): Uint8Array {
+  return message(document, DOCUMENT, 16);
+}
+
+/** Fields of a message: name in JSON → number and how its value is written. */
+type Fields = Readonly<Record<string, readonly [number: number, write: Write]>>;
+/** The whole field (or all of them, for a list), tags included. */
+type Write = (number: number, value: never) => readonly Uint8Array[];
+
+const utf8 = new TextEncoder();
+
+const text: Write = (number, value: string) => [bytesField(number, utf8.encode(value))];
+const texts: Write = (number, values: readonly string[]) =>
+  values.flatMap((v) => text(number, v as never));
+const bool: Write = (number, value: boolean) => [tag(number, 0), varint(value ? 1 : 0)];
+const integer: Write = (number, value: number) => [tag(number, 0), varint(value)];
+const double: Write = (number, value: number) => [tag(number, 1), float64(value)];
+const any: Write = (number, value: unknown) => [bytesField(number, anyValue(value))];
+const anys: Write = (number, values: readonly unknown[]) =>
+  values.map((v) => bytesField(number, anyValue(v)));
+const one =
+  (encode: Encoder): Write =>
+  (number, value) => [bytesField(number, encode(value))];
+const many =
+  (encode: Encoder): Write =>
+  (number, values: readonly never[]) =>
+    values.map((value) => bytesField(number, encode(value)));
+/** A JSON object whose members become repeated pairs of name and value, in a message of their own. */
+const named =
+  (inner: number, encode: Encoder): Write =>
+  (number, values: Json) => [bytesField(number, pairs(inner, values, encode))];
+
+const schema: Encoder = (value: Json) => message(value, SCHEMA, 31);
+const operation: Encoder = (value: Json) => message(value, OPERATION, 13);
+
+const SCHEMA: Fields = {
+  $ref: [1, text],
+  format: [2, text],
+  title: [3, text],
+  description: [4, text],
+  default: [5, any],
+  multipleOf: [6, double],
+  maximum: [7, double],
+  exclusiveMaximum: [8, bool],
+  minimum: [9, double],
+  exclusiveMinimum: [10, bool],
+  maxLength: [11, integer],
+  minLength: [12, integer],
+  pattern: [13, text],
+  maxItems: [14, integer],
+  minItems: [15, integer],
+  uniqueItems: [16, bool],
+  maxProperties: [17, integer],
+  minProperties: [18, integer],
+  required: [19, texts],
+  enum: [20, anys],
+  additionalProperties: [21, one(additionalProperties as Encoder)],
+  type: [
+    22,
+    one(((value: string | readonly string[]) =>
+      join(texts(1, [value].flat() as never))) as Encoder),
+  ],
+  items: [23, one(((value: never) => join([bytesField(1, schema(value))])) as Encoder)],
+  allOf: [24, many((value) => schema(value))],
+  properties: [25, named(1, (value) => schema(value))],
+  discriminator: [26, text],
+  readOnly: [27, bool],
+  example: [30, any],
+};
+
+const INFO: Fields = { title: [1, text], version: [2, text], description: [3, text] };
+
+const BODY_PARAMETER: Fields = {
+  description: [1, text],
+  name: [2, text],
+  in: [3, text],
+  required: [4, bool],
+  schema: [5, one((value) => schema(value))],
+};
+
+/** Parameters in the query have one field more, and so other numbers behind it. */
+const PATH_PARAMETER: Fields = parameterFields(["required", "in", "description", "name"]);
+const QUERY_PARAMETER: Fields = parameterFields([
+  "required",
+  "in",
+  "description",
+  "name",
+  "allowEmptyValue",
+]);
+
+function parameterFields(first: readonly string[]): Fields {
+  const names = [...first, "type", "format"];
+  const write = (name: string): Write =>
+    name === "required" || name === "allowEmptyValue" ? bool : text;
+  const unique = names.length + 13;
+  return {
+    ...Object.fromEntries(names.map((name, i) => [name, [i + 1, write(name)] as const])),
+    default: [names.length + 3, any],
+    uniqueItems: [unique, bool],
+    enum: [unique + 1, anys],
+  };
+}
+
+const RESPONSE: Fields = {
+  description: [1, text],
+  schema: [2, one(((value: never) => join([bytesField(1, schema(value))])) as Encoder)],
+};
+
+const OPERATION: Fields = {
+  tags: [1, texts],
+  summary: [2, text],
+  description: [3, text],
+  operationId: [5, text],
+  produces: [6, texts],
+  consumes: [7, texts],
+  parameters: [8, many(parameter as Encoder)],
+  responses: [9, one(((value: Json) => pairs(1, value, response as Encoder)) as Encoder)],
+  schemes: [10, texts],
+  deprecated: [11, bool],
+};
+
+const PATH_ITEM: Fields = {
+  get: [2, one(operation)],
+  put: [3, one(operation)],
+  post: [4, one(operation)],
+  delete: [5, one(operation)],
+  options: [6, one(operation)],
+  head: [7, one(operation)],
+  patch: [8, one(operation)],
+  parameters: [9, many(parameter as Encoder)],
+};
+
+const API_KEY: Fields = { type: [1, text], name: [2, text], in: [3, text], description: [4, text] };
+
+const DOCUMENT: Fields = {
+  swagger: [1, text],
+  info: [2, one(((value: Json) => message(value, INFO, 7)) as Encoder)],
+  host: [3, text],
+  basePath: [4, text],
+  schemes: [5, texts],
+  consumes: [6, texts],
+  produces: [7, texts],
+  paths: [8, named(2, ((value: Json) => message(value, PATH_ITEM, 10)) as Encoder)],
+  definitions: [9, named(1, schema)],
+  // Parameters that several operations share are written where they are used.
+  parameters: [10, named(1, definedParameter as Encoder)],
+  security: [12, many(((value: Json) => pairs(1, value, stringArray as Encoder)) as Encoder)],
+  securityDefinitions: [
+    13,
+    named(1, ((value: Json) => join([bytesField(2, message(value, API_KEY, 5))])) as Encoder),
+  ],
+};
+
+const IN_NUMBERS: Readonly<Record<string, number>> = { header: 1, formData: 2, query: 3, path: 4 };
+
+function definedParameter(value: Json): Uint8Array {
+  const { in: where } = value;
+  if (where === "body") return join([bytesField(1, message(value, BODY_PARAMETER, 6))]);
+  const isQuery = where === "query" || where === "formData";
+  const fields = isQuery ? QUERY_PARAMETER : PATH_PARAMETER;
+  const inner = message(value, fields, isQuery ? 23 : 22);
+  return join([bytesField(2, join([bytesField(IN_NUMBERS[String(where)] ?? 3, inner)]))]);
+}
+
+function parameter(value: Json): Uint8Array {
+  const reference = value.$ref;
+  if (typeof reference === "string") {
+    return join([bytesField(2, join(text(1, reference as never)))]);
+  }
+  return join([bytesField(1, definedParameter(value))]);
+}
+
+function response(value: Json): Uint8Array {
+  return join([bytesField(1, message(value, RESPONSE, 5))]);
+}
+
+function additionalProperties(value: Json | boolean): Uint8Array {
+  if (typeof value === "boolean") return join(bool(2, value as never));
+  return join([bytesField(1, schema(value as never))]);
+}
+
+function stringArray(values: readonly string[]): Uint8Array {
+  return join(texts(1, values as never));
+}
+
+function message(value: Json, fields: Fields, extensions: number): Uint8Array {
+  const parts: Uint8Array[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const field = fields[name];
+    if (field !== undefined) parts.push(...field[1](field[0], member as never));
+    else if (name.startsWith("x-"))
+      parts.push(bytesField(extensions, pair(name, anyValue(member))));
+  }
+  return join(parts);
+}
+
+function pairs(number: number, values: Json, encode: Encoder): Uint8Array {
+  return join(
+    Object.entries(values).map(([name, value]) =>
+      bytesField(number, pair(name, encode(value as never))),
+    ),
+  );
+}
+
+function pair(name: string, value: Uint8Array): Uint8Array {
+  return join([...text(1, name as never), bytesField(2, value)]);
+}
+
+function anyValue(value: unknown): Uint8Array {
+  return join(text(2, `${JSON.stringify(value)}\n` as never));
+}
+
+function bytesField(number: number, bytes: Uint8Array): Uint8Array {
+  return join([tag(number, 2), varint(bytes.length), bytes]);
+}
+
+function tag(number: number, wireType: number): Uint8Array {
+  return varint(number * 8 + wireType);
+}
+
+function varint(value: number): Uint8Array {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest > 0x7f; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
+  bytes.push(rest);
+  return Uint8Array.from(bytes);
+}
+
+function float64(value: number): Uint8Array {
+  const bytes = new Uint8Array(8);
+  new DataView(bytes.buffer).setFloat64(0, value, true);
+  return bytes;
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
