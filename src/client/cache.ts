@@ -61,7 +61,11 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   }
 
   addIndex(name: string, values: IndexFunction<T>): void {
-    if (this.#indexes.has(name)) return;
+    const known = this.#indexes.get(name);
+    if (known !== undefined) {
+      if (known.values === values) return;
+      throw new Error(`another index is called ${JSON.stringify(name)}`);
+    }
     const index = new Index(values);
     for (const object of this.#objects.values()) index.add(object);
     this.#indexes.set(name, index);
@@ -189,11 +193,11 @@ function isNewer(next: KubeObject, old: KubeObject): boolean {
 }
 
 class Index<T extends KubeObject> {
-  readonly #values: IndexFunction<T>;
+  readonly values: IndexFunction<T>;
   readonly #members = new Map<string, Map<string, T>>();
 
   constructor(values: IndexFunction<T>) {
-    this.#values = values;
+    this.values = values;
   }
 
   get(value: string): Iterable<T> {
@@ -202,7 +206,7 @@ class Index<T extends KubeObject> {
 
   add(object: T): void {
     const key = keyOf(object.metadata.namespace, object.metadata.name ?? "");
-    for (const value of this.#values(object)) {
+    for (const value of this.values(object)) {
       let members = this.#members.get(value);
       if (members === undefined) {
         members = new Map();
@@ -219,7 +223,7 @@ class Index<T extends KubeObject> {
 
   #remove(object: T): void {
     const key = keyOf(object.metadata.namespace, object.metadata.name ?? "");
-    for (const value of this.#values(object)) {
+    for (const value of this.values(object)) {
       const members = this.#members.get(value);
       members?.delete(key);
       if (members?.size === 0) this.#members.delete(value);

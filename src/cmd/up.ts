@@ -58,8 +58,9 @@ export const upCommand: Command = {
   name: "up",
   summary: "run a cluster",
   run: async (args, signal) => {
-    const flags = readFlags(args);
-    if (typeof flags === "number") return flags;
+    const read = readFlags(args);
+    if (typeof read === "number") return read;
+    const { server: flags } = read;
     const clock = systemClock;
     const logger = createLogger({
       level: flags.logLevel,
@@ -75,7 +76,7 @@ export const upCommand: Command = {
     };
     const server = await runApiServer(flags, surroundings, new AbortController().signal);
     await server.bootstrapped; // controllers may do nothing before their roles are there
-    const controllers = startControllers(flags, server, surroundings, signal);
+    const controllers = startControllers(read, server, surroundings, signal);
     announce(flags.dataDir, server.port);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
@@ -88,7 +89,13 @@ export const upCommand: Command = {
   },
 };
 
-function readFlags(args: readonly string[]): ApiServerFlags | number {
+interface UpFlags {
+  readonly server: ApiServerFlags;
+  /** Offer directories of the nodes as the default storage. */
+  readonly localStorage: boolean;
+}
+
+function readFlags(args: readonly string[]): UpFlags | number {
   const parser = new Parser("k8ts up")
     .exitOverride()
     .allowUnknownOption()
@@ -97,18 +104,25 @@ function readFlags(args: readonly string[]): ApiServerFlags | number {
     .option("--no-node", "run no node")
     .option("--data <dir>", "where everything is kept", defaultDataDir())
     .option("--port <port>", "HTTPS port", "6443")
+    .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")
     .option("--foreground", "stay in the foreground, as it does anyway")
     .option("--no-install", "install no packages");
   try {
     parser.parse([...args], { from: "user" });
-    const { node, data, port } = parser.opts<{ node: boolean; data: string; port: string }>();
+    const { node, data, port, localStorage } = parser.opts<{
+      node: boolean;
+      data: string;
+      port: string;
+      localStorage?: boolean;
+    }>();
     if (node) {
       process.stderr.write(
         "k8ts up: nodes and the scheduler are missing: --no-node runs API server and controllers\n",
       );
       return 1;
     }
-    return parseFlags(["--data-dir", data, "--secure-port", port, ...parser.args]);
+    const server = parseFlags(["--data-dir", data, "--secure-port", port, ...parser.args]);
+    return { server, localStorage: localStorage ?? node };
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode;
     process.stderr.write(`k8ts up: ${error instanceof Error ? error.message : error}\n`);
@@ -128,7 +142,7 @@ function announce(dataDir: string, port: number): void {
 }
 
 async function startControllers(
-  flags: ApiServerFlags,
+  { server: flags, localStorage }: UpFlags,
   { api }: RunningApiServer,
   { clock, random, logger }: Surroundings,
   signal: AbortSignal,
@@ -154,7 +168,7 @@ async function startControllers(
     {
       controllers: builtInControllers({
         ...controllerOptionsOf(controllerFlags(flags), clock),
-        localVolumes: { directory: join(flags.dataDir, "volumes") },
+        ...(localStorage ? { localVolumes: { directory: join(flags.dataDir, "volumes") } } : {}),
       }),
       collectGarbage: true,
       client,

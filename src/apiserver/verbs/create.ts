@@ -53,7 +53,7 @@ export async function create(verb: VerbRequest): Promise<VerbResult> {
 }
 
 /** From a decoded draft in the request's version to a stored object. */
-export async function createDecoded(
+async function createDecoded(
   verb: VerbRequest,
   draft: Draft<KubeObject>,
   options: WriteOptions,
