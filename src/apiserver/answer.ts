@@ -46,6 +46,10 @@ export interface ObjectList {
   readonly resourceVersion: string;
   readonly continueToken?: string | undefined;
   readonly remaining?: number | undefined;
+  /** Which collection it is of: the prefix of its keys. */
+  readonly place: string;
+  /** Names what is in it, if it is a whole collection as the cache has it: the same text, the same items. */
+  readonly state?: string | undefined;
   /** Holds the options of a Table. */
   readonly query: URLSearchParams;
 }

@@ -4,12 +4,16 @@
 import { encodeJson } from "#api/codec/json.ts";
 import { encodeProtobuf } from "#api/codec/protobuf.ts";
 import { encodeYaml } from "#api/codec/yaml.ts";
-import type { Kind, KubeObject } from "#api/kind.ts";
-import type { AnswerBody, ApiValue, ObjectList } from "./answer.ts";
+import type { KubeObject } from "#api/kind.ts";
+import type { AnswerBody, ApiValue } from "./answer.ts";
+import { listMeta } from "./list-meta.ts";
+import { jsonPieces, protobufPieces } from "./list-pieces.ts";
 import { MEDIA_TYPES, type Media } from "./negotiate.ts";
 import { partialMetadata } from "./partial-metadata.ts";
+import { envelopeOf } from "./protobuf-messages.ts";
 import { protobufSchemaOf } from "./protobuf-schema.ts";
 import type { Revision } from "./revision.ts";
+import { isPlainList } from "./send-list.ts";
 import type { Tables } from "./table.ts";
 
 export interface EncodedAnswer {
@@ -31,7 +35,13 @@ export function encodeAnswer(
   const contentType = MEDIA_TYPES[media.encoding];
   const plain = media.encoding === "json" && !media.pretty && media.as === undefined;
   if (plain && body.form === "object") return { contentType, bytes: body.object.line };
-  if (plain && body.form === "list") return { contentType, bytes: joinList(body.list) };
+  if (body.form === "list" && isPlainList(media)) {
+    const pieces = plain ? jsonPieces(body.list) : protobufPieces(body.list);
+    return { contentType, bytes: Buffer.concat([...pieces], pieces.length) };
+  }
+  if (body.form === "object" && media.encoding === "protobuf" && media.as === undefined) {
+    return { contentType, bytes: envelopeOf(body.object) };
+  }
   const value = presentedValue(body, media, query, tables);
   return { contentType, bytes: encodeValue(value, media) };
 }
@@ -79,43 +89,8 @@ function objectMeta({ number }: Revision): Record<string, unknown> {
   return number === 0 ? {} : { resourceVersion: String(number) };
 }
 
-function listMeta(list: ObjectList): Record<string, unknown> {
-  const { resourceVersion, continueToken, remaining } = list;
-  return {
-    resourceVersion,
-    ...(continueToken === undefined ? {} : { continue: continueToken }),
-    ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
-  };
-}
-
 function withoutType({ kind: _, apiVersion: __, ...rest }: KubeObject): unknown {
   return rest;
-}
-
-const OPEN = Buffer.from("{");
-const SEPARATOR = Buffer.from(",{");
-const END = Buffer.from("]}\n");
-
-/** Copies the items' bytes into one buffer; nothing is parsed. */
-function joinList(list: ObjectList): Buffer {
-  const head = Buffer.from(listHead(list.kind, list));
-  let length = head.length + END.length;
-  for (const item of list.items) length += SEPARATOR.length + item.json.length - item.itemStart;
-  const bytes = Buffer.allocUnsafe(length);
-  let at = head.copy(bytes);
-  let first = true;
-  for (const item of list.items) {
-    at += (first ? OPEN : SEPARATOR).copy(bytes, at);
-    first = false;
-    at += item.json.copy(bytes, at, item.itemStart);
-  }
-  at += END.copy(bytes, at);
-  return bytes.subarray(0, at);
-}
-
-function listHead({ names, apiVersion }: Kind, list: ObjectList): string {
-  const head = { kind: names.list, apiVersion, metadata: listMeta(list), items: [] };
-  return JSON.stringify(head).slice(0, -2);
 }
 
 /** Texts of a Warning header. */

@@ -47,6 +47,8 @@ export interface Reply {
   end(): void;
   /** Ends the connection without a proper end of the answer. */
   destroy(): void;
+  /** The client has left. */
+  readonly gone: boolean;
 }
 
 /** A signal that exists once someone has asked for it. */

@@ -8,18 +8,16 @@ import { encodeAnswer, isWhole, warningHeader } from "./encode-answer.ts";
 import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-exchange.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
 import type { ApiRequest, RequestBody } from "./request.ts";
+import { isPlainList, sendList } from "./send-list.ts";
 import type { ApiServer } from "./server.ts";
 import { streamWatch } from "./stream-watch.ts";
-import type { Tables } from "./table.ts";
 
 const GZIP_BYTES_MIN = 128 * 1024;
 const compress = promisify(gzip);
 
-export async function serve(
-  { handle, tables, closing }: Pick<ApiServer, "handle" | "tables" | "closing">,
-  request: HttpRequest,
-  reply: Reply,
-): Promise<void> {
+export type Serving = Pick<ApiServer, "handle" | "tables" | "closing" | "lists">;
+
+export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
   const split = splitUrl(request.url);
   if (split === undefined) {
     reply.send(
@@ -48,9 +46,9 @@ export async function serve(
   const answer =
     body === undefined
       ? statusAnswer(requestTooLargeStatus(`limit is ${BODY_BYTES_MAX}`))
-      : await handle(apiRequest);
+      : await api.handle(apiRequest);
   try {
-    await send(answer, apiRequest, tables, closing, reply);
+    await send(answer, apiRequest, api, reply);
   } finally {
     answer.sent?.();
   }
@@ -59,21 +57,21 @@ export async function serve(
 async function send(
   answer: Answer,
   request: ApiRequest,
-  tables: Tables,
-  closing: AbortSignal,
+  api: Serving,
   reply: Reply,
 ): Promise<void> {
   const headers = headersOf(answer);
   const { body } = answer;
+  const gzips = acceptsGzip(request.headers["accept-encoding"]);
+  if (body.form === "list" && request.method === "GET" && isPlainList(answer.media)) {
+    await sendList(api.lists, body.list, answer.media, answer.code, headers, gzips, reply);
+    return;
+  }
   if (isWhole(body)) {
-    const encoded = encodeAnswer(body, answer.media, request.query, tables);
+    const encoded = encodeAnswer(body, answer.media, request.query, api.tables);
     const { contentType } = encoded;
     const typed = contentType === "" ? headers : { ...headers, "content-type": contentType };
-    if (
-      encoded.bytes.length > GZIP_BYTES_MIN &&
-      !("content-encoding" in headers) &&
-      acceptsGzip(request.headers["accept-encoding"])
-    ) {
+    if (encoded.bytes.length > GZIP_BYTES_MIN && !("content-encoding" in headers) && gzips) {
       const zipped = { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" };
       reply.send(answer.code, zipped, await compress(encoded.bytes, { level: 1 }));
       return;
@@ -86,12 +84,12 @@ async function send(
     const stream = answer.media.encoding === "json" ? "" : ";stream=watch";
     const type = `${MEDIA_TYPES[answer.media.encoding]}${stream}`;
     reply.start(answer.code, { ...headers, "content-type": type });
-    await streamWatch(body.feed, answer.media, request, tables, closing, reply);
+    await streamWatch(body.feed, answer.media, request, api.tables, api.closing, reply);
     return;
   }
   if (body.form === "tunnel") {
     const refusal = statusAnswer(badRequestStatus("Upgrade request required"));
-    await send(refusal, request, tables, closing, reply);
+    await send(refusal, request, api, reply);
     return;
   }
   const { contentType, chunks } = body.stream;

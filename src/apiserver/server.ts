@@ -28,6 +28,7 @@ import { SERVER_VERSION, versionPath } from "./paths/version-path.ts";
 import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
+import type { ListSender } from "./send-list.ts";
 import { createServerObjects } from "./server-objects.ts";
 import { IpAllocator } from "./services/ip-allocator.ts";
 import { PortAllocator, type PortRange } from "./services/port-allocator.ts";
@@ -40,6 +41,7 @@ import { reviewVerbs } from "./special/reviews.ts";
 import { StorageCodec, type StoredForm } from "./storage-codec.ts";
 import { Tables } from "./table.ts";
 import type { WriteHooks } from "./write-hooks.ts";
+import { ZippedLists } from "./zipped-lists.ts";
 
 export interface ApiServerOptions {
   readonly kinds: readonly Kind[];
@@ -79,6 +81,7 @@ export interface ApiServer {
   readonly resources: Resources;
   readonly discovery: Discovery;
   readonly tables: Tables;
+  readonly lists: ListSender;
   /** One of the things that have to be done before the server counts as ready is done. */
   ready(what: string): void;
   /** From now on the server says that it is not ready, so that nobody new comes; watches end. */
@@ -150,6 +153,7 @@ export async function startApiServer(
     resources,
     discovery,
     tables: new Tables(descriptions, clock),
+    lists: { zipped: new ZippedLists(), clock },
     ready: (what) => health.ready(what),
     shutDown: () => {
       health.shutDown();

@@ -9,6 +9,7 @@ import type { ApiValue } from "./answer.ts";
 import { encodeValue } from "./encode-answer.ts";
 import type { Media } from "./negotiate.ts";
 import { partialMetadata } from "./partial-metadata.ts";
+import { envelopeOf } from "./protobuf-messages.ts";
 import type { Revision } from "./revision.ts";
 import type { Tables } from "./table.ts";
 import type { FeedEvent } from "./watch-feed.ts";
@@ -77,7 +78,7 @@ function objectFrame(type: string, object: Revision, media: Media): Uint8Array {
   if (media.as !== undefined) {
     return frame(type, partialMetadata(object.value, media.as.version), media);
   }
-  if (media.encoding !== "json") return frame(type, object.value, media);
+  if (media.encoding === "protobuf") return encodeWatchFrame(type, envelopeOf(object));
   return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object.json, END]);
 }
 

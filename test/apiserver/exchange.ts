@@ -93,6 +93,7 @@ function collect(onBytes?: (bytes: Buffer) => void): { reply: Reply; received():
     drained: async () => undefined,
     end: () => undefined,
     destroy: () => undefined,
+    gone: false,
   };
   return { reply, received: () => ({ code, headers, bytes: Buffer.concat(chunks) }) };
 }

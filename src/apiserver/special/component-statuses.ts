@@ -33,7 +33,13 @@ export function componentStatusVerbs(storeIsWell: () => boolean): SpecialVerbs {
       list: async (verb) => {
         const { resource, request } = verb;
         const items = [etcd(verb)];
-        const list = { kind: resource.kind, items, resourceVersion: "", query: request.query };
+        const list = {
+          kind: resource.kind,
+          items,
+          resourceVersion: "",
+          place: "",
+          query: request.query,
+        };
         return success({ code: 200, body: { form: "list", list } });
       },
     },

@@ -58,6 +58,8 @@ export async function listSelected(
       ? encodeContinue(selection.prefix, { startAfter: next, revision: at })
       : undefined,
     remaining: more && selection.matches === undefined ? remaining : undefined,
+    place: selection.prefix,
+    state: page.value.state,
     query: verb.request.query,
   });
 }
@@ -104,6 +106,7 @@ interface Page {
   readonly next: string | undefined;
   readonly remaining: number;
   readonly revision: number | undefined;
+  readonly state?: string | undefined;
 }
 
 async function readPage(
@@ -125,7 +128,10 @@ async function readPage(
       return success({ items, next: undefined, remaining: 0, revision: at });
     }
     const under = cache.under(selection.prefix, startAfter);
-    return success({ ...takePage(under, selection, options.limit), revision: at });
+    const whole =
+      selection.matches === undefined && options.limit === 0 && startAfter === undefined;
+    const state = whole ? String(cache.lastChange) : undefined;
+    return success({ ...takePage(under, selection, options.limit), revision: at, state });
   }
   try {
     const { resource } = verb;

@@ -1,0 +1,11 @@
+/** The metadata of a list. */
+import type { ObjectList } from "./answer.ts";
+
+export function listMeta(list: ObjectList): Record<string, unknown> {
+  const { resourceVersion, continueToken, remaining } = list;
+  return {
+    resourceVersion,
+    ...(continueToken === undefined ? {} : { continue: continueToken }),
+    ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
+  };
+}
