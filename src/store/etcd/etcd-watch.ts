@@ -127,7 +127,7 @@ export class EtcdWatch implements Watch {
   }
 
   #create(): WatchRequest["create"] & object {
-    // One revision earlier than wanted: etcd up to 3.5.15 may have dropped a deletion at the
+    // One revision earlier than wanted: etcd before 3.5.16 may have dropped a deletion at the
     // compacted revision itself without saying so. Earlier than that, it does say so.
     const startRevision =
       this.#nextRevision === undefined ? 0 : Math.max(1, this.#nextRevision - 1);
