@@ -25,6 +25,9 @@ import type { Peer } from "./request.ts";
 
 const HEADERS_BYTES_MAX = 1024 * 1024;
 const STREAMS_PER_CONNECTION_MAX = 250;
+/** Who takes longer to say what they want is not served. */
+const HANDSHAKE_WITHIN_MS = 10_000;
+const HEADERS_WITHIN_MS = 30_000;
 
 export interface HttpServerOptions {
   readonly tls: TlsOptions;
@@ -59,6 +62,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   let closing = false;
   const http1 = createHttp1({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 });
   http1.keepAliveTimeout = 0;
+  http1.headersTimeout = HEADERS_WITHIN_MS;
+  http1.emit("listening"); // it listens to nothing itself, but has to look after its timeouts
   http1.on("request", (request, response) => {
     response.on("close", () => {
       if (closing) request.socket.destroySoon();
@@ -96,6 +101,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       requestCert: true,
       rejectUnauthorized: false,
       minVersion: "TLSv1.2",
+      handshakeTimeout: HANDSHAKE_WITHIN_MS,
     },
     (socket) => {
       sockets.add(socket);
@@ -123,6 +129,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     renew: (context) => server.setSecureContext(context),
     close: async (graceMs) => {
       closing = true;
+      http1.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const session of sessions) session.close(); // each ends after its last request
       for (const socket of sockets) {

@@ -16,7 +16,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
-import type { Store } from "#store/contract.ts";
+import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { admissionOf } from "./admission.ts";
 import { openAuditLog } from "./audit-log.ts";
@@ -25,6 +25,7 @@ import { type Keys, openKeys, readPem } from "./keys.ts";
 import { readProse } from "./prose-file.ts";
 import { securityOptionsOf } from "./security-options.ts";
 
+const ETCD_RETRY_MS = 1_000;
 const BOOTSTRAP = "poststarthook/bootstrap-cluster";
 
 export interface Surroundings {
@@ -57,7 +58,7 @@ export async function runApiServer(
   const { clock, random, logger, hostname } = surroundings;
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
   const shared = flags.etcdServers.length > 0;
-  const store = surroundings.store ?? (await openStore(flags, clock));
+  const store = surroundings.store ?? (await openStore(flags, surroundings, signal));
   const life = new AbortController();
   const ending = AbortSignal.any([signal, life.signal]);
   const keys = openKeys(flags, surroundings, advertiseAddress);
@@ -166,10 +167,27 @@ function kubeletTls(flags: ApiServerFlags, { kubeletClient }: Keys) {
   };
 }
 
-async function openStore(flags: ApiServerFlags, clock: Clock): Promise<Store> {
+/** An etcd that does not answer yet is waited for. */
+async function openStore(
+  flags: ApiServerFlags,
+  { clock, logger }: Surroundings,
+  signal: AbortSignal,
+): Promise<Store> {
   if (flags.etcdServers.length === 0) {
     return await openEmbeddedStore({ directory: join(flags.dataDir, "store"), clock });
   }
+  for (;;) {
+    try {
+      return await connectEtcd(flags, clock);
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.problem.code !== "Unavailable") throw error;
+      logger.warn("etcd does not answer", { servers: flags.etcdServers, why: error.message });
+      await clock.sleep(ETCD_RETRY_MS, signal);
+    }
+  }
+}
+
+async function connectEtcd(flags: ApiServerFlags, clock: Clock): Promise<Store> {
   const { openEtcdStore } = await import("#store/etcd.ts");
   const pem = (file: string | undefined) => (file === undefined ? undefined : readPem(file));
   const [ca, cert, key] = [flags.etcdCafile, flags.etcdCertfile, flags.etcdKeyfile].map(pem);
