@@ -4,7 +4,7 @@ import type { User } from "#apiserver/request.ts";
 import { serve } from "#apiserver/serve.ts";
 import type { ApiServer } from "#apiserver/server.ts";
 
-export const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
+const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
 
 export interface Sent {
   readonly accept?: string;

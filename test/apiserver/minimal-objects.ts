@@ -30,7 +30,7 @@ const deviceRequest = { name: "r", exactly: { deviceClassName: "example.com" } }
 export const CERTIFICATE_REQUEST = "certificatesigningrequests.certificates.k8s.io";
 
 /** By `PLURAL.GROUP`, or `PLURAL.VERSION.GROUP` where versions differ. */
-export const EXAMPLES: Readonly<Record<string, object | ((name: string) => object)>> = {
+const EXAMPLES: Readonly<Record<string, object | ((name: string) => object)>> = {
   configmaps: { data: { k: "v" } },
   endpoints: { subsets: [{ addresses: [{ ip: "192.0.2.1" }], ports: [{ port: 80 }] }] },
   events: { involvedObject: { kind: "Pod", name: "p", namespace: "default" }, type: "Normal" },
