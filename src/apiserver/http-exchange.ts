@@ -14,6 +14,7 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
+import type { Readable } from "node:stream";
 import type { OutgoingHeaders } from "./answer.ts";
 import type { Peer } from "./request.ts";
 
@@ -222,21 +223,28 @@ const NO_BYTES = new Uint8Array(0);
 
 function ignore(): void {}
 
-async function readAll(
-  source: AsyncIterable<Buffer>,
-  announced: number,
-): Promise<Uint8Array | undefined> {
-  if (announced === 0) return NO_BYTES;
-  const tooLong = announced > BODY_BYTES_MAX;
-  const chunks: Buffer[] = [];
+/**
+ * A body that is too long is read to its end, so that the client gets to hear of it, but not kept;
+ * one that goes on and on is not waited for.
+ */
+function readAll(source: Readable, announced: number): Promise<Uint8Array | undefined> {
+  if (announced === 0) return Promise.resolve(NO_BYTES);
+  let chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of source) {
-    length += chunk.length;
-    if (!tooLong && length <= BODY_BYTES_MAX) chunks.push(chunk);
-    if (length > BODY_BYTES_MAX * 2) return undefined; // not worth waiting for its end
-  }
-  if (tooLong || length > BODY_BYTES_MAX) return undefined;
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
+  return new Promise((resolve, reject) => {
+    source.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= BODY_BYTES_MAX) chunks.push(chunk);
+      else chunks = [];
+      if (length > BODY_BYTES_MAX * 2) resolve(undefined);
+    });
+    source.on("end", () => {
+      if (length > BODY_BYTES_MAX) resolve(undefined);
+      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+    });
+    source.on("error", reject);
+    source.on("close", () => reject(CLIENT_GONE)); // says nothing new after the end
+  });
 }
 
 /** Resolves at the next drain, or when the client is gone. */

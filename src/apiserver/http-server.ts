@@ -71,7 +71,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     handleHttp1(options, request, response);
   });
   http1.on("upgrade", (request, socket, head) => handleUpgrade(options, request, socket, head));
-  http1.on("clientError", (_, socket) => answerBadRequest(socket as Socket));
+  http1.on("clientError", (error, socket) => answerBadRequest(error, socket as Socket));
   http1.on("checkContinue", (request, response) => {
     response.writeContinue();
     http1.emit("request", request, response);
@@ -204,11 +204,17 @@ function handleUpgrade(
   });
 }
 
-function answerBadRequest(socket: Socket): void {
+function answerBadRequest({ code }: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable) return;
-  const body = "400 Bad Request";
+  const body = REFUSALS[code ?? ""] ?? "400 Bad Request";
   socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n` +
+    `HTTP/1.1 ${body}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n` +
       `Content-Length: ${body.length}\r\n\r\n${body}`,
   );
 }
+
+/** What Node says of requests that are none. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};

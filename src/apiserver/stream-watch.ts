@@ -11,8 +11,9 @@ import type { Tables } from "./table.ts";
 import type { WatchFeed } from "./watch-feed.ts";
 import { createFrameEncoder } from "./watch-frames.ts";
 
-/** Events that are joined into one write at most. */
-const BATCH = 256;
+/** What is joined into one write at most, so that a client that stops reading holds little. */
+const EVENTS_MAX = 256;
+const BYTES_MAX = 256 * 1024;
 
 /** Resolves when the watch has ended, by either side. */
 export function streamWatch(
@@ -27,6 +28,7 @@ export function streamWatch(
   const encode = createFrameEncoder(feed.kind, media, request.query, tables);
   return new Promise((resolve) => {
     let state: "idle" | "scheduled" | "blocked" | "ended" = "scheduled";
+    let pieces: Iterator<Uint8Array> = [].values(); // pulled, but not written yet
 
     const finish = (): void => {
       if (state === "ended") return;
@@ -41,7 +43,12 @@ export function streamWatch(
     const flush = (): void => {
       if (state === "ended") return;
       for (;;) {
-        const events = feed.pull(BATCH);
+        const piece = pieces.next();
+        if (!piece.done) {
+          if (!reply.write(piece.value)) break;
+          continue;
+        }
+        const events = feed.pull(EVENTS_MAX);
         if (events === "over") {
           finish();
           return;
@@ -51,7 +58,7 @@ export function streamWatch(
           return;
         }
         const frames = events.map(encode);
-        if (!reply.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames))) break;
+        pieces = frames.length === 1 ? frames.values() : joined(frames);
       }
       state = "blocked";
       void reply.drained().then(flush);
@@ -76,3 +83,16 @@ export function streamWatch(
 }
 
 const AT_ONCE = Promise.resolve();
+
+/** The frames in pieces of a good size. */
+function* joined(frames: readonly Uint8Array[]): Iterator<Uint8Array> {
+  let from = 0;
+  let length = 0;
+  for (const [i, frame] of frames.entries()) {
+    length += frame.length;
+    if (length < BYTES_MAX && i < frames.length - 1) continue;
+    yield i === from ? frame : Buffer.concat(frames.slice(from, i + 1), length);
+    from = i + 1;
+    length = 0;
+  }
+}
