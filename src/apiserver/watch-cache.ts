@@ -10,7 +10,7 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Store, Watch, WatchBatch, WatchEvent } from "#store/contract.ts";
+import type { Store, WatchBatch, WatchEvent } from "#store/contract.ts";
 import { StoreError } from "#store/contract.ts";
 import { ResourceCache } from "./resource-cache.ts";
 import { REGISTRY, type Resources, type StoredResource } from "./resources.ts";
@@ -18,6 +18,8 @@ import type { Revision } from "./revision.ts";
 
 const PAGE = 1_000;
 const RETRY_MS = 250;
+/** All keys: so each revision of the store is a change that comes here, and none has to be asked for. */
+const EVERYTHING = "";
 
 export interface WatchCacheOptions {
   readonly store: Store;
@@ -35,7 +37,6 @@ export class WatchCache {
   readonly #waiters = new Set<Waiter>();
   #revision = 0;
   #loaded = false;
-  #watch: Watch | undefined;
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
@@ -64,7 +65,6 @@ export class WatchCache {
   /** Waits until the cache shows this revision; false when `timeoutMs` pass without. */
   async reached(revision: number, timeoutMs: number): Promise<boolean> {
     if (this.#revision >= revision && this.#loaded) return true;
-    this.#watch?.requestProgress();
     return await new Promise((resolve) => {
       const timer = this.#options.clock.schedule(timeoutMs, () => settle(false));
       const settle = (reached: boolean): void => {
@@ -128,17 +128,10 @@ export class WatchCache {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    const watch = this.#options.store.watch(REGISTRY, {
-      fromRevision: this.#revision + 1,
-      signal,
-      withPrevValue: false,
-    });
-    this.#watch = watch;
-    try {
-      await watch.deliverTo((batch) => this.#apply(batch));
-    } finally {
-      this.#watch = undefined;
-    }
+    const fromRevision = this.#revision + 1;
+    const options = { fromRevision, signal, withPrevValue: false };
+    const watch = this.#options.store.watch(EVERYTHING, options);
+    await watch.deliverTo((batch) => this.#apply(batch));
   }
 
   #apply(batch: WatchBatch): void {
@@ -184,6 +177,7 @@ export class WatchCache {
   }
 
   #cacheOf(key: string): ResourceCache | undefined {
+    if (!key.startsWith(REGISTRY)) return undefined;
     const candidates = this.#byFirst.get(firstSegment(key));
     return candidates?.find(({ resource }) => key.startsWith(resource.prefix));
   }

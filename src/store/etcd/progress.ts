@@ -3,7 +3,9 @@
  *
  * etcd answers a request for progress past the events that wait to be sent (until 3.4.25 and
  * 3.5.8), or not at all while a watch is behind (since). So a mark counts only when a second answer
- * has come with no event between the two, and requests that are not answered are made again.
+ * has come with no event between the two, and requests that are not answered are made again. The
+ * second is asked for a while later: etcd looks every 100 ms after watches that are behind, as one
+ * is that begins in the past.
  */
 import type { Clock, Timer } from "#lib/clock.ts";
 
@@ -52,7 +54,7 @@ export class ProgressRequests implements Disposable {
     const mark = this.#candidate;
     if (mark === undefined) {
       this.#candidate = revision;
-      this.#send();
+      this.#sendLater();
       return undefined;
     }
     this.#wanted = false;
@@ -69,6 +71,10 @@ export class ProgressRequests implements Disposable {
   #send(): void {
     if (!this.#open || !this.#wanted) return;
     this.#request();
+    this.#sendLater();
+  }
+
+  #sendLater(): void {
     this.#timer?.cancel();
     this.#timer = this.#clock.schedule(REPEAT_MS, () => this.#send());
   }
