@@ -14,15 +14,18 @@ import { applyStrategicMergePatch } from "#api/patch/strategic-merge.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import type { BenchOptions, Row } from "./row.ts";
+import { samplePod } from "./samples/pod.ts";
 
 export const name = "api-patch";
 
 const schema = schemaOf("core.v1.Pod");
+/** The sample as a client sends it. */
+const { status: _, ...created } = structuredClone<JsonObject>(samplePod);
 const write = { schema, apiVersion: "v1", subresource: "", nowIso: "2030-01-01T00:00:00Z" };
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
   const timeMs = quick ? 100 : 700;
-  const pod = normal(examplePod());
+  const pod = normal(created);
   const live = deepFreeze(
     normal(applyUpdate({ ...write, live: undefined, next: pod, manager: "kubectl" })),
   );
@@ -44,16 +47,16 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
   yield row("track: a create", 2, track(undefined, pod));
 
   progress("patches");
-  const patch = { spec: { containers: [{ name: "app", image: "app:2" }] } };
+  const patch = { spec: { containers: [{ name: "web", image: "web:2" }] } };
   const merge = { metadata: { labels: { a: "b" } } };
-  const operations = [{ op: "replace", path: "/spec/containers/0/image", value: "app:2" }];
+  const operations = [{ op: "replace", path: "/spec/containers/0/image", value: "web:2" }];
   yield row("strategic merge", 0.5, () => applyStrategicMergePatch(uidLive, patch, schema));
   yield row("merge patch", 0.5, () => applyMergePatch(uidLive, merge));
   yield row("JSON patch", 0.5, () => applyJsonPatch(uidLive, operations));
 
   progress("apply");
-  const owned = deepFreeze(normal(withUid(applyTo(undefined, configuration("app:1")))));
-  const [same, other] = [configuration("app:1"), configuration("app:2")];
+  const owned = deepFreeze(normal(withUid(applyTo(undefined, configuration("web:1")))));
+  const [same, other] = [configuration("web:1"), configuration("web:2")];
   yield row("apply: nothing changed", 6, () => applyTo(owned, same));
   yield row("apply: an image", 6, () => applyTo(owned, other));
 
@@ -106,10 +109,12 @@ function microsOf(timeMs: number, work: () => unknown): number {
 }
 
 function configuration(image: string): JsonObject {
-  const { metadata, spec } = examplePod();
-  const [app, sidecar] = (spec as { containers: JsonObject[] }).containers;
-  const containers = [{ ...app, image }, sidecar];
-  return { apiVersion: "v1", kind: "Pod", metadata, spec: { ...(spec as JsonObject), containers } };
+  const spec = created.spec as JsonObject;
+  const containers = (spec.containers as JsonObject[]).map((container) => ({
+    ...container,
+    image,
+  }));
+  return { ...created, spec: { ...spec, containers } };
 }
 
 function withStatus(pod: JsonObject, ready: string): JsonObject {
@@ -120,13 +125,13 @@ function withStatus(pod: JsonObject, ready: string): JsonObject {
     lastProbeTime: null,
     lastTransitionTime: at,
   }));
-  const containerStatuses = ["app", "sidecar"].map((container) => ({
-    name: container,
+  const containerStatuses = samplePod.spec.containers.map((container) => ({
+    name: container.name,
     state: { running: { startedAt: at } },
     lastState: {},
     ready: ready === "True",
     restartCount: 0,
-    image: "app:1",
+    image: container.image,
     imageID: "sha256:0",
     started: true,
   }));
@@ -141,91 +146,4 @@ function withStatus(pod: JsonObject, ready: string): JsonObject {
     qosClass: "Burstable",
   };
   return { ...pod, status };
-}
-
-function examplePod(): JsonObject {
-  const container = (containerName: string) => ({
-    name: containerName,
-    image: "app:1",
-    args: ["--port", "8080"],
-    ports: [
-      { name: "http", containerPort: 8080, protocol: "TCP" },
-      { name: "metrics", containerPort: 9090, protocol: "TCP" },
-    ],
-    env: [
-      { name: "A", value: "1" },
-      { name: "B", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } } },
-      { name: "C", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
-    ],
-    resources: {
-      limits: { cpu: "500m", memory: "256Mi" },
-      requests: { cpu: "100m", memory: "128Mi" },
-    },
-    volumeMounts: [
-      { name: "data", mountPath: "/data" },
-      { name: "config", mountPath: "/etc/config", readOnly: true },
-    ],
-    readinessProbe: {
-      httpGet: { path: "/ready", port: "http", scheme: "HTTP" },
-      timeoutSeconds: 1,
-      periodSeconds: 10,
-      successThreshold: 1,
-      failureThreshold: 3,
-    },
-    terminationMessagePath: "/dev/termination-log",
-    terminationMessagePolicy: "File",
-    imagePullPolicy: "IfNotPresent",
-  });
-  return {
-    kind: "Pod",
-    apiVersion: "v1",
-    metadata: {
-      name: "web-7d4b9c6f5d-abcde",
-      namespace: "default",
-      labels: { app: "web", "pod-template-hash": "7d4b9c6f5d", tier: "front" },
-      annotations: { "prometheus.io/scrape": "true", "prometheus.io/port": "9090" },
-      ownerReferences: [
-        {
-          apiVersion: "apps/v1",
-          kind: "ReplicaSet",
-          name: "web-7d4b9c6f5d",
-          uid: "3f1c",
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
-    },
-    spec: {
-      volumes: [
-        { name: "data", emptyDir: {} },
-        { name: "config", configMap: { name: "web", defaultMode: 420 } },
-      ],
-      containers: [container("app"), container("sidecar")],
-      restartPolicy: "Always",
-      terminationGracePeriodSeconds: 30,
-      dnsPolicy: "ClusterFirst",
-      serviceAccountName: "web",
-      serviceAccount: "web",
-      nodeName: "node-1",
-      securityContext: { runAsNonRoot: true, fsGroup: 1000 },
-      schedulerName: "default-scheduler",
-      tolerations: [
-        {
-          key: "node.kubernetes.io/not-ready",
-          operator: "Exists",
-          effect: "NoExecute",
-          tolerationSeconds: 300,
-        },
-        {
-          key: "node.kubernetes.io/unreachable",
-          operator: "Exists",
-          effect: "NoExecute",
-          tolerationSeconds: 300,
-        },
-      ],
-      priority: 0,
-      enableServiceLinks: true,
-      preemptionPolicy: "PreemptLowerPriority",
-    },
-  };
 }
