@@ -73,7 +73,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
         createSecurity(
           {
             modes: ["AlwaysAllow"],
-            anonymous: true,
+            anonymous: { enabled: true },
+            oidc: [],
             bootstrapTokens: false,
             serviceAccounts: signingKeys(),
             clock,

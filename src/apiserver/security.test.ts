@@ -54,7 +54,8 @@ async function start(): Promise<Running> {
         createSecurity(
           {
             modes: ["Node", "RBAC"],
-            anonymous: true,
+            anonymous: { enabled: true },
+            oidc: [],
             bootstrapTokens: true,
             tokenFile: {
               path: "tokens.csv",

@@ -7,7 +7,7 @@ import { Audit, type AuditOptions, type AuditTrail } from "./audit/audit.ts";
 import type { Authenticator } from "./authn/authenticator.ts";
 import { createBearerAuthenticator } from "./authn/bearer.ts";
 import { createBootstrapTokenAuthenticator } from "./authn/bootstrap-tokens.ts";
-import { chainAuthenticators } from "./authn/chain.ts";
+import { type AnonymousOptions, chainAuthenticators } from "./authn/chain.ts";
 import { createFrontProxyAuthenticator, type FrontProxyOptions } from "./authn/front-proxy.ts";
 import { impersonate } from "./authn/impersonation.ts";
 import { createOidcAuthenticator, type OidcOptions } from "./authn/oidc.ts";
@@ -33,11 +33,11 @@ export type AuthorizationMode = "Node" | "RBAC" | "AlwaysAllow" | "AlwaysDeny";
 
 export interface SecurityOptions {
   readonly modes: readonly AuthorizationMode[];
-  readonly anonymous: boolean;
+  readonly anonymous: AnonymousOptions;
   readonly bootstrapTokens: boolean;
   readonly tokenFile?: { readonly path: string; readonly text: string };
   readonly frontProxy?: FrontProxyOptions;
-  readonly oidc?: Omit<OidcOptions, "clock">;
+  readonly oidc: readonly Omit<OidcOptions, "clock">[];
   readonly serviceAccounts: ServiceAccountOptions;
   /** Fairness between users, or mere limits; without either everything runs at once. */
   readonly flow?: Omit<FlowControlOptions, "clock"> | MaxInFlightOptions;
@@ -188,8 +188,8 @@ function tokenAuthenticators(options: SecurityOptions, objects: Objects): TokenA
     ...(tokenFile ? [createTokenFileAuthenticator(tokenFile.text, tokenFile.path)] : []),
     createServiceAccountTokenAuthenticator({ keys, issuers, audiences, objects, clock }),
     ...(options.bootstrapTokens ? [createBootstrapTokenAuthenticator(objects, clock)] : []),
-    // Last, because only it may have to ask elsewhere.
-    ...(oidc ? [createOidcAuthenticator({ ...oidc, clock })] : []),
+    // Last, because only they may have to ask elsewhere.
+    ...oidc.map((issuer) => createOidcAuthenticator({ ...issuer, clock })),
   ]);
 }
 

@@ -83,7 +83,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
         createSecurity(
           {
             modes: ["AlwaysAllow"],
-            anonymous: false,
+            anonymous: { enabled: false },
+            oidc: [],
             bootstrapTokens: false,
             serviceAccounts: serviceAccountKeys(),
             clock,

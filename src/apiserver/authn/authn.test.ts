@@ -50,7 +50,7 @@ const chain = (clock = new VirtualClock(0)) =>
       createX509Authenticator(clock),
       createBearerAuthenticator(unionTokens([tokens])),
     ],
-    true,
+    { enabled: true },
   );
 
 const known = (user: object): unknown => ({ outcome: "known", user });
@@ -177,7 +177,7 @@ test("one certificate gives one user, for caches that go by identity", async () 
 });
 
 test("without anonymous access, no credentials are refused", async () => {
-  const answer = await chainAuthenticators([], false).authenticate(request({}));
+  const answer = await chainAuthenticators([], { enabled: false }).authenticate(request({}));
   assert.equal(answer.outcome, "refused");
 });
 

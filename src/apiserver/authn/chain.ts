@@ -7,9 +7,15 @@ import type { ApiRequest } from "../request.ts";
 import type { Authentication, Authenticator } from "./authenticator.ts";
 import { anonymousUser } from "./users.ts";
 
+export interface AnonymousOptions {
+  readonly enabled: boolean;
+  /** Only there, exactly. */
+  readonly paths?: readonly string[];
+}
+
 export function chainAuthenticators(
   authenticators: readonly Authenticator[],
-  anonymous: boolean,
+  anonymous: AnonymousOptions,
 ): Authenticator {
   const ask = (
     request: ApiRequest,
@@ -27,7 +33,8 @@ export function chainAuthenticators(
       reasons = add(reasons, answer);
     }
     if (reasons.length > 0) return { outcome: "refused", reason: aggregateText(reasons) };
-    return anonymous ? ANONYMOUS : { outcome: "refused", reason: "no credentials" };
+    const mayBeNobody = anonymous.enabled && (anonymous.paths?.includes(request.path) ?? true);
+    return mayBeNobody ? ANONYMOUS : { outcome: "refused", reason: "no credentials" };
   };
   return {
     name: "union",

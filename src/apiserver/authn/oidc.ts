@@ -1,78 +1,73 @@
 /**
- * Tokens of an OpenID Connect issuer (`--oidc-…`).
+ * Tokens of an OpenID Connect issuer (`--oidc-…`, or one of `--authentication-config`).
  *
  * Promises:
- * 1. The issuer is asked for its keys when the first token comes, and again for a key that is not
- *    known yet, but not more often than every `REFRESH_MIN_MS`; requests meanwhile share one answer.
+ * 1. A token is believed after its issuer, signature, audience, times and required claims were
+ *    checked, in this order.
  * 2. Signatures are remembered; times and audiences are checked for every request.
  */
-import { createPublicKey, type JsonWebKey } from "node:crypto";
-import type { Clock } from "#lib/clock.ts";
 import { goStrings } from "../authz/rule.ts";
 import type { User } from "../request.ts";
 import type { Authentication } from "./authenticator.ts";
+import { DistributedClaims } from "./distributed-claims.ts";
+import { IssuerKeys, type IssuerOptions } from "./issuer-keys.ts";
 import {
   type Claims,
   type DecodedToken,
   decodeToken,
-  isSignedWith,
   listClaim,
   stringClaim,
   TokenMemory,
-  timeliness,
-  type VerificationKey,
 } from "./jwt.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";
 import { authenticated, CREDENTIAL_ID } from "./users.ts";
 
-export interface OidcOptions {
-  readonly issuerUrl: string;
-  readonly clientId: string;
-  readonly usernameClaim: string;
-  /** Put before user names; "-" for nothing, `ISSUER#` unless given (nothing for e-mail addresses). */
-  readonly usernamePrefix?: string;
-  readonly groupsClaim?: string;
-  readonly groupsPrefix?: string;
-  readonly signingAlgorithms: readonly string[];
+export interface OidcOptions extends IssuerOptions {
+  /** The token must be meant for one of them. */
+  readonly audiences: readonly string[];
+  readonly username: ClaimMapping;
+  readonly groups?: ClaimMapping;
+  readonly uidClaim?: string;
   readonly requiredClaims: Readonly<Record<string, string>>;
-  readonly clock: Pick<Clock, "nowMs">;
-  /** GETs a JSON document over HTTPS. */
-  fetchJson(url: string): Promise<unknown>;
 }
 
-const REFRESH_MIN_MS = 10_000;
+export interface ClaimMapping {
+  readonly claim: string;
+  readonly prefix: string;
+}
 
 export function createOidcAuthenticator(options: OidcOptions): TokenAuthenticator {
   const keys = new IssuerKeys(options);
   const memory = new TokenMemory<{ readonly claims: Claims; readonly user: User }>();
+  const { clock, groups } = options;
+  const tokenFault = (claims: Claims): string | undefined =>
+    audienceFault(claims, options.audiences) ?? timeFault(claims, clock.nowMs());
+  const sources = groups && new DistributedClaims({ ...options, claim: groups.claim, tokenFault });
 
   const verifyNew = async (token: string, decoded: DecodedToken): Promise<Authentication> => {
     const fault = await keys.signatureFault(decoded);
-    if (fault !== undefined) return refuse(`oidc: ${fault}`);
-    const user = userOf(decoded.claims, options);
-    if (typeof user === "string") return refuse(`oidc: ${user}`);
-    const checked = check(decoded.claims, user);
-    if (checked.outcome === "known") memory.set(token, { claims: decoded.claims, user });
-    return checked;
-  };
-
-  const check = (claims: Claims, user: User): Authentication => {
-    const audiences = listClaim(claims, "aud");
-    if (!audiences.includes(options.clientId)) {
-      const expected = goStrings([options.clientId]);
-      const got = goStrings(audiences);
-      return refuse(`oidc: verify token: oidc: expected audience in ${expected} got ${got}`);
+    if (fault !== undefined) return refuse(fault);
+    const late = tokenFault(decoded.claims);
+    if (late !== undefined) return refuse(`verify token: ${late}`);
+    const claims = sources === undefined ? decoded.claims : await sources.complete(decoded.claims);
+    if (typeof claims === "string") {
+      return refuse(`could not expand distributed claims: ${claims}`);
     }
-    return timeliness(claims, options.clock.nowMs()) === "valid"
-      ? { outcome: "known", user }
-      : refuse("oidc: verify token: oidc: token is expired");
+    const user = userOf(claims, options);
+    if (typeof user === "string") return refuse(user);
+    memory.set(token, { claims, user });
+    return { outcome: "known", user };
   };
 
   return {
     name: "oidc",
     authenticateToken(token) {
       const known = memory.get(token);
-      if (known !== undefined) return check(known.claims, known.user);
+      if (known !== undefined) {
+        const fault = tokenFault(known.claims);
+        if (fault === undefined) return { outcome: "known", user: known.user };
+        return refuse(`verify token: ${fault}`);
+      }
       const decoded = decodeToken(token);
       if (decoded === undefined || stringClaim(decoded.claims, "iss") !== options.issuerUrl) {
         return { outcome: "unknown" };
@@ -83,102 +78,76 @@ export function createOidcAuthenticator(options: OidcOptions): TokenAuthenticato
 }
 
 function refuse(reason: string): Authentication {
-  return { outcome: "refused", reason };
+  return { outcome: "refused", reason: `oidc: ${reason}` };
 }
 
-/** The issuer's keys, fetched when they are needed. */
-class IssuerKeys {
-  readonly #options: OidcOptions;
-  #keys: readonly JsonWebKey[] = [];
-  #fetchedAtMs = Number.NEGATIVE_INFINITY;
-  #fetching: Promise<void> | undefined;
-
-  constructor(options: OidcOptions) {
-    this.#options = options;
-  }
-
-  async signatureFault(token: DecodedToken): Promise<string | undefined> {
-    const algorithm = stringClaim(token.header, "alg");
-    if (!this.#options.signingAlgorithms.includes(algorithm)) {
-      const expected = goStrings(this.#options.signingAlgorithms);
-      return `verify token: oidc: id token signed with unsupported algorithm, expected ${expected} got "${algorithm}"`;
-    }
-    const id = stringClaim(token.header, "kid");
-    const candidates = (): readonly JsonWebKey[] =>
-      this.#keys.filter((key) => id === "" || key.kid === id);
-    if (candidates().length === 0) {
-      const fault = await this.#refresh();
-      if (fault !== undefined) return fault;
-    }
-    const signed = candidates().some((jwk) => isSignedWith(token, readKey(jwk, algorithm)));
-    return signed
-      ? undefined
-      : "verify token: failed to verify signature: failed to verify id token signature";
-  }
-
-  async #refresh(): Promise<string | undefined> {
-    const nowMs = this.#options.clock.nowMs();
-    if (this.#fetching === undefined && nowMs - this.#fetchedAtMs < REFRESH_MIN_MS)
-      return undefined;
-    this.#fetching ??= this.#fetch().finally(() => {
-      this.#fetching = undefined;
-    });
-    try {
-      await this.#fetching;
-      return undefined;
-    } catch {
-      return "authenticator not initialized";
-    }
-  }
-
-  async #fetch(): Promise<void> {
-    this.#fetchedAtMs = this.#options.clock.nowMs();
-    const { issuerUrl, fetchJson } = this.#options;
-    const path = `${issuerUrl.replace(/\/$/, "")}/.well-known/openid-configuration`;
-    const discovery = (await fetchJson(path)) as Claims;
-    if (discovery.issuer !== issuerUrl) throw new Error("the issuer says that it is another one");
-    const { keys } = (await fetchJson(stringClaim(discovery, "jwks_uri"))) as {
-      keys?: readonly JsonWebKey[];
-    };
-    this.#keys = keys ?? [];
-  }
+function audienceFault(claims: Claims, wanted: readonly string[]): string | undefined {
+  const audiences = listClaim(claims, "aud");
+  if (audiences.some((audience) => wanted.includes(audience))) return undefined;
+  return `oidc: expected audience in ${goStrings(wanted)} got ${goStrings(audiences)}`;
 }
 
-function readKey(jwk: JsonWebKey, algorithm: string): VerificationKey {
-  return {
-    id: String(jwk.kid ?? ""),
-    algorithm,
-    key: createPublicKey({ key: jwk, format: "jwk" }),
-  };
+/** An issuer's clock may be ahead; a token that is over is over. */
+const EARLY_MAX_SECONDS = 300;
+
+function timeFault({ exp, nbf }: Claims, nowMs: number): string | undefined {
+  const nowSeconds = nowMs / 1000;
+  if (typeof exp !== "number" || exp < nowSeconds) return "oidc: token is expired";
+  if (typeof nbf === "number" && nowSeconds + EARLY_MAX_SECONDS < nbf) {
+    return "oidc: current time is before the nbf (not before) time";
+  }
+  return undefined;
 }
 
 /** The user that the claims describe, or what is wrong with them. */
 function userOf(claims: Claims, options: OidcOptions): User | string {
-  const { usernameClaim, groupsClaim = "", groupsPrefix = "", requiredClaims } = options;
-  const name = claims[usernameClaim];
-  if (typeof name !== "string")
-    return `parse username claims "${usernameClaim}": claim not present`;
-  if (usernameClaim === "email" && claims.email_verified !== undefined) {
-    if (claims.email_verified !== true) return "email not verified";
+  const { username, uidClaim } = options;
+  const name = claims[username.claim];
+  if (typeof name !== "string") return claimFault("username claims", username.claim, claims);
+  if (username.claim === "email" && "email_verified" in claims) {
+    if (typeof claims.email_verified !== "boolean") return "parse 'email_verified' claim";
+    if (!claims.email_verified) return "email not verified";
   }
-  for (const [claim, value] of Object.entries(requiredClaims)) {
-    if (!(claim in claims)) return `required claim ${claim} not present in ID token`;
-    const got = String(claims[claim]);
-    if (got !== value) {
-      return `required claim ${claim} value does not match. Got = ${got}, want = ${value}`;
-    }
-  }
-  const groups = groupsClaim === "" ? [] : listClaim(claims, groupsClaim);
+  const groups = groupsOf(claims, options.groups);
+  if (typeof groups === "string") return groups;
+  const uid = uidClaim === undefined ? "" : claims[uidClaim];
+  if (typeof uid !== "string") return claimFault("uid claim", uidClaim!, claims);
+  const missing = requiredClaimFault(claims, options.requiredClaims);
+  if (missing !== undefined) return missing;
   const id = stringClaim(claims, "jti");
   return authenticated({
-    name: `${usernamePrefixOf(options)}${name}`,
-    groups: groups.map((group) => `${groupsPrefix}${group}`),
+    name: `${username.prefix}${name}`,
+    groups,
+    ...(uid === "" ? {} : { uid }),
     ...(id === "" ? {} : { extra: { [CREDENTIAL_ID]: [`JTI=${id}`] } }),
   });
 }
 
-function usernamePrefixOf({ usernamePrefix, usernameClaim, issuerUrl }: OidcOptions): string {
-  if (usernamePrefix === "-") return "";
-  if (usernamePrefix) return usernamePrefix;
-  return usernameClaim === "email" ? "" : `${issuerUrl}#`;
+function groupsOf(claims: Claims, mapping: ClaimMapping | undefined): string[] | string {
+  if (mapping === undefined || !(mapping.claim in claims)) return [];
+  const value = claims[mapping.claim];
+  const groups: unknown[] = Array.isArray(value) ? value : [value];
+  if (!groups.every((group) => typeof group === "string")) {
+    return claimFault("groups claim", mapping.claim, claims);
+  }
+  return groups.map((group) => `${mapping.prefix}${group}`);
+}
+
+function requiredClaimFault(
+  claims: Claims,
+  required: Readonly<Record<string, string>>,
+): string | undefined {
+  for (const [claim, want] of Object.entries(required)) {
+    if (!(claim in claims)) return `required claim ${claim} not present in ID token`;
+    const got = claims[claim];
+    if (typeof got !== "string") return `parse claim ${claim}: not a string`;
+    if (got !== want) {
+      return `required claim ${claim} value does not match. Got = ${got}, want = ${want}`;
+    }
+  }
+  return undefined;
+}
+
+function claimFault(what: string, claim: string, claims: Claims): string {
+  return `parse ${what} "${claim}": ${claim in claims ? "not a string" : "claim not present"}`;
 }

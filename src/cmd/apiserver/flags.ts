@@ -22,11 +22,13 @@ export interface ApiServerFlags {
   readonly requestheaderGroupHeaders: readonly string[];
   readonly requestheaderExtraHeadersPrefix: readonly string[];
   readonly tokenAuthFile: string | undefined;
-  readonly anonymousAuth: boolean;
+  readonly authenticationConfig: string | undefined;
+  /** Undefined unless the flag was given. */
+  readonly anonymousAuth: boolean | undefined;
   readonly enableBootstrapTokenAuth: boolean;
   readonly oidcIssuerUrl: string | undefined;
   readonly oidcClientId: string | undefined;
-  readonly oidcUsernameClaim: string;
+  readonly oidcUsernameClaim: string | undefined;
   readonly oidcUsernamePrefix: string | undefined;
   readonly oidcGroupsClaim: string | undefined;
   readonly oidcGroupsPrefix: string | undefined;
@@ -148,17 +150,18 @@ function addSecurity(command: Parser): void {
       "X-Remote-Extra-",
     ])
     .option("--token-auth-file <file>", 'static tokens: token,user,uid,"groups"')
-    .option("--anonymous-auth [bool]", "whether callers may be nobody", flag, true)
+    .option("--authentication-config <file>", "issuers of tokens, and who may be nobody")
+    .option("--anonymous-auth [bool]", "whether callers may be nobody; they may", flag)
     .option("--enable-bootstrap-token-auth [bool]", "whether bootstrap tokens count", flag, true)
     .option("--oidc-issuer-url <url>", "OpenID issuer whose tokens count")
     .option("--oidc-client-id <id>", "audience of such tokens")
-    .option("--oidc-username-claim <claim>", "claim with the user's name", "sub")
+    .option("--oidc-username-claim <claim>", "claim with the user's name; sub unless given")
     .option("--oidc-username-prefix <prefix>", "what to put before it")
     .option("--oidc-groups-claim <claim>", "claim with the groups")
     .option("--oidc-groups-prefix <prefix>", "what to put before them")
     .option("--oidc-ca-file <file>", "authority of the issuer's certificate")
-    .option("--oidc-signing-algs <names>", "signatures that count", list, ["RS256"])
-    .option("--oidc-required-claim <claim=value>", "claim that tokens must have", collect, [])
+    .option("--oidc-signing-algs <names>", "signatures that count; RS256 unless given", list, [])
+    .option("--oidc-required-claim <claim=value>", "claim that tokens must have", each, [])
     .option(
       "--service-account-issuer <url>",
       "issuer of service account tokens; the first signs",
@@ -221,6 +224,11 @@ function list(value: string): string[] {
 
 function collect(value: string, before: readonly string[]): string[] {
   return [...before, ...list(value)];
+}
+
+/** Commas belong to the value. */
+function each(value: string, before: readonly string[]): string[] {
+  return [...before, value];
 }
 
 function integer(value: string): number {

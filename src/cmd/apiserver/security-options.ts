@@ -2,9 +2,9 @@
 import type { AuthorizationMode, SecurityOptions } from "#apiserver/security.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
-import { fetchJson } from "./fetch-json.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { type Keys, readPem } from "./keys.ts";
+import { tokenIssuersOf } from "./token-issuers.ts";
 
 const DEFAULT_ISSUER = "https://kubernetes.default.svc";
 /** Watches and streams at once; each costs a connection, a cursor and little more. */
@@ -23,7 +23,7 @@ export function securityOptionsOf(
   const tokenFile = flags.tokenAuthFile;
   return {
     modes: flags.authorizationMode.map(checkMode),
-    anonymous: flags.anonymousAuth,
+    ...tokenIssuersOf(flags, issuers),
     bootstrapTokens: flags.enableBootstrapTokenAuth,
     ...(tokenFile === undefined
       ? {}
@@ -35,7 +35,6 @@ export function securityOptionsOf(
       groupHeaders: flags.requestheaderGroupHeaders,
       extraHeaderPrefixes: flags.requestheaderExtraHeadersPrefix,
     },
-    ...oidcOf(flags),
     serviceAccounts: {
       keys: [keys.serviceAccountKeyPem, ...flags.serviceAccountKeyFile.map(readPem)],
       signingKeyPem: keys.serviceAccountKeyPem,
@@ -52,33 +51,6 @@ export function securityOptionsOf(
     clock,
     random,
   };
-}
-
-function oidcOf(flags: ApiServerFlags): Pick<SecurityOptions, "oidc"> {
-  const { oidcIssuerUrl, oidcClientId } = flags;
-  if (oidcIssuerUrl === undefined || oidcClientId === undefined) return {};
-  const ca = flags.oidcCaFile === undefined ? undefined : readPem(flags.oidcCaFile);
-  return {
-    oidc: {
-      issuerUrl: oidcIssuerUrl,
-      clientId: oidcClientId,
-      usernameClaim: flags.oidcUsernameClaim,
-      ...(flags.oidcUsernamePrefix === undefined
-        ? {}
-        : { usernamePrefix: flags.oidcUsernamePrefix }),
-      ...(flags.oidcGroupsClaim === undefined ? {} : { groupsClaim: flags.oidcGroupsClaim }),
-      ...(flags.oidcGroupsPrefix === undefined ? {} : { groupsPrefix: flags.oidcGroupsPrefix }),
-      signingAlgorithms: flags.oidcSigningAlgs,
-      requiredClaims: Object.fromEntries(flags.oidcRequiredClaim.map(splitClaim)),
-      fetchJson: (url) => fetchJson(url, ca),
-    },
-  };
-}
-
-function splitClaim(pair: string): [string, string] {
-  const at = pair.indexOf("=");
-  if (at <= 0) throw new Error(`--oidc-required-claim must be claim=value, not ${pair}`);
-  return [pair.slice(0, at), pair.slice(at + 1)];
 }
 
 function flowOf(flags: ApiServerFlags): Pick<SecurityOptions, "flow"> {

@@ -1,12 +1,16 @@
-/** GETs a JSON document over HTTPS, trusting one authority if it is given. */
+/** GETs a text over HTTPS, trusting one authority if it is given. */
 import { get } from "node:https";
 
 const TIMEOUT_MS = 10_000;
 const BYTES_MAX = 1024 * 1024;
 
-export function fetchJson(url: string, ca: string | undefined): Promise<unknown> {
+export function fetchText(url: string, ca: string | undefined, bearer?: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const request = get(url, { timeout: TIMEOUT_MS, ...(ca === undefined ? {} : { ca }) });
+    const request = get(url, {
+      timeout: TIMEOUT_MS,
+      ...(ca === undefined ? {} : { ca }),
+      ...(bearer === undefined ? {} : { headers: { authorization: `Bearer ${bearer}` } }),
+    });
     request.on("timeout", () => request.destroy(new Error(`no answer from ${url}`)));
     request.on("error", reject);
     request.on("response", (response) => {
@@ -18,15 +22,8 @@ export function fetchJson(url: string, ca: string | undefined): Promise<unknown>
         chunks.push(chunk);
       });
       response.on("end", () => {
-        if (response.statusCode !== 200) {
-          reject(new Error(`${url} answered ${response.statusCode}`));
-          return;
-        }
-        try {
-          resolve(JSON.parse(Buffer.concat(chunks).toString()));
-        } catch (error) {
-          reject(error);
-        }
+        if (response.statusCode === 200) resolve(Buffer.concat(chunks).toString());
+        else reject(new Error(`${url} answered ${response.statusCode}`));
       });
     });
   });
