@@ -52,16 +52,17 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   try {
     return await command.run(args, signalOfProcess());
   } catch (error) {
-    process.stderr.write(`k8ts ${name}: ${explain(error)}\n`);
+    process.stderr.write(`Error: ${explain(error)}\n`);
     return 1;
   }
 }
 
-/** What went wrong outside (a port, a disk, a store) is told in a line; a bug shows where it is. */
+/** What went wrong outside (a flag, a port, a disk, a store) is told in a line; a bug shows where it is. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const isOutside = "code" in error || "problem" in error;
-  return isOutside ? error.message : (error.stack ?? error.message);
+  const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
+  const isBug = bugs.some((kind) => error instanceof kind) && !("code" in error);
+  return isBug ? (error.stack ?? error.message) : error.message;
 }
 
 /** Compiling the server side is a third of its start: newer Nodes remember the outcome. */

@@ -1,12 +1,12 @@
 /** `k8ts apiserver`: the API server alone. */
 import { hostname } from "node:os";
-import { CommanderError } from "commander";
 import { createLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { parseFlags } from "./apiserver/flags.ts";
 import { runApiServer } from "./apiserver/run.ts";
 import type { Command } from "./command.ts";
+import { refuseFlags } from "./parse-flags.ts";
 
 /** Requests that are being answered get this long when the server is told to end. */
 const GRACE_MS = 1_500;
@@ -48,8 +48,6 @@ function readFlags(args: readonly string[]): ReturnType<typeof parseFlags> | num
   try {
     return parseFlags(args);
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
-    process.stderr.write(`k8ts apiserver: ${error instanceof Error ? error.message : error}\n`);
-    return 2;
+    return refuseFlags(error);
   }
 }

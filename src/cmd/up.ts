@@ -6,7 +6,7 @@
 import { chmodSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
-import { CommanderError, Command as Parser } from "commander";
+import { Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
 import type { User } from "#apiserver/request.ts";
 import { Client } from "#client/client.ts";
@@ -21,6 +21,7 @@ import { type RunningApiServer, runApiServer, type Surroundings } from "./apiser
 import type { Command } from "./command.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
+import { parseArguments, refuseFlags } from "./parse-flags.ts";
 import { runControllers } from "./run-controllers.ts";
 
 /** Requests that are being answered get this long when the cluster is told to end. */
@@ -97,7 +98,6 @@ interface UpFlags {
 
 function readFlags(args: readonly string[]): UpFlags | number {
   const parser = new Parser("k8ts up")
-    .exitOverride()
     .allowUnknownOption()
     .allowExcessArguments()
     .description("Runs a cluster in one process. Takes the flags of `k8ts apiserver` too.")
@@ -108,7 +108,7 @@ function readFlags(args: readonly string[]): UpFlags | number {
     .option("--foreground", "stay in the foreground, as it does anyway")
     .option("--no-install", "install no packages");
   try {
-    parser.parse([...args], { from: "user" });
+    parseArguments(parser, args);
     const { node, data, port, localStorage } = parser.opts<{
       node: boolean;
       data: string;
@@ -124,9 +124,7 @@ function readFlags(args: readonly string[]): UpFlags | number {
     const server = parseFlags(["--data-dir", data, "--secure-port", port, ...parser.args]);
     return { server, localStorage: localStorage ?? node };
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
-    process.stderr.write(`k8ts up: ${error instanceof Error ? error.message : error}\n`);
-    return 2;
+    return refuseFlags(error);
   }
 }
 

@@ -81,8 +81,12 @@ export function admissionPlugins(
     ...WITHOUT_EFFECT,
     ...WEBHOOKS_AND_POLICIES,
   ]);
-  for (const name of [...enable, ...disable]) {
-    if (!known.has(name)) throw new Error(`admission-control plugin "${name}" is unknown`);
+  for (const [flag, names] of [
+    ["enable-admission-plugins", enable],
+    ["disable-admission-plugins", disable],
+  ] as const) {
+    const unknown = names.find((name) => !known.has(name));
+    if (unknown !== undefined) throw new Error(`${flag} plugin "${unknown}" is unknown`);
   }
   return table.filter(({ name }) => {
     if (enable.includes(name)) return true;

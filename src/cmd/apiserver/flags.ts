@@ -1,5 +1,18 @@
 /** The flags of `k8ts apiserver`: upstream's names where upstream has the flag. */
 import { Command as Parser } from "commander";
+import {
+  address,
+  collect,
+  each,
+  flag,
+  integer,
+  list,
+  ports,
+  seconds,
+  settings,
+} from "../flag-values.ts";
+import { FlagError, parseArguments } from "../parse-flags.ts";
+import { checkFlags } from "./validate-flags.ts";
 
 export interface ApiServerFlags {
   readonly dataDir: string;
@@ -69,27 +82,26 @@ export interface ApiServerFlags {
   readonly logFormat: "pretty" | "json";
 }
 
-/** Throws commander's error, which says what is wrong, for flags that cannot be used. */
+/** Throws FlagError, which says what is wrong, for flags that cannot be used. */
 export function parseFlags(args: readonly string[]): ApiServerFlags {
-  const raw = parser()
-    .parse([...args], { from: "user" })
-    .opts<Record<string, unknown>>();
-  const { eventTtl, v, loggingFormat, serviceNodePortRange, ...flags } = raw;
-  return {
+  const raw = parseArguments(parser(), args).opts<Record<string, unknown>>();
+  const { eventTtl, v, loggingFormat, ...flags } = raw;
+  if (loggingFormat !== "text" && loggingFormat !== "json") {
+    throw new FlagError(`format: Invalid value: "${loggingFormat}": Unsupported log format`);
+  }
+  return checkFlags({
     ...flags,
     eventTtlSeconds: eventTtl,
-    serviceNodePortRange,
     logLevel: Number(v) >= 4 ? "debug" : "info",
     logFormat: loggingFormat === "json" ? "json" : "pretty",
-  } as unknown as ApiServerFlags;
+  } as unknown as ApiServerFlags);
 }
 
 function parser(): Parser {
   const command = new Parser("k8ts apiserver")
-    .exitOverride()
     .description("Runs the API server.")
     .option("--data-dir <dir>", "where the embedded store and the keys are kept", "k8ts-data")
-    .option("--v <level>", "how much to log", "0")
+    .option("-v, --v <level>", "how much to log", integer, 0)
     .option("--logging-format <format>", "text or json", "text");
   addServing(command);
   addStorage(command);
@@ -101,8 +113,8 @@ function parser(): Parser {
 function addServing(command: Parser): void {
   command
     .option("--secure-port <port>", "port of HTTPS", integer, 6443)
-    .option("--bind-address <ip>", "address to listen on", "0.0.0.0")
-    .option("--advertise-address <ip>", "address that others are told; found out unless given")
+    .option("--bind-address <ip>", "address to listen on", address, "0.0.0.0")
+    .option("--advertise-address <ip>", "what others are told; found out unless given", address)
     .option("--external-hostname <name>", "name that others are told")
     .option("--tls-cert-file <file>", "certificate of the server; made unless given")
     .option("--tls-private-key-file <file>", "its key")
@@ -216,49 +228,4 @@ function addCluster(command: Parser): void {
       "ExternalDNS",
       "ExternalIP",
     ]);
-}
-
-function list(value: string): string[] {
-  return value.split(",").filter((part) => part !== "");
-}
-
-function collect(value: string, before: readonly string[]): string[] {
-  return [...before, ...list(value)];
-}
-
-/** Commas belong to the value. */
-function each(value: string, before: readonly string[]): string[] {
-  return [...before, value];
-}
-
-function integer(value: string): number {
-  const number = Number(value);
-  if (!Number.isInteger(number)) throw new Error(`not a whole number: ${value}`);
-  return number;
-}
-
-function flag(value: string): boolean {
-  return value !== "false";
-}
-
-function seconds(value: string): number {
-  const parts = [...value.matchAll(/(\d+(?:\.\d+)?)(h|m|s)/g)];
-  if (parts.map(([whole]) => whole).join("") !== value) throw new Error(`not a duration: ${value}`);
-  const units = { h: 3600, m: 60, s: 1 };
-  return parts.reduce((sum, [, n, unit]) => sum + Number(n) * units[unit as "h" | "m" | "s"], 0);
-}
-
-function ports(value: string): { first: number; last: number } {
-  const match = /^(\d+)-(\d+)$/.exec(value);
-  if (match === null) throw new Error(`not a range of ports: ${value}`);
-  return { first: Number(match[1]), last: Number(match[2]) };
-}
-
-function settings(value: string): Record<string, boolean> {
-  return Object.fromEntries(
-    list(value).map((part) => {
-      const [name = "", setting = "true"] = part.split("=");
-      return [name, setting !== "false"];
-    }),
-  );
 }

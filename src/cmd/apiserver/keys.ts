@@ -7,7 +7,7 @@ import type { PublishedConfig } from "#apiserver/cluster/published-config.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { ClusterPki, servingNames } from "#pki/cluster-pki.ts";
-import type { KeyPair } from "#pki/key-pair.ts";
+import { type KeyPair, parseCertificate, parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
 import { watchFiles } from "#pki/watch-files.ts";
 import type { ApiServerFlags } from "./flags.ts";
 
@@ -28,6 +28,7 @@ export function openKeys(
   { clock, logger, hostname }: { clock: Clock; logger: Logger; hostname: string },
   advertiseAddress: string,
 ): Keys {
+  checkFiles(flags);
   const names = [
     advertiseAddress,
     ...flags.serviceClusterIpRange.map(firstAddress), // of the `kubernetes` Service
@@ -97,6 +98,18 @@ export function openKeys(
       return pki.run(signal);
     },
   };
+}
+
+/** What is in the files can be used, before anything is made or opened. */
+function checkFiles(flags: ApiServerFlags): void {
+  for (const file of [flags.clientCaFile, flags.requestheaderClientCaFile]) {
+    if (file !== undefined) parseCertificate(readPem(file), file);
+  }
+  const { tlsCertFile, tlsPrivateKeyFile, serviceAccountSigningKeyFile: signing } = flags;
+  if (tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined) {
+    readKeyPair(tlsCertFile, tlsPrivateKeyFile);
+  }
+  if (signing !== undefined) parsePrivateKey(readPem(signing), signing);
 }
 
 export function readPem(file: string): string {

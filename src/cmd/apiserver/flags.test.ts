@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { FlagError } from "../parse-flags.ts";
+import { parseFlags } from "./flags.ts";
+
+const refused: { args: string[]; says: string }[] = [
+  { args: ["--nonsense"], says: "unknown flag: --nonsense" },
+  { args: ["--nonsense=1"], says: "unknown flag: --nonsense" },
+  { args: ["-x"], says: "unknown shorthand flag: 'x' in -x" },
+  { args: ["--secure-port"], says: "flag needs an argument: --secure-port" },
+  { args: ["word"], says: '"k8ts apiserver" does not take any arguments, got ["word"]' },
+  {
+    args: ["--secure-port=https"],
+    says: 'invalid argument "https" for "--secure-port" flag: strconv.ParseInt: parsing "https": invalid syntax',
+  },
+  {
+    args: ["--secure-port=70000"],
+    says: "--secure-port 70000 must be between 0 and 65535, inclusive",
+  },
+  {
+    args: ["--bind-address=localhost"],
+    says: 'invalid argument "localhost" for "--bind-address" flag: failed to parse IP: "localhost"',
+  },
+  {
+    args: ["--anonymous-auth=maybe"],
+    says: 'invalid argument "maybe" for "--anonymous-auth" flag: strconv.ParseBool: parsing "maybe": invalid syntax',
+  },
+  {
+    args: ["--event-ttl=soon"],
+    says: 'invalid argument "soon" for "--event-ttl" flag: time: invalid duration "soon"',
+  },
+  {
+    args: ["--service-node-port-range=9-1"],
+    says: 'invalid argument "9-1" for "--service-node-port-range" flag: end port cannot be less than start port: 9-1',
+  },
+  {
+    args: ["--authorization-mode=Magic"],
+    says: 'authorization-mode "Magic" is not a valid mode',
+  },
+  {
+    args: ["--authorization-mode=RBAC,RBAC"],
+    says: 'authorization-mode ["RBAC" "RBAC"] has mode specified more than once',
+  },
+  { args: ["--authorization-mode="], says: "at least one authorization-mode must be passed" },
+  {
+    args: ["--service-cluster-ip-range=10.0.0.0"],
+    says: "service-cluster-ip-range[0] is not a valid cidr",
+  },
+  {
+    args: ["--service-cluster-ip-range=10.0.0.0/24,10.1.0.0/24"],
+    says: "--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family",
+  },
+  {
+    args: ["--service-cluster-ip-range=10.0.0.0/30"],
+    says: "error determining service IP ranges for primary service cidr: the service cluster IP range must be at least 8 IP addresses",
+  },
+  {
+    args: ["--oidc-client-id=me"],
+    says: "oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set",
+  },
+  {
+    args: ["--service-account-issuer=a", "--service-account-issuer=a"],
+    says: 'service-account-issuer "a" is already specified',
+  },
+  {
+    args: ["--service-account-jwks-uri=http://x"],
+    says: "service-account-jwks-uri requires https scheme, parsed as: http://x",
+  },
+  {
+    args: ["--service-account-max-token-expiration=5m"],
+    says: "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds",
+  },
+  {
+    args: [
+      "--enable-admission-plugins=PodSecurity",
+      "--disable-admission-plugins=PodSecurity,Priority",
+    ],
+    says: "[PodSecurity] in enable-admission-plugins and disable-admission-plugins overlapped",
+  },
+  {
+    args: ["--storage-media-type=text/plain"],
+    says: '--storage-media-type "text/plain" invalid, allowed values: application/json, application/vnd.kubernetes.protobuf',
+  },
+  { args: ["--runtime-config=api/all=perhaps"], says: "invalid value api/all=perhaps" },
+  {
+    args: ["--logging-format=xml"],
+    says: 'format: Invalid value: "xml": Unsupported log format',
+  },
+  {
+    args: ["--audit-log-maxage=-1", "--max-requests-inflight=-1"],
+    says: "[--max-requests-inflight can not be negative value, --audit-log-maxage -1 can't be a negative number]",
+  },
+];
+
+describe("flags that cannot be used are refused", () => {
+  test.each(refused)("$args", ({ args, says }) => {
+    assert.throws(() => parseFlags(args), new FlagError(says));
+  });
+});
+
+test("flags are read as upstream reads them", () => {
+  const flags = parseFlags([
+    "--secure-port=0",
+    "--anonymous-auth=f",
+    "--allow-privileged",
+    "--event-ttl=1h30m",
+    "--service-node-port-range=30000+10",
+    "--runtime-config=api/beta,apps/v1=false",
+    "--etcd-servers=http://a:1,http://b:2",
+    "--v=4",
+  ]);
+  assert.deepEqual(
+    [flags.securePort, flags.anonymousAuth, flags.allowPrivileged, flags.eventTtlSeconds],
+    [0, false, true, 5400],
+  );
+  assert.deepEqual(flags.serviceNodePortRange, { first: 30_000, last: 30_010 });
+  assert.deepEqual(flags.runtimeConfig, { "api/beta": true, "apps/v1": false });
+  assert.deepEqual(flags.etcdServers, ["http://a:1", "http://b:2"]);
+  assert.equal(flags.logLevel, "debug");
+});

@@ -1,0 +1,149 @@
+/**
+ * Flags whose values are well-formed but cannot be used, told all at once in upstream's words. Files
+ * are not looked at here, nor are names of plug-ins: whoever uses them says what is wrong.
+ */
+import { goQuote } from "#api/meta/go-quote.ts";
+import { parseCidr } from "#api/validation/ip.ts";
+import { FlagError } from "../parse-flags.ts";
+import type { ApiServerFlags } from "./flags.ts";
+
+const AUTHORIZATION_MODES = ["Node", "RBAC", "AlwaysAllow", "AlwaysDeny"] as const;
+const PORT_MAX = 65_535;
+const ADDRESSES_MIN = 8;
+const TOKEN_SECONDS = { min: 3600, max: 2 ** 32 };
+const STORED_FORMS = ["application/json", "application/vnd.kubernetes.protobuf"];
+
+export function checkFlags(flags: ApiServerFlags): ApiServerFlags {
+  const faults = [
+    ...servingFaults(flags),
+    ...authorizationFaults(flags.authorizationMode),
+    ...admissionFaults(flags),
+    ...tokenFaults(flags),
+    ...oidcFaults(flags),
+    ...rangeFaults(flags.serviceClusterIpRange),
+    ...auditFaults(flags),
+    ...storageFaults(flags),
+  ];
+  if (faults.length === 0) return flags;
+  throw new FlagError(faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`);
+}
+
+function servingFaults(flags: ApiServerFlags): string[] {
+  const { securePort: port, tlsCertFile, tlsPrivateKeyFile } = flags;
+  const faults: string[] = [];
+  if (port < 0 || port > PORT_MAX) {
+    faults.push(`--secure-port ${port} must be between 0 and ${PORT_MAX}, inclusive`);
+  }
+  if ((tlsCertFile === undefined) !== (tlsPrivateKeyFile === undefined)) {
+    faults.push("--tls-cert-file and --tls-private-key-file must be specified together");
+  }
+  if (flags.maxRequestsInflight < 0) {
+    faults.push("--max-requests-inflight can not be negative value");
+  }
+  if (flags.maxMutatingRequestsInflight < 0) {
+    faults.push("--max-mutating-requests-inflight can not be negative value");
+  }
+  return faults;
+}
+
+function authorizationFaults(modes: readonly string[]): string[] {
+  if (modes.length === 0) return ["at least one authorization-mode must be passed"];
+  const known: readonly string[] = AUTHORIZATION_MODES;
+  const faults = modes
+    .filter((mode) => !known.includes(mode))
+    .map((mode) => `authorization-mode ${goQuote(mode)} is not a valid mode`);
+  if (new Set(modes).size < modes.length) {
+    const all = modes.map(goQuote).join(" ");
+    faults.push(`authorization-mode [${all}] has mode specified more than once`);
+  }
+  return faults;
+}
+
+function admissionFaults(flags: ApiServerFlags): string[] {
+  const { enableAdmissionPlugins: enabled, disableAdmissionPlugins: disabled } = flags;
+  const both = enabled.filter((name) => disabled.includes(name)).sort();
+  if (both.length === 0) return [];
+  return [
+    `[${both.join(" ")}] in enable-admission-plugins and disable-admission-plugins overlapped`,
+  ];
+}
+
+function tokenFaults(flags: ApiServerFlags): string[] {
+  const { serviceAccountIssuer: issuers, serviceAccountJwksUri: keysUrl } = flags;
+  const { serviceAccountMaxTokenExpiration: seconds } = flags;
+  const faults: string[] = [];
+  issuers.forEach((issuer, at) => {
+    const quoted = goQuote(issuer);
+    if (issuer.includes(":") && !URL.canParse(issuer)) {
+      faults.push(`service-account-issuer ${quoted} contained a ':' but was not a valid URL`);
+    } else if (issuers.indexOf(issuer) < at) {
+      faults.push(`service-account-issuer ${quoted} is already specified`);
+    }
+  });
+  if (keysUrl !== undefined && !URL.canParse(keysUrl)) {
+    faults.push("service-account-jwks-uri must be a valid URL");
+  } else if (keysUrl !== undefined && !keysUrl.startsWith("https:")) {
+    faults.push(`service-account-jwks-uri requires https scheme, parsed as: ${keysUrl}`);
+  }
+  if (seconds !== 0 && (seconds < TOKEN_SECONDS.min || seconds > TOKEN_SECONDS.max)) {
+    faults.push("the service-account-max-token-expiration must be between 1 hour and 2^32 seconds");
+  }
+  return faults;
+}
+
+function oidcFaults(flags: ApiServerFlags): string[] {
+  const { oidcIssuerUrl: url, oidcClientId: client } = flags;
+  const others = [flags.oidcGroupsClaim, flags.oidcCaFile, flags.oidcUsernamePrefix];
+  const wanted = [url, client, ...others].some((value) => value !== undefined);
+  if (wanted && (url === undefined || client === undefined)) {
+    return [
+      "oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set",
+    ];
+  }
+  return url === undefined || (URL.canParse(url) && url.startsWith("https:"))
+    ? []
+    : [`oidc-issuer-url ${goQuote(url)} must be a URL with the https scheme`];
+}
+
+function rangeFaults(ranges: readonly string[]): string[] {
+  const cidrs = ranges.map(parseCidr);
+  if (ranges.length > 2) {
+    return ["--service-cluster-ip-range must not contain more than two entries"];
+  }
+  if (cidrs[0] === undefined) return ["service-cluster-ip-range[0] is not a valid cidr"];
+  if (ranges.length === 2 && cidrs[1] === undefined) {
+    return ["service-cluster-ip-range[1] is not an ip net"];
+  }
+  const { address, prefixBits } = cidrs[0];
+  if (2 ** (address.bytes.length * 8 - prefixBits) < ADDRESSES_MIN) {
+    return [
+      `error determining service IP ranges for primary service cidr: the service cluster IP range must be at least ${ADDRESSES_MIN} IP addresses`,
+    ];
+  }
+  return cidrs[1]?.address.bytes.length === address.bytes.length
+    ? [
+        "--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family",
+      ]
+    : [];
+}
+
+function auditFaults(flags: ApiServerFlags): string[] {
+  return Object.entries({
+    "--audit-log-maxage": flags.auditLogMaxage,
+    "--audit-log-maxbackup": flags.auditLogMaxbackup,
+    "--audit-log-maxsize": flags.auditLogMaxsize,
+  })
+    .filter(([, value]) => value < 0)
+    .map(([name, value]) => `${name} ${value} can't be a negative number`);
+}
+
+function storageFaults({ storageMediaType: form, etcdServers }: ApiServerFlags): string[] {
+  const faults = etcdServers
+    .filter((url) => !URL.canParse(url) || !/^https?:/.test(url))
+    .map((url) => `--etcd-servers ${goQuote(url)} must be a URL with the http or https scheme`);
+  if (form !== "" && !STORED_FORMS.includes(form)) {
+    const allowed = STORED_FORMS.join(", ");
+    faults.push(`--storage-media-type ${goQuote(form)} invalid, allowed values: ${allowed}`);
+  }
+  return faults;
+}
