@@ -35,4 +35,31 @@ describe("built-in kinds", () => {
       );
     });
   }
+
+  test("kinds on their way out say when they go", () => {
+    const gone = (since: number, until: number, ...kinds: string[]) =>
+      kinds.map((kind) => `${kind} is deprecated in v1.${since}+, unavailable in v1.${until}+`);
+    const claims = (version: string) =>
+      ["DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"].map(
+        (kind) => `resource.k8s.io/${version} ${kind}`,
+      );
+    const attributes = gone(34, 37, "storage.k8s.io/v1beta1 VolumeAttributesClass");
+    assert.deepEqual(
+      builtInKinds.flatMap(({ deprecation }) => deprecation ?? []).sort(),
+      [
+        "v1 ComponentStatus is deprecated in v1.19+",
+        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+        `${attributes}; use storage.k8s.io/v1 VolumeAttributesClass`,
+        ...gone(35, 38, ...claims("v1beta1")),
+        ...gone(36, 39, ...claims("v1beta2"), "resource.k8s.io/v1alpha3 DeviceTaintRule"),
+        ...gone(35, 38, "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicy"),
+        ...gone(35, 38, "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicyBinding"),
+        ...gone(34, 37, "certificates.k8s.io/v1alpha1 ClusterTrustBundle"),
+        ...gone(35, 38, "coordination.k8s.io/v1alpha2 LeaseCandidate"),
+        ...gone(36, 39, "coordination.k8s.io/v1beta1 LeaseCandidate"),
+        ...gone(34, 37, "networking.k8s.io/v1beta1 IPAddress"),
+        ...gone(34, 37, "networking.k8s.io/v1beta1 ServiceCIDR"),
+      ].sort(),
+    );
+  });
 });

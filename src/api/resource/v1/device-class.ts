@@ -8,6 +8,7 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
+import { deprecationOf } from "../deprecation.ts";
 import { CONFIGS_MAX, validateConfiguration, validateSelectors } from "./device-parts.ts";
 import { validateList } from "./lists.ts";
 
@@ -26,8 +27,18 @@ const spec: KindSpec<DeviceClass> = {
 };
 
 export const deviceClassKind = defineKind(spec);
-export const deviceClassV1beta2Kind = alsoServedAs(spec, "v1beta2", "resource.v1beta2.DeviceClass");
-export const deviceClassV1beta1Kind = alsoServedAs(spec, "v1beta1", "resource.v1beta1.DeviceClass");
+export const deviceClassV1beta2Kind = alsoServedAs(
+  spec,
+  "v1beta2",
+  "resource.v1beta2.DeviceClass",
+  { deprecation: deprecationOf("v1beta2", "DeviceClass") },
+);
+export const deviceClassV1beta1Kind = alsoServedAs(
+  spec,
+  "v1beta1",
+  "resource.v1beta1.DeviceClass",
+  { deprecation: deprecationOf("v1beta1", "DeviceClass") },
+);
 
 function validateSpec(
   { selectors, config, extendedResourceName: name }: DeviceClassSpec,

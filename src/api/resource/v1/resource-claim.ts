@@ -15,6 +15,7 @@ import { validateAnnotations, validateLabels } from "#api/validation/labels.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
+import { deprecationOf } from "../deprecation.ts";
 import { dropDeallocatedDevices, validateClaimStatus } from "./claim-status.ts";
 import { defaultClaim, validateAdminAccess, validateClaim } from "./device-claim.ts";
 import { defaultTolerations } from "./device-parts.ts";
@@ -72,6 +73,7 @@ export const resourceClaimV1beta2Kind = alsoServedAs(
   resourceClaimSpec,
   "v1beta2",
   "resource.v1beta2.ResourceClaim",
+  { deprecation: deprecationOf("v1beta2", "ResourceClaim") },
 );
 
 export const resourceClaimTemplateSpec: KindSpec<ResourceClaimTemplate> = {
@@ -99,6 +101,7 @@ export const resourceClaimTemplateV1beta2Kind = alsoServedAs(
   resourceClaimTemplateSpec,
   "v1beta2",
   "resource.v1beta2.ResourceClaimTemplate",
+  { deprecation: deprecationOf("v1beta2", "ResourceClaimTemplate") },
 );
 
 function validateTemplate(

@@ -18,6 +18,7 @@ import { internalForm } from "#api/validation/internal-form.ts";
 import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
+import { deprecationOf } from "../deprecation.ts";
 import { hasListAttributes, validateCounters, validateDevice } from "./device.ts";
 import { validateDriverName, validateLabelName, validatePoolName } from "./device-names.ts";
 import { validateSet } from "./lists.ts";
@@ -90,6 +91,7 @@ export const resourceSliceV1beta2Kind = alsoServedAs(
   resourceSliceSpec,
   "v1beta2",
   "resource.v1beta2.ResourceSlice",
+  { deprecation: deprecationOf("v1beta2", "ResourceSlice") },
 );
 
 /** A default that needs the time, which is why it is not among the defaults. */

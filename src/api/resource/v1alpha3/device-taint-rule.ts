@@ -13,6 +13,7 @@ import { type FieldError, tooMany } from "#api/validation/field-error.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
+import { deprecationOf } from "../deprecation.ts";
 import { validateDriverName, validateLabelName, validatePoolName } from "../v1/device-names.ts";
 import { validateTaint } from "../v1/device-parts.ts";
 
@@ -91,7 +92,10 @@ const spec: KindSpec<DeviceTaintRule> = {
   ],
 };
 
-export const deviceTaintRuleV1alpha3Kind = defineKind(spec);
+export const deviceTaintRuleV1alpha3Kind = defineKind({
+  ...spec,
+  deprecation: deprecationOf("v1alpha3", "DeviceTaintRule"),
+});
 export const deviceTaintRuleV1beta2Kind = alsoServedAs(
   spec,
   "v1beta2",

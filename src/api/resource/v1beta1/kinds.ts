@@ -13,6 +13,7 @@ import type {
 } from "#api/generated/resource.v1beta1.ts";
 import { type Column, type Draft, defineKind } from "#api/kind.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { deprecationOf } from "../deprecation.ts";
 import { defaultTolerations } from "../v1/device-parts.ts";
 import { resourceClaimSpec, resourceClaimTemplateSpec } from "../v1/resource-claim.ts";
 import { resourceSliceSpec } from "../v1/resource-slice.ts";
@@ -32,6 +33,7 @@ export const resourceClaimV1beta1Kind = defineKind<ResourceClaim>({
   names: resourceClaimSpec.names,
   scope: "Namespaced",
   type: "resource.v1beta1.ResourceClaim",
+  deprecation: deprecationOf("v1beta1", "ResourceClaim"),
   defaults: ({ spec, status }) => {
     defaultClaim(spec);
     for (const { tolerations } of status.allocation?.devices.results ?? []) {
@@ -56,6 +58,7 @@ export const resourceClaimTemplateV1beta1Kind = defineKind<ResourceClaimTemplate
   names: resourceClaimTemplateSpec.names,
   scope: "Namespaced",
   type: "resource.v1beta1.ResourceClaimTemplate",
+  deprecation: deprecationOf("v1beta1", "ResourceClaimTemplate"),
   defaults: ({ spec }) => defaultClaim(spec.spec),
   columns: columnsOf(resourceClaimTemplateSpec.columns, toStoredTemplate),
   storedAs: {
@@ -75,6 +78,7 @@ export const resourceSliceV1beta1Kind = defineKind<ResourceSlice>({
   names: resourceSliceSpec.names,
   scope: "Cluster",
   type: "resource.v1beta1.ResourceSlice",
+  deprecation: deprecationOf("v1beta1", "ResourceSlice"),
   generation: true,
   defaults: ({ spec }) => {
     for (const { basic } of spec.devices ?? []) {
