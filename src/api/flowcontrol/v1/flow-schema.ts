@@ -1,6 +1,5 @@
 /** flowcontrol.apiserver.k8s.io/v1 FlowSchema: which requests go to which priority level. */
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
-import { keepAllMetadata, keepFields } from "#api/draft.ts";
 import type { FlowSchema, FlowSchemaSpec } from "#api/generated/flowcontrol.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { invalidEach } from "#api/validation/faults.ts";
@@ -9,9 +8,9 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { validateStatusConditions } from "./conditions.ts";
 import { validateFlowRule } from "./flow-rules.ts";
 import { MANDATORY_FLOW_SCHEMAS } from "./mandatory.ts";
+import { statusHooks, validateStatus } from "./status.ts";
 
 const PRECEDENCE_DEFAULT = 1000;
 const PRECEDENCE_MAX = 10_000;
@@ -30,21 +29,9 @@ export const flowSchemaKind = defineKind<FlowSchema>({
   defaults: ({ spec }) => {
     spec.matchingPrecedence ||= PRECEDENCE_DEFAULT;
   },
-  prepareCreate: (draft) => {
-    draft.status = {};
-  },
-  prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
+  ...statusHooks,
   validate: validateSchema,
   validateUpdate: validateSchema,
-  subresources: {
-    status: {
-      prepareUpdate: (draft, old) => {
-        keepAllMetadata(draft, old);
-        keepFields(draft, old, "spec");
-      },
-      validateUpdate: ({ status }) => validateStatusConditions(status.conditions),
-    },
-  },
   columns: [
     nameColumn,
     {
@@ -76,7 +63,8 @@ export const flowSchemaKind = defineKind<FlowSchema>({
   ],
 });
 
-function validateSchema({ metadata, spec, status }: FlowSchema): FieldError[] {
+function validateSchema(schema: FlowSchema): FieldError[] {
+  const { metadata, spec } = schema;
   const { name = "" } = metadata;
   const errors = validateSpec(spec, name);
   const fixed = MANDATORY_FLOW_SCHEMAS.get(name);
@@ -84,7 +72,7 @@ function validateSchema({ metadata, spec, status }: FlowSchema): FieldError[] {
     const detail = `spec of '${name}' must equal the fixed value`;
     errors.push(invalid(Path.of("spec"), internalForm(SPEC, spec), detail));
   }
-  return [...errors, ...validateStatusConditions(status.conditions)];
+  return [...errors, ...validateStatus(schema)];
 }
 
 function validateSpec(spec: FlowSchemaSpec, name: string): FieldError[] {

@@ -1,6 +1,5 @@
 /** flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration: how many requests run, how many wait. */
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
-import { keepAllMetadata, keepFields } from "#api/draft.ts";
 import type {
   LimitedPriorityLevelConfiguration,
   LimitResponse,
@@ -20,8 +19,8 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { validateStatusConditions } from "./conditions.ts";
 import { MANDATORY_PRIORITY_LEVELS } from "./mandatory.ts";
+import { statusHooks, validateStatus } from "./status.ts";
 
 const QUEUES_MAX = 10_000_000;
 const HASH_BITS_MAX = 60;
@@ -38,21 +37,9 @@ export const priorityLevelConfigurationKind = defineKind<PriorityLevelConfigurat
   generation: true,
   unconditionalUpdate: true,
   defaults: ({ spec }) => setDefaults(spec),
-  prepareCreate: (draft) => {
-    draft.status = {};
-  },
-  prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
+  ...statusHooks,
   validate: validateLevel,
   validateUpdate: validateLevel,
-  subresources: {
-    status: {
-      prepareUpdate: (draft, old) => {
-        keepAllMetadata(draft, old);
-        keepFields(draft, old, "spec");
-      },
-      validateUpdate: ({ status }) => validateStatusConditions(status.conditions),
-    },
-  },
   columns: [
     nameColumn,
     {
@@ -103,7 +90,8 @@ function setDefaults({ exempt, limited }: Draft<PriorityLevelConfigurationSpec>)
   }
 }
 
-function validateLevel({ metadata, spec, status }: PriorityLevelConfiguration): FieldError[] {
+function validateLevel(level: PriorityLevelConfiguration): FieldError[] {
+  const { metadata, spec } = level;
   const { name = "", annotations = {} } = metadata;
   const errors: FieldError[] = [];
   if (annotations[ZERO_SHARES_ANNOTATION] !== undefined) {
@@ -112,7 +100,7 @@ function validateLevel({ metadata, spec, status }: PriorityLevelConfiguration): 
   }
   errors.push(...validateSpec(spec, name));
   errors.push(...validateMandatory(spec, name));
-  return [...errors, ...validateStatusConditions(status.conditions)];
+  return [...errors, ...validateStatus(level)];
 }
 
 function validateMandatory(spec: PriorityLevelConfigurationSpec, name: string): FieldError[] {
