@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { tests as parsing } from "@bufbuild/cel-spec/testdata/parsing.js";
+import fc from "fast-check";
+import { describe, test } from "vitest";
+import { debugString } from "../testing/debug-string.ts";
+import { OPTIONAL_MACROS, STANDARD_MACROS, TWO_VARIABLE_MACROS } from "./macros.ts";
+import { type Parsed, type ParserOptions, parse } from "./parser.ts";
+
+const MACROS = [...STANDARD_MACROS, ...OPTIONAL_MACROS, ...TWO_VARIABLE_MACROS];
+const OPTIONS: ParserOptions = { macros: MACROS, optionalSyntax: true };
+
+describe("cel-go's own cases", () => {
+  // Its tests lower the limits, and run some expressions with a part of the syntax turned off.
+  const limits = { depthMax: 32, recoveriesMax: 4, skippedMax: 4 };
+  const variants: ParserOptions[] = [true, false].flatMap((optionalSyntax) =>
+    [true, false].map((escapedIdentifiers) => {
+      return { macros: STANDARD_MACROS, optionalSyntax, escapedIdentifiers, limits };
+    }),
+  );
+  for (const [i, { original, ast, error }] of parsing.tests!.entries()) {
+    test(`${i}: ${original.expr.slice(0, 60)}`, () => {
+      const results = variants.map((options) => describeResult(parse(original.expr, options)));
+      const wanted = (ast ?? error!).replaceAll("ERROR: :", "ERROR: <input>:");
+      assert.ok(results.includes(wanted), `wanted ${wanted}\ngot ${results[0]}`);
+    });
+  }
+});
+
+describe("syntax errors in the words of the real server", () => {
+  const starts =
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+  const cases = [
+    {
+      text: "object.",
+      error:
+        "ERROR: <input>:1:8: Syntax error: no viable alternative at input '.'\n | object.\n | .......^",
+    },
+    {
+      text: "[",
+      error:
+        "ERROR: <input>:1:2: Syntax error: mismatched input '<EOF>' expecting {'[', ']', '{', '(', '.', ',', '-', '!', '?', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\n | [\n | .^",
+    },
+    {
+      text: "a =",
+      error: "ERROR: <input>:1:3: Syntax error: token recognition error at: '='\n | a =\n | ..^",
+    },
+    {
+      text: "",
+      error: `ERROR: <input>:1:1: Syntax error: mismatched input '<EOF>' expecting ${starts}`,
+    },
+  ];
+  for (const { text, error } of cases) {
+    test(JSON.stringify(text), () => assert.equal(describeResult(parse(text, OPTIONS)), error));
+  }
+});
+
+describe("limits", () => {
+  const cases = [
+    {
+      name: "brackets",
+      text: "[".repeat(300) + "]".repeat(300),
+      error: /recursion limit exceeded: 250/,
+    },
+    { name: "sums", text: `1${"+1".repeat(300)}`, error: /max recursion depth exceeded/ },
+    { name: "fields", text: `a${".b".repeat(300)}`, error: /max recursion depth exceeded/ },
+    {
+      name: "size",
+      text: " ".repeat(100_001),
+      error: /size exceeds limit: size: 100001, limit 100000/,
+    },
+    { name: "conditions", text: `a${" && a".repeat(3000)}`, error: undefined },
+  ];
+  for (const { name, text, error } of cases) {
+    test(name, () => {
+      const result = describeResult(parse(text, OPTIONS));
+      if (error === undefined) assert.ok(!result.startsWith("ERROR"));
+      else assert.match(result, error);
+    });
+  }
+});
+
+test("no text crashes or hangs the parser", () => {
+  const pieces = fc.constantFrom(
+    ..."a b.c ( ) [ ] { } , : ? . - ! + * && || == < in has all x 1 1u 2.5 'a' \"b ''' r\"\"\" b'\\x41' ` \\ // = | & \n 😀 map(x, y) .?a [?0] {?a:1} T{f:1}".split(
+      " ",
+    ),
+  );
+  const soup = fc.array(pieces, { maxLength: 60 }).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(fc.oneof(soup, fc.string({ maxLength: 80 })), (text) => {
+      const parsed = parse(text, OPTIONS);
+      assert.equal(typeof parsed.faults.describe(parsed.source), "string");
+    }),
+    { seed: 7, numRuns: 500 },
+  );
+});
+
+function describeResult({ source, expr, faults }: Parsed): string {
+  return faults.count > 0 ? faults.describe(source) : debugString(expr);
+}
