@@ -31,7 +31,11 @@ export function scanJson(text: Uint8Array): JsonScan {
   for (let i = 0; i < length; i++) {
     const c = text[i]!;
     if (c === QUOTE) {
-      for (i++; i < length && text[i] !== QUOTE; i++) if (text[i] === BACKSLASH) i++;
+      while (++i < length) {
+        const inside = text[i]!;
+        if (inside === QUOTE) break;
+        if (inside === BACKSLASH) i++;
+      }
     } else if (c === COLON) {
       keys++;
     } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {

@@ -90,10 +90,21 @@ export function parseQuantity(text: string): ParsedQuantity {
 
 /** For texts that were checked before; a malformed one is a programming error. */
 export function quantityOf(text: string): Quantity {
+  const known = parsedQuantities.get(text);
+  if (known !== undefined) return known;
   const parsed = parseQuantity(text);
   if (!parsed.ok) throw new Error(`cannot parse '${text}': ${parsed.error}`);
+  if (text.length <= KNOWN_LENGTH_MAX) {
+    if (parsedQuantities.size >= KNOWN_MAX) parsedQuantities.clear();
+    parsedQuantities.set(text, parsed.value);
+  }
   return parsed.value;
 }
+
+// The same few texts ("100m", "64Mi") come again and again.
+const KNOWN_MAX = 1000;
+const KNOWN_LENGTH_MAX = 32;
+const parsedQuantities = new Map<string, Quantity>();
 
 /** A whole number of units in the given notation. */
 export function quantityFrom(

@@ -13,6 +13,8 @@ const DNS_LABEL_MAX = 63;
 const DNS_SUBDOMAIN_MAX = 253;
 const LABEL_MAX = 63;
 const PORT_NAME_MAX = 15;
+/** The most that one unit of a string takes in UTF-8. */
+const UTF8_BYTES_MAX = 3;
 export const ID_MAX = 2 ** 31 - 1;
 
 /** A text pattern and how to speak of it. */
@@ -127,7 +129,9 @@ export function isDns1123Label(value: string): string[] {
 }
 
 export function isDns1123Subdomain(value: string): string[] {
-  return [...longerThan(value, DNS_SUBDOMAIN_MAX, "characters"), ...mismatch(value, DNS_SUBDOMAIN)];
+  const faults = longerThan(value, DNS_SUBDOMAIN_MAX, "characters");
+  if (!DNS_SUBDOMAIN.regex.test(value)) faults.push(DNS_SUBDOMAIN.fault);
+  return faults;
 }
 
 export function isDns1123SubdomainWithUnderscore(value: string): string[] {
@@ -277,9 +281,8 @@ function maskTrailingDash(name: string): string {
 }
 
 function longerThan(value: string, max: number, unit: "characters" | "bytes"): string[] {
-  return value.length > max || utf8Length(value) > max
-    ? [`must be no more than ${max} ${unit}`]
-    : [];
+  if (value.length * UTF8_BYTES_MAX <= max || utf8Length(value) <= max) return [];
+  return [`must be no more than ${max} ${unit}`];
 }
 
 function inBytes(fault: string): string {

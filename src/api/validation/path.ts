@@ -15,18 +15,15 @@ export class Path {
   }
 
   static of(name: string, ...more: readonly string[]): Path {
-    return new Path(undefined, name, true).#children(more);
-  }
-
-  child(name: string, ...more: readonly string[]): Path {
-    const path = new Path(this, name, true);
-    return more.length === 0 ? path : path.#children(more);
-  }
-
-  #children(names: readonly string[]): Path {
-    let path: Path = this;
-    for (const name of names) path = new Path(path, name, true);
+    let path = new Path(undefined, name, true);
+    for (const each of more) path = new Path(path, each, true);
     return path;
+  }
+
+  /** One step or several; a rest parameter would cost an array at each of thousands of calls. */
+  child(name: string, second?: string, third?: string, fourth?: string): Path {
+    const path = new Path(this, name, true);
+    return second === undefined ? path : path.child(second, third, fourth);
   }
 
   index(index: number): Path {

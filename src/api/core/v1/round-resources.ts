@@ -7,7 +7,6 @@ const MILLI = -3;
 export function roundToMillis(list: Record<string, string> | undefined): void {
   if (list === undefined) return;
   for (const [name, text] of Object.entries(list)) {
-    if (/^[0-9]+[A-Za-z]*$/.test(text) && !/[nu]$/.test(text)) continue; // whole, or in thousandths
     const { mantissa, exponent, format } = quantityOf(text);
     if (exponent >= MILLI) continue;
     const unit = 10n ** BigInt(MILLI - exponent);

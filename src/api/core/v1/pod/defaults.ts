@@ -178,5 +178,7 @@ const OLD_ANNOTATIONS = [
 
 function dropOldAnnotations(meta: Draft<ObjectMeta>): void {
   if (meta.annotations === undefined) return;
-  for (const key of OLD_ANNOTATIONS) delete meta.annotations[key];
+  for (const key of OLD_ANNOTATIONS) {
+    if (key in meta.annotations) delete meta.annotations[key];
+  }
 }

@@ -2,7 +2,13 @@
  * Fields of features that are off in this version: they are dropped from what is written, unless
  * the stored object uses them already.
  */
-import type { Pod, PodSpec, PodStatus, PodTemplateSpec } from "#api/generated/core.v1.ts";
+import type {
+  Pod,
+  PodSpec,
+  PodStatus,
+  PodTemplateSpec,
+  VolumeProjection,
+} from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
 import { allContainers } from "./containers.ts";
 
@@ -34,14 +40,17 @@ export function dropDisabledStatusFields(
 }
 
 function dropDisabledSpecFields(spec: Draft<PodSpec>, old: PodSpec | undefined): void {
-  for (const field of ["clusterTrustBundle", "podCertificate"] as const) {
-    if (projects(old, field)) continue;
-    for (const { projected } of spec.volumes ?? []) {
-      for (const source of projected?.sources ?? []) delete source[field];
-    }
+  for (const { projected } of spec.volumes ?? []) {
+    for (const source of projected?.sources ?? []) dropDisabledProjections(source, old);
   }
   if (old?.schedulingGroup === undefined) delete spec.schedulingGroup;
   if (old === undefined || !stopsBySignal(old)) dropStopSignals(spec);
+}
+
+function dropDisabledProjections(source: Draft<VolumeProjection>, old: PodSpec | undefined): void {
+  for (const field of ["clusterTrustBundle", "podCertificate"] as const) {
+    if (source[field] !== undefined && !projects(old, field)) delete source[field];
+  }
 }
 
 function projects(

@@ -131,7 +131,8 @@ function mergeLabelKeys({ spec, metadata: { labels = {} } }: Draft<Pod>): void {
 }
 
 function podAffinityTerms(affinity: Draft<Affinity> | undefined): Draft<PodAffinityTerm>[] {
-  return [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap((rules) => [
+  if (affinity === undefined) return [];
+  return [affinity.podAffinity, affinity.podAntiAffinity].flatMap((rules) => [
     ...(rules?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map(
       ({ podAffinityTerm }) => podAffinityTerm,
     ),

@@ -27,10 +27,16 @@ export function validateProjected(
   for (const [i, source] of (sources ?? []).entries()) {
     const at = path.child("sources").index(i);
     validateSource(source, rules, files, at, errors);
-    if (Object.values(source).filter((part) => part !== undefined).length > 1) {
+    if (countGiven(source) > 1) {
       errors.push(forbidden(at, "may not specify more than 1 volume type per source"));
     }
   }
+}
+
+function countGiven(source: VolumeProjection): number {
+  let count = 0;
+  for (const part of Object.values(source)) if (part !== undefined) count++;
+  return count;
 }
 
 /** The paths that the sources have taken so far. */

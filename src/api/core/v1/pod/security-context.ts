@@ -92,14 +92,15 @@ function validateProcMount(
 }
 
 function validateNoEscalation(context: SecurityContext, path: Path, errors: FieldError[]): void {
-  const shown = () => internalForm("core.v1.SecurityContext", context);
-  const start = "cannot set `allowPrivilegeEscalation` to false and";
-  if (context.privileged === true) {
-    errors.push(invalid(path, shown(), `${start} \`privileged\` to true`));
-  }
+  const faults: string[] = [];
+  if (context.privileged === true) faults.push("`privileged` to true");
   for (const capability of context.capabilities?.add ?? []) {
-    if (capability !== "CAP_SYS_ADMIN") continue;
-    errors.push(invalid(path, shown(), `${start} \`capabilities.Add\` CAP_SYS_ADMIN`));
+    if (capability === "CAP_SYS_ADMIN") faults.push("`capabilities.Add` CAP_SYS_ADMIN");
+  }
+  for (const fault of faults) {
+    const shown = internalForm("core.v1.SecurityContext", context);
+    const detail = `cannot set \`allowPrivilegeEscalation\` to false and ${fault}`;
+    errors.push(invalid(path, shown, detail));
   }
 }
 
