@@ -3,6 +3,7 @@ import { readdirSync, statSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { open } from "lmdb";
 import { test } from "vitest";
 import { systemClock } from "#lib/system-clock.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
@@ -134,6 +135,32 @@ for (const { name, damage, want } of damages) {
     assert.equal((await again.put("/k/0", bytes("2"))).ok, true);
   });
 }
+
+test("embedded: data in an older format is refused, and left as it is", async () => {
+  await using filled = await openFilled();
+  const { directory, store } = filled;
+  await store[Symbol.asyncDispose]();
+  const formatOf = async (change: (format: number) => number): Promise<number> => {
+    const root = open<Uint8Array, Uint8Array>({
+      path: directory,
+      noSubdir: false,
+      encoding: "binary",
+      keyEncoding: "binary",
+    });
+    const state = Buffer.from(root.get(Buffer.from("state"))!);
+    state.writeDoubleLE(change(state.readDoubleLE(0)), 0);
+    await root.put(Buffer.from("state"), state);
+    await root.close();
+    return state.readDoubleLE(0);
+  };
+  const older = await formatOf((format) => format - 1);
+  const opening = openEmbeddedStore({ directory, clock: systemClock });
+  await rejects(opening, "Corrupt");
+  await assert.rejects(opening, new RegExp(`format ${older}; this program knows ${older + 1}`));
+  await formatOf((format) => format + 1);
+  await using again = await openEmbeddedStore({ directory, clock: systemClock });
+  assert.equal(await again.count("/k/"), KEYS);
+});
 
 function with32(file: Buffer, offset: number, value: number): Buffer {
   const changed = Buffer.from(file);

@@ -106,7 +106,7 @@ export class LmdbEngine implements Engine {
     const { root, log } = this.#file;
     const changes = steps.map(({ change }) => change);
     const rows = this.#encoder.encode(changes);
-    const size = { rowBytes: rows.map((row) => row.length), removals: sweep.positions.length };
+    const size = { rowBytes: rows.map((row) => row.length), removals: sweep.length };
     const deletesOnly = changes.every(({ deleted }) => deleted);
     const waiting = this.#room.admit(size, deletesOnly);
     if (waiting !== undefined) await waiting;
@@ -114,7 +114,7 @@ export class LmdbEngine implements Engine {
     this.#state = { ...this.#state, compactRevision: state.compactRevision };
     try {
       await root.batch(() => {
-        for (const position of sweep.positions) void log.remove(encodePosition(position, key));
+        for (const { position } of sweep) void log.remove(encodePosition(position, key));
         for (const [index, { position }] of changes.entries()) {
           void log.put(encodePosition(position, key), rows[index]!);
         }
@@ -172,7 +172,7 @@ const NO_VALUE = new Uint8Array();
 /** The index and the sizes follow from the log. */
 function rebuild(file: LmdbFile): { state: State; keys: KeyIndex } {
   let state = readState(file);
-  const keys = KeyIndex.create(state.sweptPosition);
+  const keys = KeyIndex.create();
   for (const { key: position, value: head } of file.logHeads.getRange({})) {
     const change: Change = { ...head, position: decodePosition(position), value: NO_VALUE };
     const step = { change, replaced: keys.head(change.key) };

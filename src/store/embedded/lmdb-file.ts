@@ -38,7 +38,8 @@ export interface LmdbFile extends AsyncDisposable {
 
 export const STATE_KEY = Buffer.from("state");
 const OWNER_KEY = Buffer.from("owner");
-const FORMAT = 1;
+/** Of the rows and of the state; raised when either changes. */
+const FORMAT = 2;
 
 /** Address space, not disk or memory: the file may grow up to here. */
 const MAP_BYTES = 256 * 2 ** 30;
@@ -83,12 +84,11 @@ export function fileBytes({ path }: LmdbFile): number {
   return statSync(path).size;
 }
 
-export function encodeState({ revision, compactRevision, sweptPosition }: State): Buffer {
-  const bytes = Buffer.allocUnsafe(32);
+export function encodeState({ revision, compactRevision }: State): Buffer {
+  const bytes = Buffer.allocUnsafe(24);
   bytes.writeDoubleLE(FORMAT, 0);
   bytes.writeDoubleLE(revision, 8);
   bytes.writeDoubleLE(compactRevision, 16);
-  bytes.writeDoubleLE(sweptPosition, 24);
   return bytes;
 }
 
@@ -98,18 +98,24 @@ export function readState({ root, path }: LmdbFile): State {
   if (bytes === undefined) return EMPTY_STATE;
   const row = Buffer.from(bytes);
   const format = row.readDoubleLE(0);
-  if (format !== FORMAT)
-    throw corrupt(`${path} has format ${format}; this program knows ${FORMAT}`);
+  if (format !== FORMAT) throw otherFormat(path, format);
   return {
     ...EMPTY_STATE,
     revision: row.readDoubleLE(8),
     compactRevision: row.readDoubleLE(16),
-    sweptPosition: row.readDoubleLE(24),
   };
 }
 
 export function corrupt(message: string, cause?: unknown): StoreError {
   return new StoreError({ code: "Corrupt" }, message, { cause });
+}
+
+/** Snapshots have a format of their own, which lasts. */
+function otherFormat(path: string, format: number): StoreError {
+  return corrupt(
+    `${path} has format ${format}; this program knows ${FORMAT}. ` +
+      "Let the program that wrote it make a snapshot, and restore that",
+  );
 }
 
 const SPARE_PAGES = 32;

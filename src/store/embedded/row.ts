@@ -2,17 +2,16 @@
  * The bytes of the log on disk. Numbers are little-endian; those that may exceed 32 bits are
  * doubles, which are exact for integers up to 2^53.
  *
- *   0  previous        double      32  previousBytes  uint32
- *   8  createRevision  double      36  key length     uint16
- *  16  version         double      38  flags          uint8   1: deleted
- *  24  expiresAtMs     double      39  zero           uint8
- *  40  key (UTF-8), then the value to the end
+ *   0  previous        double      32  key length  uint16
+ *   8  createRevision  double      34  flags       uint8   1: deleted
+ *  16  version         double      35  zero        uint8
+ *  24  expiresAtMs     double      36  key (UTF-8), then the value to the end
  *
  * The row's key in the table is its position, 8 bytes big-endian, so that rows are in log order.
  */
 import { type Change, costOf } from "#store/local/engine.ts";
 
-const HEADER_BYTES = 40;
+const HEADER_BYTES = 36;
 const DELETED = 1;
 const WORD = 2 ** 32;
 
@@ -56,10 +55,9 @@ function encodeRow(change: Change, row: Buffer): void {
   row.writeDoubleLE(change.createRevision, 8);
   row.writeDoubleLE(change.version, 16);
   row.writeDoubleLE(change.expiresAtMs, 24);
-  row.writeUInt32LE(change.previousBytes, 32);
-  row.writeUInt16LE(keyBytes, 36);
-  row.writeUInt8(change.deleted ? DELETED : 0, 38);
-  row.writeUInt8(0, 39);
+  row.writeUInt16LE(keyBytes, 32);
+  row.writeUInt8(change.deleted ? DELETED : 0, 34);
+  row.writeUInt8(0, 35);
   row.write(key, HEADER_BYTES);
   row.set(value, HEADER_BYTES + keyBytes);
 }
@@ -70,33 +68,28 @@ export type RowHead = Omit<Change, "position" | "value">;
 /** `size`: how much of `bytes` is the row. */
 export function decodeRowHead(bytes: Uint8Array, size: number): RowHead {
   const row = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, size);
-  const valueStart = HEADER_BYTES + row.readUInt16LE(36);
+  const valueStart = HEADER_BYTES + row.readUInt16LE(32);
   if (valueStart > size) throw new RangeError("a row of the log is cut short");
   const key = row.toString("utf8", HEADER_BYTES, valueStart);
   return {
     key,
-    deleted: (row.readUInt8(38) & DELETED) !== 0,
+    deleted: (row.readUInt8(34) & DELETED) !== 0,
     createRevision: row.readDoubleLE(8),
     version: row.readDoubleLE(16),
     bytes: costOf(key, size - valueStart),
     expiresAtMs: row.readDoubleLE(24),
     previous: row.readDoubleLE(0),
-    previousBytes: row.readUInt32LE(32),
   };
 }
 
 /** The value is a part of `row`, not a copy. */
 export function decodeRow(position: number, row: Uint8Array): Change {
-  const { key, deleted, createRevision, version, bytes, expiresAtMs, previous, previousBytes } =
-    decodeRowHead(row, row.length);
-  const value = valueIn(row);
-  const about = { createRevision, version, bytes, expiresAtMs, previous, previousBytes };
-  return { key, position, value, deleted, ...about };
+  return { ...decodeRowHead(row, row.length), position, value: valueIn(row) };
 }
 
 /** A part of `row`, not a copy. */
 export function valueIn(row: Uint8Array): Uint8Array {
-  return row.subarray(HEADER_BYTES + row[36]! + row[37]! * 256);
+  return row.subarray(HEADER_BYTES + row[32]! + row[33]! * 256);
 }
 
 /** `into` saves making a new key, where the last one is not needed any more. */

@@ -4,7 +4,7 @@ import { VirtualClock } from "#lib/virtual-clock.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { bytes, rejects } from "#store/testing/contract-suite.ts";
 import { DEFAULT_HISTORY, decideByAge, decideBySize } from "./auto-compaction.ts";
-import { EMPTY_STATE, positionOf, type State } from "./engine.ts";
+import { EMPTY_STATE, type State } from "./engine.ts";
 
 const MINUTE = 60_000;
 
@@ -27,13 +27,13 @@ describe("by age", () => {
 
 describe("by size", () => {
   const policy = { ageMs: 1_000, bytesMin: 100, liveShare: 0.5 };
-  const swept: State = {
-    ...EMPTY_STATE,
-    revision: 110,
-    compactRevision: 10,
-    sweptPosition: positionOf(11, 0),
-  };
-  const rows: { name: string; state: Partial<State>; want: number | undefined }[] = [
+  const base: State = { ...EMPTY_STATE, revision: 110, compactRevision: 10 };
+  const rows: {
+    name: string;
+    state: Partial<State>;
+    swept?: boolean;
+    want: number | undefined;
+  }[] = [
     { name: "little history stays", state: { historyBytes: 100 }, want: undefined },
     { name: "too much is halved", state: { historyBytes: 101 }, want: 60 },
     {
@@ -43,12 +43,13 @@ describe("by size", () => {
     },
     {
       name: "what is given up already must go first",
-      state: { historyBytes: 101, sweptPosition: 0 },
+      state: { historyBytes: 101 },
+      swept: false,
       want: undefined,
     },
   ];
-  for (const { name, state, want } of rows) {
-    test(name, () => assert.equal(decideBySize({ ...swept, ...state }, policy), want));
+  for (const { name, state, swept = true, want } of rows) {
+    test(name, () => assert.equal(decideBySize({ ...base, ...state }, swept, policy), want));
   }
 });
 

@@ -5,7 +5,6 @@
  */
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { State } from "./engine.ts";
-import { isSwept } from "./sweep.ts";
 
 export interface HistoryPolicy {
   readonly ageMs: number;
@@ -36,10 +35,14 @@ export function decideByAge(
   return marks.findLast(({ atMs }) => nowMs - atMs >= ageMs)?.revision;
 }
 
-/** By size: half of the revisions, once what was given up before is really gone. */
-export function decideBySize(state: State, policy: HistoryPolicy): number | undefined {
+/** By size: half of the revisions, once what was given up before is really gone (`swept`). */
+export function decideBySize(
+  state: State,
+  swept: boolean,
+  policy: HistoryPolicy,
+): number | undefined {
   const allowedBytes = Math.max(policy.bytesMin, policy.liveShare * state.liveBytes);
-  if (state.historyBytes <= allowedBytes || !isSwept(state)) return undefined;
+  if (state.historyBytes <= allowedBytes || !swept) return undefined;
   return state.compactRevision + Math.ceil((state.revision - state.compactRevision) / 2);
 }
 
@@ -67,9 +70,9 @@ export class AutoCompaction implements Disposable {
   }
 
   /** To be told the state after each commit, and once at the start. */
-  notice(state: State): void {
+  notice(state: State, swept: boolean): void {
     this.#state = state;
-    const bySize = decideBySize(state, this.#policy);
+    const bySize = decideBySize(state, swept, this.#policy);
     if (bySize !== undefined) this.#compact(bySize);
     if (this.#timer === undefined && state.revision > state.compactRevision) this.#arm();
   }

@@ -14,7 +14,7 @@ import { nextTurn } from "#lib/next-turn.ts";
 import { type Operation, StoreError, type TransactAnswer } from "#store/contract.ts";
 import type { Commit, Engine } from "./engine.ts";
 import { planCommit } from "./plan-commit.ts";
-import { isSwept } from "./sweep.ts";
+import { Sweeper } from "./sweeper.ts";
 
 const GROUP_WRITES_MAX = 1_024;
 const GROUP_BYTES_MAX = 16 * 1024 * 1024;
@@ -37,6 +37,7 @@ export class Committer {
   readonly #options: CommitterOptions;
   #writes: PendingWrite[] = [];
   #sweeps: PendingSweep[] = [];
+  readonly #sweeper = new Sweeper();
   #compactRevision: number;
   #running = false;
   #closed = false;
@@ -54,6 +55,13 @@ export class Committer {
     }
     this.#writes.push(write);
     if (!this.#running) void this.#run();
+  }
+
+  /** Whether everything that was given up is gone. */
+  get isSwept(): boolean {
+    const { view } = this.#options.engine;
+    if (view.state.compactRevision !== this.#compactRevision) return false;
+    return this.#sweeper.isDone(view, this.#compactRevision);
   }
 
   /** Resolves when everything that `revision` overtook is gone. */
@@ -94,8 +102,7 @@ export class Committer {
         else for (const { reject } of group) reject(error);
         this.#endSweeps(error);
       }
-      const { state } = engine.view;
-      if (state.compactRevision === this.#compactRevision && isSwept(state)) this.#endSweeps();
+      if (this.isSwept) this.#endSweeps();
     }
     this.#running = false;
     this.#whenIdle?.();
@@ -115,9 +122,12 @@ export class Committer {
 
   #commit(group: readonly PendingWrite[]): Promise<void> | undefined {
     const { engine, clock, onCommit } = this.#options;
+    const { view } = engine;
     const writes = group.map(({ operations }) => operations);
-    const plan = planCommit(engine.view, writes, this.#compactRevision, clock.nowMs());
+    const sweep = this.#sweeper.next(view, this.#compactRevision, sweepDose(group.length));
+    const plan = planCommit(view, writes, sweep, this.#compactRevision, clock.nowMs());
     const finish = (): void => {
+      this.#sweeper.remove(sweep.length);
       if (plan.commit !== undefined) onCommit(plan.commit);
       for (const [index, { resolve }] of group.entries()) resolve(plan.answers[index]!);
     };
@@ -147,6 +157,15 @@ export class Committer {
 
 export function closedError(): StoreError {
   return new StoreError({ code: "Closed" }, "the store is closed");
+}
+
+/**
+ * How many rows a commit removes. Twice what it writes outruns any writer, and in small doses,
+ * because LMDB gets slow with long lists of free pages. With nothing to write there is nobody to
+ * slow down.
+ */
+function sweepDose(writes: number): number {
+  return writes === 0 ? 256 : 2 + 2 * writes;
 }
 
 function isNoSpace(error: unknown): boolean {

@@ -110,7 +110,6 @@ function toChange(
     bytes: costOf(key, value.length),
     expiresAtMs: ttlSeconds === undefined ? 0 : nowMs + ttlSeconds * 1000,
     previous: current?.position ?? pending.grave(key),
-    previousBytes: current?.bytes ?? 0,
   };
 }
 

@@ -20,7 +20,8 @@
  *   revision 4: delete b   log 512 {b deleted, previous 385}      heads {a: 384}   graves {b: 512}
  *
  * Compacting to revision 4 drops what the changes up to 4 replaced (256, 385), and deletions
- * themselves (512 and its grave), because at revision 4 and later nobody can ask for them.
+ * themselves (512 and its grave), because at revision 4 and later nobody can ask for them. What a
+ * deletion replaced goes no later than the deletion, so that a key never comes back to life.
  */
 import { OPERATIONS_MAX } from "#store/contract.ts";
 import type { KeyIndex } from "./key-index.ts";
@@ -41,14 +42,11 @@ export interface Change extends Head {
   readonly deleted: boolean;
   /** The position of the change that this one replaced, a deletion included; 0 if none. */
   readonly previous: number;
-  readonly previousBytes: number;
 }
 
 export interface State {
   readonly revision: number;
   readonly compactRevision: number;
-  /** Changes up to here have been swept: what they replaced is gone. */
-  readonly sweptPosition: number;
   readonly liveBytes: number;
   readonly historyBytes: number;
 }
@@ -56,7 +54,6 @@ export interface State {
 export const EMPTY_STATE: State = {
   revision: 1,
   compactRevision: 0,
-  sweptPosition: 0,
   liveBytes: 0,
   historyBytes: 0,
 };
@@ -90,8 +87,8 @@ export interface Grave {
 
 export interface Commit {
   readonly state: State;
-  /** Carried out before the steps. */
-  readonly sweep: Sweep;
+  /** Removed before the steps are carried out. */
+  readonly sweep: readonly ObsoleteRow[];
   readonly steps: readonly Step[];
 }
 
@@ -101,19 +98,23 @@ export interface Step {
   readonly replaced: Head | undefined;
 }
 
-/** A change that made others obsolete: what it replaced, and itself if it is a deletion. */
+/** A change that made something obsolete: what it replaced, and itself if it is a deletion. */
 export interface Track {
   readonly position: number;
+  /** What it replaced; 0 if that is gone already. */
   readonly previous: number;
-  /** What sweeping it frees. */
-  readonly obsoleteBytes: number;
+  readonly previousBytes: number;
   readonly deletedKey: string | undefined;
+  /** Of the deletion itself. */
+  readonly deletedBytes: number;
 }
 
-export interface Sweep {
-  /** Rows of the log that nobody can ask for any more. */
-  readonly positions: readonly number[];
-  readonly tracks: readonly Track[];
+/** A row of the log that nobody can ask for any more. */
+export interface ObsoleteRow {
+  readonly position: number;
+  readonly bytes: number;
+  /** The track that is done with when this row is gone. */
+  readonly track: Track | undefined;
 }
 
 export interface Engine extends AsyncDisposable {

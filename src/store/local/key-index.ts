@@ -4,37 +4,32 @@
  * swept. A fork shares everything until one side changes.
  */
 import { OrderedMap } from "#lib/ordered-map.ts";
-import type { Change, Grave, Head, Step, Sweep, Track } from "./engine.ts";
+import type { Grave, Head, ObsoleteRow, Step, Track } from "./engine.ts";
 
 export class KeyIndex {
   readonly #heads: OrderedMap<string, Head>;
   readonly #graves: OrderedMap<string, Grave>;
   readonly #expiry: OrderedMap<Head, Head>;
   readonly #trail: OrderedMap<number, Track>;
-  /** Changes up to here were swept before the index was made. */
-  readonly #sweptPosition: number;
 
   private constructor(
     heads: OrderedMap<string, Head>,
     graves: OrderedMap<string, Grave>,
     expiry: OrderedMap<Head, Head>,
     trail: OrderedMap<number, Track>,
-    sweptPosition: number,
   ) {
     this.#heads = heads;
     this.#graves = graves;
     this.#expiry = expiry;
     this.#trail = trail;
-    this.#sweptPosition = sweptPosition;
   }
 
-  static create(sweptPosition = 0): KeyIndex {
+  static create(): KeyIndex {
     return new KeyIndex(
       OrderedMap.byString(),
       OrderedMap.byString(),
       OrderedMap.create((a, b) => a.expiresAtMs - b.expiresAtMs || a.position - b.position),
       OrderedMap.byNumber(),
-      sweptPosition,
     );
   }
 
@@ -44,12 +39,13 @@ export class KeyIndex {
       this.#graves.fork(),
       this.#expiry.fork(),
       this.#trail.fork(),
-      this.#sweptPosition,
     );
   }
 
-  sweep({ tracks }: Sweep): void {
-    for (const { position, deletedKey } of tracks) {
+  sweep(rows: readonly ObsoleteRow[]): void {
+    for (const { track } of rows) {
+      if (track === undefined) continue;
+      const { position, deletedKey } = track;
       this.#trail.delete(position);
       if (deletedKey !== undefined && this.grave(deletedKey) === position) {
         this.#graves.delete(inByteOrder(deletedKey));
@@ -57,10 +53,11 @@ export class KeyIndex {
     }
   }
 
-  apply({ change, replaced }: Step): void {
+  apply(step: Step): void {
+    const { change, replaced } = step;
     const { key, position, createRevision, version, bytes, expiresAtMs } = change;
     const row = inByteOrder(key);
-    this.#follow(change);
+    this.#follow(step);
     if (replaced !== undefined && replaced.expiresAtMs > 0) this.#expiry.delete(replaced);
     if (change.deleted) {
       this.#heads.delete(row);
@@ -96,21 +93,30 @@ export class KeyIndex {
     return count;
   }
 
-  /** Oldest first, the changes that have not been swept and made something obsolete. */
+  /** Oldest first, the changes that made something obsolete which is still there. */
   *trail(): Iterable<Track> {
     for (const [, track] of this.#trail.entriesFrom()) yield track;
+  }
+
+  /** Where the trail begins. */
+  get trailStart(): number | undefined {
+    return this.#trail.firstKey();
   }
 
   *expiring(): Iterable<Head> {
     for (const [head] of this.#expiry.entriesFrom()) yield head;
   }
 
-  #follow({ position, key, deleted, version, previous, previousBytes, bytes }: Change): void {
-    // A new key replaces nothing: the deletion that it continues from goes when it is swept itself.
-    if (position <= this.#sweptPosition || version === 1 || previous === 0) return;
-    const obsoleteBytes = previousBytes + (deleted ? bytes : 0);
-    const deletedKey = deleted ? key : undefined;
-    this.#trail.set(position, { position, previous, obsoleteBytes, deletedKey });
+  #follow({ change, replaced }: Step): void {
+    const { position, deleted } = change;
+    if (replaced === undefined && !deleted) return;
+    this.#trail.set(position, {
+      position,
+      previous: replaced?.position ?? 0,
+      previousBytes: replaced?.bytes ?? 0,
+      deletedKey: deleted ? change.key : undefined,
+      deletedBytes: deleted ? change.bytes : 0,
+    });
   }
 }
 

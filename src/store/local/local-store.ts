@@ -71,7 +71,11 @@ export class LocalStore implements Store {
   /** Takes up what an earlier process left: keys that expire, a compaction that was not finished. */
   start(): void {
     this.#expiry.start();
-    this.#compaction.notice(this.#engine.view.state);
+    const { state } = this.#engine.view;
+    if (!this.#committer.isSwept) {
+      this.#committer.compact(state.compactRevision).catch(() => undefined);
+    }
+    this.#compaction.notice(state, this.#committer.isSwept);
   }
 
   async currentRevision(): Promise<number> {
@@ -197,6 +201,6 @@ export class LocalStore implements Store {
       this.#hub.close(error instanceof Error ? error : new Error(String(error)));
     }
     this.#expiry.notice(steps);
-    this.#compaction.notice(state);
+    this.#compaction.notice(state, this.#committer.isSwept);
   }
 }

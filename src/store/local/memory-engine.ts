@@ -6,6 +6,7 @@ import {
   EMPTY_STATE,
   type Engine,
   type Log,
+  type ObsoleteRow,
   type State,
   type View,
 } from "./engine.ts";
@@ -43,7 +44,7 @@ export class MemoryEngine implements Engine {
   commit({ state, sweep, steps }: Commit): undefined {
     this.#state = state;
     this.#keys.sweep(sweep);
-    this.#log.sweep(sweep.positions);
+    this.#log.sweep(sweep);
     for (const step of steps) {
       this.#keys.apply(step);
       this.#log.add(step.change);
@@ -68,8 +69,8 @@ class MemoryLog implements Log {
     this.#changes.set(change.position, change);
   }
 
-  sweep(positions: readonly number[]): void {
-    for (const position of positions) this.#changes.delete(position);
+  sweep(rows: readonly ObsoleteRow[]): void {
+    for (const { position } of rows) this.#changes.delete(position);
   }
 
   change(position: number): Change | undefined {

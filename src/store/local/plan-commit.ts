@@ -1,8 +1,7 @@
 /** One commit as a pure function of the tables: the waiting writes in order, and a step of sweeping. */
 import type { Operation, TransactAnswer } from "#store/contract.ts";
 import { decideWrite, PendingView } from "./decide-write.ts";
-import type { Commit, State, Step, View } from "./engine.ts";
-import { decideSweep, isSwept, NO_SWEEP } from "./sweep.ts";
+import type { Commit, ObsoleteRow, State, Step, View } from "./engine.ts";
 
 export interface CommitPlan {
   /** Undefined if there is nothing to change. */
@@ -11,9 +10,11 @@ export interface CommitPlan {
   readonly answers: readonly TransactAnswer[];
 }
 
+/** `sweep`: rows to remove on the way. */
 export function planCommit(
   view: View,
   writes: readonly (readonly Operation[])[],
+  sweep: readonly ObsoleteRow[],
   compactRevision: number,
   nowMs: number,
 ): CommitPlan {
@@ -28,16 +29,12 @@ export function planCommit(
     pending.add(decision.steps);
     return { ok: true, revision };
   });
+  const same = compactRevision === view.state.compactRevision;
+  if (same && steps.length === 0 && sweep.length === 0) return { commit: undefined, answers };
 
-  const before: State = { ...view.state, compactRevision };
-  if (isSwept(before)) {
-    const state = account({ ...before, revision }, steps);
-    return { commit: steps.length === 0 ? undefined : { state, sweep: NO_SWEEP, steps }, answers };
-  }
-  const dose = sweepDose(steps.length);
-  const { sweep, sweptPosition, freedBytes } = decideSweep(view, compactRevision, dose);
-  const historyBytes = before.historyBytes - freedBytes;
-  const state = account({ ...before, revision, sweptPosition, historyBytes }, steps);
+  let { historyBytes } = view.state;
+  for (const { bytes } of sweep) historyBytes -= bytes;
+  const state = account({ ...view.state, revision, compactRevision, historyBytes }, steps);
   return { commit: { state, sweep, steps }, answers };
 }
 
@@ -50,13 +47,4 @@ export function account(state: State, steps: readonly Step[]): State {
     historyBytes += (change.deleted ? change.bytes : 0) + replacedBytes;
   }
   return { ...state, liveBytes, historyBytes };
-}
-
-/**
- * How many changes a commit looks at for sweeping. Twice what it writes outruns any writer, and in
- * small doses, because LMDB gets slow with long lists of free pages. With nothing to write there is
- * nobody to slow down.
- */
-function sweepDose(steps: number): number {
-  return steps === 0 ? 256 : 2 + 2 * steps;
 }

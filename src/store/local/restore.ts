@@ -2,7 +2,6 @@
 import type { SnapshotEntry, SnapshotHeader } from "#store/snapshot-format.ts";
 import { costOf, type Engine, positionOf, type State, type Step } from "./engine.ts";
 import { account } from "./plan-commit.ts";
-import { NO_SWEEP } from "./sweep.ts";
 
 const STEPS_PER_COMMIT = 500;
 
@@ -11,13 +10,12 @@ export async function restoreInto(
   { revision }: SnapshotHeader,
   entries: AsyncIterable<SnapshotEntry>,
 ): Promise<void> {
-  const sweptPosition = positionOf(revision + 1, 0) - 1;
-  let state: State = { ...engine.view.state, revision, compactRevision: revision, sweptPosition };
+  let state: State = { ...engine.view.state, revision, compactRevision: revision };
   const positions = new Positions();
   let steps: Step[] = [];
   const commit = async (): Promise<void> => {
     state = account(state, steps);
-    await engine.commit({ state, steps, sweep: NO_SWEEP });
+    await engine.commit({ state, steps, sweep: [] });
     steps = [];
   };
   for await (const entry of entries) {
@@ -30,8 +28,8 @@ export async function restoreInto(
 function toChange(entry: SnapshotEntry, position: number): Step["change"] {
   const { key, value, createRevision, version, expiresAtMs } = entry;
   const bytes = costOf(key, value.length);
-  const nothingBefore = { deleted: false, previous: 0, previousBytes: 0 };
-  return { key, value, position, createRevision, version, bytes, expiresAtMs, ...nothingBefore };
+  const about = { createRevision, version, bytes, expiresAtMs };
+  return { key, value, position, ...about, deleted: false, previous: 0 };
 }
 
 /** Keys that one transaction wrote share a revision, but each needs a position of its own. */
