@@ -5,7 +5,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { JSON_MEDIA, type Media } from "./negotiate.ts";
-import type { TunnelRequest } from "./proxy/tunnel.ts";
+import type { Tunnel } from "./proxy/tunnel.ts";
 import type { Revision } from "./revision.ts";
 import type { WatchFeed } from "./watch-feed.ts";
 
@@ -32,7 +32,7 @@ export type AnswerBody =
   /** Bytes as they come: logs and what proxies answer. */
   | { readonly form: "stream"; readonly stream: AnswerStream }
   /** The connection changes its protocol and is handed over: exec, attach, port-forward. */
-  | { readonly form: "tunnel"; readonly tunnel: TunnelRequest };
+  | { readonly form: "tunnel"; readonly tunnel: Tunnel };
 
 export interface ApiValue {
   readonly kind?: string;

@@ -1,10 +1,10 @@
 /** Connections that want to change their protocol: asked for like any request, then joined. */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { internalErrorStatus } from "#api/meta/status.ts";
+import { unknownStatus } from "#api/meta/status.ts";
 import { type Answer, statusAnswer } from "./answer.ts";
 import { encodeAnswer, isWhole } from "./encode-answer.ts";
-import { joinTunnel } from "./proxy/tunnel.ts";
+import { runTunnel } from "./proxy/tunnel.ts";
 import type { ApiRequest, Peer } from "./request.ts";
 import { splitUrl } from "./serve.ts";
 import type { ApiServer } from "./server.ts";
@@ -37,20 +37,20 @@ export async function serveUpgrade(
   };
   const answer = await handle(request);
   try {
-    if (answer.body.form === "tunnel") await tunnel(answer, socket, head);
+    if (answer.body.form === "tunnel") await tunnel(answer);
     else sendWhole(answer, request, socket, tables);
   } finally {
     answer.sent?.();
   }
 
-  async function tunnel({ body }: Answer, client: Duplex, first: Buffer): Promise<void> {
+  async function tunnel({ body }: Answer): Promise<void> {
     if (body.form !== "tunnel") return;
+    const { headers, signal } = request;
     try {
-      await joinTunnel(body.tunnel, client, first);
+      await runTunnel(body.tunnel, { socket, head, headers, signal });
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      const status = internalErrorStatus(`error dialing backend: ${why}`);
-      sendWhole(statusAnswer(status), request, client, tables);
+      sendWhole(statusAnswer(unknownStatus(why)), request, socket, tables);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** One request to an API server over HTTPS, with a token, and its whole answer. */
+/** One request to an API server over HTTPS, with a token, and its whole answer, whatever protocol it is in. */
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
@@ -38,6 +38,13 @@ export function askHttps(server: TestServer, ask: HttpsAsk): Promise<HttpsAnswer
       },
     });
     outgoing.on("error", reject);
+    outgoing.on("upgrade", ({ headers }, socket, head) => {
+      let text = String(head);
+      socket.on("data", (chunk: Buffer) => {
+        text += chunk;
+      });
+      socket.on("end", () => resolve({ code: 101, headers, text, json: undefined }));
+    });
     outgoing.on("response", (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));

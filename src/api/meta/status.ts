@@ -216,6 +216,45 @@ export function unknownStatus(message: string, code = 500): Status {
   return failed(code, undefined, message);
 }
 
+const SERVER_RESPONSES: Readonly<Record<number, readonly [Reason, string]>> = {
+  401: ["Unauthorized", "the server has asked for the client to provide credentials"],
+  404: ["NotFound", "the server could not find the requested resource"],
+  405: ["MethodNotAllowed", "the server does not allow this method on the requested resource"],
+  409: ["Conflict", "the server reported a conflict"],
+  422: ["Invalid", "the server rejected our request due to an error in our request"],
+  429: [
+    "TooManyRequests",
+    "the server has received too many requests and has asked us to try again later",
+  ],
+  503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
+  504: [
+    "Timeout",
+    "the server was unable to return a response in the time allotted, but may still be processing the request",
+  ],
+};
+
+/** What another server's refusal means to our client; `told` is what it said itself. */
+export function serverResponseStatus(
+  code: number,
+  resource: GroupResource,
+  name: string,
+  told: string,
+): Status {
+  const [reason, message] = SERVER_RESPONSES[code] ?? serverResponse(code, told);
+  const subject = ` ( ${groupResourceText(resource)} ${name})`;
+  return failed(code, reason, message + subject, detailsOf(resource, name));
+}
+
+function serverResponse(code: number, told: string): readonly [Reason | undefined, string] {
+  if (code === 403) return ["Forbidden", told];
+  if (code < 500) {
+    const message = `the server responded with the status code ${code} but did not return more information`;
+    return [undefined, message];
+  }
+  const message = `an error on the server (${goQuote(told)}) has prevented the request from succeeding`;
+  return ["InternalError", message];
+}
+
 function failed(
   code: number,
   reason: Reason | undefined,

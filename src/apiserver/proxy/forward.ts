@@ -4,18 +4,12 @@
  */
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import {
-  badRequestStatus,
-  failure,
-  type Result,
-  serviceUnavailableStatus,
-  success,
-} from "#api/meta/status.ts";
 import type { OutgoingHeaders } from "../answer.ts";
 import type { ApiRequest } from "../request.ts";
+import { limitConnecting } from "./dial.ts";
+import { dialFault } from "./dial-fault.ts";
+import { type ProxyPlace, rewriteHtml, rewriteUrl } from "./rewrite-html.ts";
 import type { Target } from "./target.ts";
-
-const CONNECT_TIMEOUT_MS = 10_000;
 
 export interface Forwarded {
   readonly code: number;
@@ -23,49 +17,69 @@ export interface Forwarded {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-export function forward(request: ApiRequest, target: Target): Promise<Result<Forwarded>> {
-  return new Promise((resolve) => {
+/** Rejects, saying why, if the target cannot be reached. */
+export function forward(
+  request: ApiRequest,
+  target: Target,
+  headers: Readonly<Record<string, string>>,
+): Promise<Forwarded> {
+  return new Promise((resolve, reject) => {
     const { secure, host, port, path, tls } = target;
-    const { signal } = request;
+    const { signal, method } = request;
     const outgoing = (secure ? requestHttps : requestHttp)({
-      method: request.method,
+      method,
       host,
       port,
       path,
-      headers: forwardedHeaders(request),
+      headers,
       signal,
       ...(secure ? { ...tls, rejectUnauthorized: tls?.verify ?? false } : {}),
     });
     limitConnecting(outgoing);
-    outgoing.on("error", (error: NodeJS.ErrnoException) => {
-      resolve(failure(serviceUnavailableStatus(`error trying to reach service: ${error.message}`)));
-    });
+    outgoing.on("error", (error) => reject(new Error(dialFault(error, target))));
     outgoing.on("response", (response) => {
-      resolve(
-        success({
-          code: response.statusCode ?? 502,
-          headers: answeredHeaders(response),
-          chunks: response,
-        }),
-      );
+      const code = response.statusCode ?? 502;
+      resolve({ code, headers: answeredHeaders(response), chunks: response });
     });
     sendBody(request, outgoing);
   });
 }
 
-/** A target that cannot be reached is found out soon; one that answers slowly is its own affair. */
-function limitConnecting(outgoing: ReturnType<typeof requestHttp>): void {
-  let connected = false;
-  outgoing.on("socket", (socket) => {
-    socket.setTimeout(CONNECT_TIMEOUT_MS);
-    socket.once("connect", () => {
-      connected = true;
-      socket.setTimeout(0);
-    });
-    socket.once("timeout", () => {
-      if (!connected) outgoing.destroy(new Error("i/o timeout"));
-    });
-  });
+const PAGE_BYTES_MAX = 16 * 1024 * 1024;
+/** What pages of the proxied server may allow other origins is not this server's to allow. */
+const CROSS_ORIGIN = /^access-control-allow-(credentials|headers|methods|origin)$/;
+
+/** The answer with its links led through the proxy. */
+export async function rewriteAnswer(answer: Forwarded, place: ProxyPlace): Promise<Forwarded> {
+  const headers = Object.fromEntries(
+    Object.entries(answer.headers).filter(([name]) => !CROSS_ORIGIN.test(name)),
+  );
+  const { location } = headers;
+  if (typeof location === "string" && location !== "") {
+    return { ...answer, headers: { ...headers, location: rewriteUrl(location, place) } };
+  }
+  const type = String(headers["content-type"] ?? "")
+    .split(";")[0]!
+    .trim();
+  if (type !== "text/html") return { ...answer, headers };
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of answer.chunks) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > PAGE_BYTES_MAX)
+      throw new Error("the page is too long for its links to be rewritten");
+  }
+  const body = Buffer.concat(chunks);
+  const encoding = headers["content-encoding"] as string | undefined;
+  const rewritten = rewriteHtml(body, encoding, place) ?? body;
+  return {
+    code: answer.code,
+    headers: { ...headers, "content-length": String(rewritten.length) },
+    chunks: (async function* () {
+      yield rewritten;
+    })(),
+  };
 }
 
 function sendBody({ body }: ApiRequest, outgoing: ReturnType<typeof requestHttp>): void {
@@ -82,6 +96,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "keep-alive",
   "proxy-authenticate",
   "proxy-authorization",
+  "proxy-connection",
   "te",
   "trailer",
   "transfer-encoding",
@@ -89,16 +104,17 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "http2-settings",
 ]);
 
-const OURS: ReadonlySet<string> = new Set(["authorization", "host"]);
-
-/** What another server may know of the request. */
+/** What another server may know of the request; the host stays the one that the client asked for. */
 export function forwardedHeaders({ headers, peer }: ApiRequest): Record<string, string> {
+  const listed = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
   const all: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || name.startsWith(":")) continue;
-    if (HOP_BY_HOP.has(name) || OURS.has(name) || name.startsWith("impersonate-")) continue;
+    if (value === undefined || name.startsWith(":") || name === "authorization") continue;
+    if (HOP_BY_HOP.has(name) || listed.includes(name) || name.startsWith("impersonate-")) continue;
     all[name] = value;
   }
+  const host = headers.host ?? headers[":authority"];
+  if (host !== undefined) all.host = host;
   const before = headers["x-forwarded-for"];
   all["x-forwarded-for"] = before === undefined ? peer.address : `${before}, ${peer.address}`;
   return all;
@@ -110,8 +126,4 @@ function answeredHeaders({ headers }: IncomingMessage): OutgoingHeaders {
     if (value !== undefined && !HOP_BY_HOP.has(name)) all[name] = value;
   }
   return all;
-}
-
-export function upgradeRequired(): Result<never> {
-  return failure(badRequestStatus("Upgrade request required"));
 }

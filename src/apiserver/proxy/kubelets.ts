@@ -35,8 +35,11 @@ export class Kubelets {
     }
     const host = this.#hostOf(node);
     if (host === undefined) {
-      const types = this.#options.addressTypes.join(" ");
-      return failure(unknownStatus(`no preferred addresses found; known addresses: [${types}]`));
+      const known = (node.status?.addresses ?? []).map(
+        ({ type, address }) => `{${type} ${address}}`,
+      );
+      const message = `no preferred addresses found; known addresses: [${known.join(" ")}]`;
+      return failure(unknownStatus(message));
     }
     const reported = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
     return success({ host, port: reported > 0 ? reported : DEFAULT_PORT });
@@ -54,6 +57,12 @@ export class Kubelets {
       tls: skipVerify ? { ...tls, verify: false } : tls,
       shown: `https://${address.value.host}:${address.value.port}${path}`,
     });
+  }
+
+  /** Whether the node's kubelet says that it can do this. */
+  declares(nodeName: string, feature: string): boolean {
+    const node = this.#options.objects.get(nodeKind, "", nodeName);
+    return node?.status?.declaredFeatures?.includes(feature) ?? false;
   }
 
   #hostOf({ status }: Node): string | undefined {

@@ -1,62 +1,63 @@
 /**
  * A connection that changes its protocol (WebSocket, SPDY) and from then on carries whatever both
- * ends like: the request is handed on as it is, then the two sockets are joined.
+ * ends like. What a target does not speak is translated for it.
  */
-import { connect as connectTcp, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { connect as connectTls } from "node:tls";
-import type { Target } from "./target.ts";
+import type { ClientEnd } from "./client-end.ts";
+import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
+import { passRefusal, rawHeaders } from "./pass-refusal.ts";
+import { translateStreams, type WantedStreams } from "./translate-streams.ts";
+import { tunnelSpdy } from "./tunnel-spdy.ts";
 
-const CONNECT_TIMEOUT_MS = 10_000;
-
-export interface TunnelRequest {
-  readonly method: string;
-  /** Names and values in turn, those that belong to the upgrade included. */
-  readonly headers: readonly (readonly [string, string])[];
-  readonly target: Target;
+export interface Tunnel {
+  readonly request: UpgradeRequest;
+  readonly how: TunnelKind;
 }
 
-/** Joins the client with the target; resolves when both have ended. */
-export async function joinTunnel(
-  { method, headers, target }: TunnelRequest,
-  client: Duplex,
-  head: Buffer,
-): Promise<void> {
-  const backend = await dial(target);
-  backend.on("error", () => client.destroy());
-  client.on("error", () => backend.destroy());
-  const lines = [
-    `${method} ${target.path} HTTP/1.1`,
-    `Host: ${target.host}:${target.port}`,
-    ...headers.map(([name, value]) => `${name}: ${value}`),
-  ];
-  backend.write(`${lines.join("\r\n")}\r\n\r\n`);
-  if (head.length > 0) backend.write(head);
-  // Whatever the target says, its agreement or its refusal, is the client's answer.
-  await Promise.allSettled([pipeline(backend, client), pipeline(client, backend)]);
-  backend.destroy();
-  client.destroy();
+export type TunnelKind =
+  /** The two ends speak the same. */
+  | { readonly form: "joined" }
+  /** The client's WebSocket channels become the target's SPDY streams. */
+  | { readonly form: "translated"; readonly streams: WantedStreams }
+  /** The client's SPDY comes inside a WebSocket. */
+  | { readonly form: "unwrapped" };
+
+/** Resolves when both ends are done; rejects if there was nothing to tell the client with yet. */
+export async function runTunnel(tunnel: Tunnel, client: ClientEnd): Promise<void> {
+  switch (tunnel.how.form) {
+    case "joined":
+      return await join(tunnel.request, client);
+    case "translated":
+      return await translateStreams(tunnel.request, tunnel.how.streams, client);
+    case "unwrapped":
+      return await tunnelSpdy(tunnel.request, client);
+  }
 }
 
-function dial({ secure, host, port, tls }: Target): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = secure
-      ? connectTls({
-          host,
-          port,
-          ALPNProtocols: ["http/1.1"],
-          ...tls,
-          rejectUnauthorized: tls?.verify ?? false,
-        })
-      : connectTcp({ host, port });
-    socket.setNoDelay(true);
-    socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy(new Error("i/o timeout")));
-    socket.once("error", reject);
-    socket.once(secure ? "secureConnect" : "connect", () => {
-      socket.setTimeout(0);
-      socket.off("error", reject);
-      resolve(socket);
-    });
+async function join(request: UpgradeRequest, { socket, head, signal }: ClientEnd): Promise<void> {
+  const answer = await requestUpgrade(request, signal).catch((error: Error) => {
+    throw new Error(`error dialing backend: ${error.message}`);
+  });
+  const { response } = answer;
+  if (answer.outcome === "answered") return await passRefusal(response, socket);
+  socket.write(`HTTP/1.1 101 Switching Protocols\r\n${rawHeaders(response)}\r\n`);
+  if (answer.head.length > 0) socket.write(answer.head);
+  if (head.length > 0) answer.socket.write(head);
+  await joinSockets(answer.socket, socket);
+}
+
+/** Until either is over: what is written by then still goes out. */
+function joinSockets(backend: Duplex, client: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    const join = (from: Duplex, to: Duplex): void => {
+      const finish = (): void => void to.end(() => to.destroy());
+      from.on("end", finish);
+      from.on("close", finish);
+      from.on("error", () => from.destroy());
+      from.pipe(to, { end: false });
+    };
+    join(backend, client);
+    join(client, backend);
+    client.on("close", () => resolve());
   });
 }

@@ -1,41 +1,56 @@
 /** Subresources that lead out of the server: logs, exec, attach, port-forward and the proxies. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
-import { failure, type Result, success, unknownStatus } from "#api/meta/status.ts";
+import {
+  badRequestStatus,
+  failure,
+  type Result,
+  serviceUnavailableStatus,
+  success,
+} from "#api/meta/status.ts";
 import type { RunVerb, SpecialVerbs } from "../dispatch.ts";
 import type { Objects } from "../objects.ts";
-import { forward, forwardedHeaders, upgradeRequired } from "../proxy/forward.ts";
+import { isWebSocket } from "../proxy/client-end.ts";
+import { forward, forwardedHeaders, rewriteAnswer } from "../proxy/forward.ts";
 import { type LocateOptions, locateNode, locatePod, locateService } from "../proxy/locate.ts";
-import { execCall, type KubeletCall, logCall, portForwardCall } from "../proxy/pod-streams.ts";
+import { execCall, type KubeletCall, portForwardCall } from "../proxy/pod-streams.ts";
+import { splitProxyPath } from "../proxy/proxy-path.ts";
 import type { Target } from "../proxy/target.ts";
+import { wantsTranslation } from "../proxy/translate-streams.ts";
+import type { Tunnel, TunnelKind } from "../proxy/tunnel.ts";
+import { wrapsSpdy } from "../proxy/tunnel-spdy.ts";
 import type { ApiRequest } from "../request.ts";
 import { isTrue } from "../request-info.ts";
 import type { VerbRequest, VerbResult } from "../verb.ts";
+import { readLog } from "./pod-log.ts";
 
 type Locate = (verb: VerbRequest, path: string) => Result<Target> | Promise<Result<Target>>;
 
+/** A kubelet that says so speaks WebSocket itself, so that nothing has to be translated for it. */
+const SPEAKS_WEB_SOCKET = "ExtendWebSocketsToKubelet";
+
 export function connectVerbs(options: LocateOptions): SpecialVerbs {
-  const { objects, kubelets } = options;
   const streamed = (
     call: (objects: Objects, verb: VerbRequest) => Result<KubeletCall>,
+    kindOf: (request: ApiRequest) => TunnelKind,
   ): Readonly<Record<string, RunVerb>> => {
-    const run: RunVerb = (verb) =>
-      tunnelTo(verb, () => {
-        const asked = call(objects, verb);
-        return asked.ok ? kubelets.target(asked.value.nodeName, asked.value.path) : asked;
-      });
+    const run: RunVerb = (verb) => stream(options, verb, call, kindOf(verb.request));
     return { get: run, create: run };
   };
   return {
     "/pods/log": { get: (verb) => readLog(options, verb) },
-    "/pods/exec": streamed((all, { info, request }) =>
-      execCall(all, info.namespace, info.name, request.query, "exec"),
+    "/pods/exec": streamed(
+      (all, { info, request }) => execCall(all, info.namespace, info.name, request.query, "exec"),
+      execKind,
     ),
-    "/pods/attach": streamed((all, { info, request }) =>
-      execCall(all, info.namespace, info.name, request.query, "attach"),
+    "/pods/attach": streamed(
+      (all, { info, request }) => execCall(all, info.namespace, info.name, request.query, "attach"),
+      execKind,
     ),
-    "/pods/portforward": streamed((all, { info, request }) =>
-      portForwardCall(all, info.namespace, info.name, request.query),
+    "/pods/portforward": streamed(
+      (all, { info, request }) => portForwardCall(all, info.namespace, info.name, request.query),
+      ({ headers }) =>
+        isWebSocket(headers) && wrapsSpdy(headers) ? { form: "unwrapped" } : JOINED,
     ),
     "/pods/proxy": proxied(({ info }, path) => locatePod(options, info.namespace, info.name, path)),
     "/services/proxy": proxied(({ info }, path) =>
@@ -45,59 +60,39 @@ export function connectVerbs(options: LocateOptions): SpecialVerbs {
   };
 }
 
-async function readLog(
+const JOINED: TunnelKind = { form: "joined" };
+
+function execKind({ headers, query }: ApiRequest): TunnelKind {
+  if (!isWebSocket(headers) || !wantsTranslation(headers)) return JOINED;
+  const [stdin, stdout, stderr, tty] = ["stdin", "stdout", "stderr", "tty"].map((name) =>
+    isTrue(query.get(name)),
+  );
+  const streams = { stdin: stdin!, stdout: stdout!, stderr: stderr!, tty: tty! };
+  return { form: "translated", streams };
+}
+
+async function stream(
   { objects, kubelets }: LocateOptions,
   verb: VerbRequest,
+  call: (objects: Objects, verb: VerbRequest) => Result<KubeletCall>,
+  how: TunnelKind,
 ): Promise<VerbResult> {
-  const { info, request } = verb;
-  const call = logCall(objects, info.namespace, info.name, request.query);
-  if (!call.ok) return call;
-  const { nodeName, path } = call.value;
-  if (nodeName === "") {
-    const bytes = new Uint8Array(0);
-    return success({ code: 204, body: { form: "bytes", contentType: "", bytes } });
-  }
-  const skip = isTrue(request.query.get("insecureSkipTLSVerifyBackend"));
-  const target = kubelets.target(nodeName, path, skip);
-  if (!target.ok) return target;
-  const answered = await forward({ ...bare(request), method: "GET" }, target.value);
-  if (!answered.ok) return answered;
-  const { code, chunks } = answered.value;
-  if (code >= 300) return failure(await kubeletFault(code, chunks));
-  return success({
-    code: 200,
-    body: { form: "stream", stream: { contentType: "text/plain", headers: {}, chunks } },
-  });
-}
-
-/** A request without what only the client's own request had. */
-function bare(request: ApiRequest): ApiRequest {
-  const { signal, peer, query, path } = request;
-  return { method: "GET", path, query, headers: {}, body: { form: "none" }, peer, signal };
-}
-
-const FAULT_BYTES_MAX = 10_000;
-
-async function kubeletFault(code: number, chunks: AsyncIterable<Uint8Array>): Promise<Status> {
-  let text = "";
-  for await (const chunk of chunks) {
-    text += Buffer.from(chunk).toString();
-    if (text.length > FAULT_BYTES_MAX) break;
-  }
-  return unknownStatus(text.trim() || `the kubelet answered ${code}`, code);
-}
-
-async function tunnelTo(verb: VerbRequest, locate: () => Result<Target>): Promise<VerbResult> {
   const { request } = verb;
-  const refusal = await admitConnect(verb);
+  const refusal = (await admitConnect(verb)) ?? (await refuseReaders(verb));
   if (refusal !== undefined) return failure(refusal);
-  const target = locate();
+  const asked = call(objects, verb);
+  if (!asked.ok) return asked;
+  const { nodeName, path } = asked.value;
+  const target = kubelets.target(nodeName, path);
   if (!target.ok) return target;
-  if (!wantsUpgrade(request)) return upgradeRequired();
-  return success({
-    code: 101,
-    body: { form: "tunnel", tunnel: tunnelRequest(request, target.value) },
-  });
+  if (!wantsUpgrade(request)) return failure(badRequestStatus("Upgrade request required"));
+  const plain = kubelets.declares(nodeName, SPEAKS_WEB_SOCKET) ? JOINED : how;
+  return tunnelled(tunnelOf(request, target.value, plain));
+}
+
+/** A WebSocket always begins with GET, but running a command is no reading. */
+async function refuseReaders(verb: VerbRequest): Promise<Status | undefined> {
+  return verb.info.verb === "create" ? undefined : await verb.mayCreate();
 }
 
 function proxied(locate: Locate): Readonly<Record<string, RunVerb>> {
@@ -105,75 +100,68 @@ function proxied(locate: Locate): Readonly<Record<string, RunVerb>> {
     const { request } = verb;
     const refusal = await admitConnect(verb);
     if (refusal !== undefined) return failure(refusal);
-    const split = splitProxyUrl(request);
-    if (split.tail === undefined) return redirectToSlash(split);
-    const target = await locate(verb, split.tail);
+    const { prefix, path, query } = splitProxyPath(request);
+    const target = await locate(verb, (path === "" ? "/" : path) + query);
     if (!target.ok) return target;
-    if (wantsUpgrade(request)) {
-      const tunnel = tunnelRequest(request, target.value);
-      return success({ code: 101, body: { form: "tunnel", tunnel } });
+    if (wantsUpgrade(request)) return tunnelled(tunnelOf(request, target.value, JOINED));
+    if (path === "" && (request.method === "GET" || request.method === "HEAD")) {
+      return redirect(`${prefix}/${query}`);
     }
-    const answered = await forward(request, target.value);
-    if (!answered.ok) return answered;
-    const { code, headers, chunks } = answered.value;
-    return success({
-      code,
-      body: { form: "stream", stream: { contentType: "", headers, chunks } },
-    });
+    return await proxy(request, target.value, prefix, path);
   };
-  return { get: run, create: run, update: run, patch: run, delete: run };
+  return { get: run, create: run, update: run, patch: run, delete: run, "": run };
 }
 
-interface ProxyUrl {
-  /** Up to `proxy`. */
-  readonly own: string;
-  /** What comes after it, with the query; undefined if nothing does, not even a slash. */
-  readonly tail: string | undefined;
-  readonly query: string;
+async function proxy(
+  request: ApiRequest,
+  target: Target,
+  prefix: string,
+  path: string,
+): Promise<VerbResult> {
+  const headers = { ...forwardedHeaders(request), "x-forwarded-uri": prefix + path };
+  try {
+    const answered = await forward(request, target, headers);
+    const place = {
+      prefix,
+      targetHost: `${target.host}:${target.port}`,
+      ownHost: request.headers.host ?? request.headers[":authority"] ?? "",
+    };
+    const { code, headers: told, chunks } = await rewriteAnswer(answered, place);
+    return streamed(code, told, chunks);
+  } catch (error) {
+    const why = `error trying to reach service: ${(error as Error).message}`;
+    return failure(serviceUnavailableStatus(why));
+  }
 }
 
-function splitProxyUrl({ rawUrl, path, query }: ApiRequest): ProxyUrl {
-  const url = rawUrl ?? (query.size === 0 ? path : `${path}?${query}`);
-  const mark = url.indexOf("?");
-  const rawPath = mark < 0 ? url : url.slice(0, mark);
-  const rawQuery = mark < 0 ? "" : url.slice(mark);
-  const match = /^(\/api\/v1\/(?:namespaces\/[^/]+\/)?[^/]+\/[^/]+\/proxy)(\/.*)?$/.exec(rawPath);
-  const tail = match?.[2];
-  return {
-    own: match?.[1] ?? rawPath,
-    tail: tail === undefined ? undefined : tail + rawQuery,
-    query: rawQuery,
-  };
+function redirect(location: string): VerbResult {
+  return streamed(301, { location }, (async function* () {})());
 }
 
-function redirectToSlash({ own, query }: ProxyUrl): VerbResult {
-  const headers = { location: `${own}/${query}` };
-  const chunks = (async function* () {})();
-  return success({
-    code: 301,
-    body: { form: "stream", stream: { contentType: "", headers, chunks } },
-  });
+function streamed(
+  code: number,
+  headers: Readonly<Record<string, string | readonly string[]>>,
+  chunks: AsyncIterable<Uint8Array>,
+): VerbResult {
+  return success({ code, body: { form: "stream", stream: { contentType: "", headers, chunks } } });
+}
+
+function tunnelled(tunnel: Tunnel): VerbResult {
+  return success({ code: 101, body: { form: "tunnel", tunnel } });
 }
 
 function wantsUpgrade({ headers }: ApiRequest): boolean {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? "");
 }
 
-function tunnelRequest(request: ApiRequest, target: Target) {
-  const headers = Object.entries(forwardedHeaders(request)) as [string, string][];
-  const upgrade = request.headers.upgrade ?? "";
-  headers.push(["Connection", "Upgrade"], ["Upgrade", upgrade]);
-  return { method: request.method, headers, target };
+function tunnelOf(request: ApiRequest, target: Target, how: TunnelKind): Tunnel {
+  const headers = forwardedHeaders(request);
+  const protocol = request.headers.upgrade ?? "";
+  return { how, request: { method: request.method, headers, protocol, target } };
 }
 
 async function admitConnect(verb: VerbRequest): Promise<Status | undefined> {
   const { resource, info, user, warn, request, parts } = verb;
-  // A WebSocket always begins with GET, but running a command is no reading.
-  const writes = info.verb === "get" && info.subresource !== "log" && wantsUpgrade(request);
-  if (writes && info.subresource !== "proxy") {
-    const refusal = await verb.mayCreate();
-    if (refusal !== undefined) return refusal;
-  }
   const object = { kind: OPTIONS[info.subresource] ?? "", apiVersion: "v1", metadata: {} };
   const attributes = {
     operation: "CONNECT",

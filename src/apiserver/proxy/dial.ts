@@ -1,0 +1,73 @@
+/**
+ * Asks another server to change the connection's protocol. What goes wrong on the way is told in the
+ * words that upstream's clients know.
+ */
+import { type IncomingMessage, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import type { Duplex } from "node:stream";
+import { dialFault } from "./dial-fault.ts";
+import type { Target } from "./target.ts";
+
+const CONNECT_TIMEOUT_MS = 30_000;
+
+export interface UpgradeRequest {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  /** What the connection should speak. */
+  readonly protocol: string;
+  readonly target: Target;
+}
+
+export type UpgradeAnswer =
+  | {
+      readonly outcome: "upgraded";
+      readonly response: IncomingMessage;
+      readonly socket: Duplex;
+      /** What came along with the answer. */
+      readonly head: Buffer;
+    }
+  | { readonly outcome: "answered"; readonly response: IncomingMessage };
+
+/** Rejects, saying why, if the target cannot be reached. */
+export function requestUpgrade(
+  { method, headers, protocol, target }: UpgradeRequest,
+  signal: AbortSignal,
+): Promise<UpgradeAnswer> {
+  return new Promise((resolve, reject) => {
+    const { secure, host, port, path, tls } = target;
+    const outgoing = (secure ? requestHttps : requestHttp)({
+      method,
+      host,
+      port,
+      path,
+      agent: false,
+      signal,
+      headers: { ...headers, connection: "Upgrade", upgrade: protocol },
+      ...(secure ? { ...tls, rejectUnauthorized: tls?.verify ?? false } : {}),
+    });
+    limitConnecting(outgoing);
+    outgoing.on("error", (error) => reject(new Error(dialFault(error, target))));
+    outgoing.on("response", (response) => resolve({ outcome: "answered", response }));
+    outgoing.on("upgrade", (response, socket, head) => {
+      socket.setTimeout(0);
+      socket.setNoDelay(true);
+      resolve({ outcome: "upgraded", response, socket, head });
+    });
+    outgoing.end();
+  });
+}
+
+/** A target that cannot be reached is found out soon; one that answers slowly is its own affair. */
+export function limitConnecting(outgoing: ReturnType<typeof requestHttp>): void {
+  let connected = false;
+  outgoing.on("socket", (socket) => {
+    socket.setTimeout(CONNECT_TIMEOUT_MS);
+    socket.once("connect", () => {
+      connected = true;
+      socket.setTimeout(0);
+    });
+    socket.once("timeout", () => {
+      if (!connected) outgoing.destroy(new Error("i/o timeout"));
+    });
+  });
+}

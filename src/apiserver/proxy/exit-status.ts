@@ -1,0 +1,34 @@
+/** How a command ended, from what the kubelet says on the error stream to what clients expect. */
+import type { Status } from "#api/generated/meta.v1.ts";
+import { internalErrorStatus } from "#api/meta/status.ts";
+
+const EXIT_CODE = "ExitCode";
+
+/** `told`: a Status as JSON; nothing at all means that all went well. */
+export function exitStatus(told: string): Status {
+  if (told === "") return { metadata: {}, status: "Success" };
+  let status: Status;
+  try {
+    status = JSON.parse(told) as Status;
+  } catch (error) {
+    const why = `error stream protocol error: ${(error as Error).message} in ${JSON.stringify(told)}`;
+    return internalErrorStatus(why);
+  }
+  if (status.status === "Success") return { metadata: {}, status: "Success" };
+  if (status.status !== "Failure") {
+    return internalErrorStatus("error stream protocol error: unknown error");
+  }
+  if (status.reason !== "NonZeroExitCode") return internalErrorStatus(status.message ?? "");
+  const causes = status.details?.causes ?? [];
+  const code = causes.find(({ reason }) => reason === EXIT_CODE)?.message ?? "";
+  if (!/^\d{1,3}$/.test(code)) {
+    return internalErrorStatus(`error stream protocol error: no ${EXIT_CODE} cause given`);
+  }
+  return {
+    metadata: {},
+    status: "Failure",
+    message: `command terminated with non-zero exit code: command terminated with exit code ${code}`,
+    reason: "NonZeroExitCode",
+    details: { causes: [{ reason: EXIT_CODE, message: code }] },
+  };
+}

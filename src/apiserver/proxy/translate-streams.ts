@@ -1,0 +1,190 @@
+/**
+ * Exec and attach for clients that speak WebSocket (v5.channel.k8s.io) to kubelets that speak SPDY
+ * only: each numbered channel of the WebSocket is a stream of the kubelet's.
+ *
+ * Promises:
+ * 1. The client is answered first; whatever goes wrong after that is told as a Status on the error
+ *    channel, where clients look for the exit code too.
+ * 2. The client's `close` of its standard input ends the command's.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Status } from "#api/generated/meta.v1.ts";
+import { internalErrorStatus } from "#api/meta/status.ts";
+import { SpdyConnection } from "#lib/spdy/connection.ts";
+import { WebSocketConnection } from "#lib/websocket/connection.ts";
+import { acceptWebSocket, askedProtocols, type ClientEnd } from "./client-end.ts";
+import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
+import { exitStatus } from "./exit-status.ts";
+import { SPDY } from "./tunnel-spdy.ts";
+
+export interface WantedStreams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+const PROTOCOL = "v5.channel.k8s.io";
+/** What kubelets may answer with, the newest first. */
+const KUBELET_PROTOCOLS = ["v5", "v4", "v3", "v2"].map((version) => `${version}.channel.k8s.io`);
+const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
+const FAULT_BYTES_MAX = 64 * 1024;
+
+/** Whether the client speaks what is translated here. */
+export function wantsTranslation(headers: ClientEnd["headers"]): boolean {
+  return askedProtocols(headers).includes(PROTOCOL);
+}
+
+export async function translateStreams(
+  request: UpgradeRequest,
+  wanted: WantedStreams,
+  client: ClientEnd,
+): Promise<void> {
+  acceptWebSocket(client, PROTOCOL);
+  const socket = new WebSocketConnection(client.socket, client.head, "server");
+  const send = (channel: number, data: Uint8Array): Promise<void> =>
+    socket.send(Buffer.concat([Buffer.of(channel), data]));
+  // An empty message tells the client that all is set up.
+  const first = wanted.stdout ? CHANNEL.stdout : wanted.stderr ? CHANNEL.stderr : CHANNEL.error;
+  await send(first, new Uint8Array(0));
+  const status = await run(request, wanted, client, socket, send);
+  await send(CHANNEL.error, Buffer.from(JSON.stringify(status)));
+  socket.close();
+}
+
+async function run(
+  request: UpgradeRequest,
+  wanted: WantedStreams,
+  client: ClientEnd,
+  socket: WebSocketConnection,
+  send: (channel: number, data: Uint8Array) => Promise<void>,
+): Promise<Status> {
+  const connected = await connect(request, client);
+  if (!(connected instanceof SpdyConnection)) return connected;
+  const gone = (): void => connected.close();
+  client.signal.addEventListener("abort", gone, { once: true });
+  try {
+    const streams = await openStreams(connected, wanted);
+    const error = collect(streams.error);
+    const outputs = [
+      copy(streams.stdout, (data) => send(CHANNEL.stdout, data)),
+      copy(streams.stderr, (data) => send(CHANNEL.stderr, data)),
+    ];
+    void takeInput(socket, streams).finally(() => streams.stdin?.end());
+    await Promise.all(outputs);
+    return exitStatus(await error);
+  } catch (error) {
+    return internalErrorStatus((error as Error).message);
+  } finally {
+    client.signal.removeEventListener("abort", gone);
+    connected.close();
+  }
+}
+
+async function connect(
+  request: UpgradeRequest,
+  { signal }: ClientEnd,
+): Promise<SpdyConnection | Status> {
+  const { target } = request;
+  try {
+    const answer = await requestUpgrade(
+      {
+        target,
+        method: "POST",
+        protocol: SPDY,
+        headers: { "x-stream-protocol-version": KUBELET_PROTOCOLS },
+      },
+      signal,
+    );
+    if (answer.outcome === "upgraded") {
+      return new SpdyConnection(answer.socket, answer.head, { role: "client" });
+    }
+    return await refusalStatus(answer.response);
+  } catch (error) {
+    const why = `error sending request: Post "${target.shown}": ${(error as Error).message}`;
+    return internalErrorStatus(why);
+  }
+}
+
+/** The kubelet's Status as it is, any other text as the reason. */
+async function refusalStatus(response: IncomingMessage): Promise<Status> {
+  let text = "";
+  for await (const chunk of response) {
+    text += String(chunk);
+    if (text.length > FAULT_BYTES_MAX) break;
+  }
+  try {
+    const status = JSON.parse(text) as Status;
+    if (status.kind === "Status") return status;
+  } catch {
+    // not a Status
+  }
+  return internalErrorStatus(`unable to upgrade connection: ${text.trim() || "unknown"}`);
+}
+
+interface Streams {
+  readonly error: Duplex;
+  readonly stdin: Duplex | undefined;
+  readonly stdout: Duplex | undefined;
+  readonly stderr: Duplex | undefined;
+  readonly resize: Duplex | undefined;
+}
+
+/** In upstream's order, one after the other. */
+async function openStreams(connection: SpdyConnection, wanted: WantedStreams): Promise<Streams> {
+  const open = async (streamtype: string, when: boolean): Promise<Duplex | undefined> =>
+    when ? (await connection.open({ streamtype })).duplex : undefined;
+  return {
+    error: (await connection.open({ streamtype: "error" })).duplex,
+    stdin: await open("stdin", wanted.stdin),
+    stdout: await open("stdout", wanted.stdout),
+    stderr: await open("stderr", wanted.stderr && !wanted.tty),
+    resize: await open("resize", wanted.tty),
+  };
+}
+
+async function copy(
+  from: Duplex | undefined,
+  to: (data: Uint8Array) => Promise<void>,
+): Promise<void> {
+  if (from === undefined) return;
+  for await (const chunk of from.iterator({ destroyOnReturn: false })) await to(chunk as Buffer);
+}
+
+async function collect(stream: Duplex): Promise<string> {
+  let text = "";
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    if (text.length < FAULT_BYTES_MAX) text += String(chunk);
+  }
+  return text;
+}
+
+/** What the client types, until it is gone. */
+async function takeInput(socket: WebSocketConnection, { stdin, resize }: Streams): Promise<void> {
+  try {
+    for await (const { data } of socket.messages()) {
+      const [channel = -1] = data;
+      const rest = data.subarray(1);
+      if (channel === CHANNEL.close && rest[0] === CHANNEL.stdin) stdin?.end();
+      else if (channel === CHANNEL.stdin && rest.length > 0) await write(stdin, rest);
+      else if (channel === CHANNEL.resize && rest.length > 0) await write(resize, rest);
+    }
+  } catch {
+    socket.destroy();
+  }
+}
+
+async function write(stream: Duplex | undefined, data: Buffer): Promise<void> {
+  if (stream === undefined || stream.writableEnded || stream.destroyed) return;
+  if (stream.write(data)) return;
+  await new Promise<void>((resolve) => {
+    const go = (): void => {
+      stream.off("drain", go);
+      stream.off("close", go);
+      resolve();
+    };
+    stream.on("drain", go);
+    stream.on("close", go);
+  });
+}

@@ -1,0 +1,78 @@
+/** Port-forward over WebSocket: its binary messages are the bytes of a SPDY connection. */
+import { type Message, WebSocketConnection } from "#lib/websocket/connection.ts";
+import { acceptWebSocket, askedProtocols, type ClientEnd } from "./client-end.ts";
+import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
+import { passRefusal } from "./pass-refusal.ts";
+
+export const SPDY = "SPDY/3.1";
+const PREFIX = `${SPDY}+`;
+
+/** Whether the client would wrap SPDY. */
+export function wrapsSpdy(headers: ClientEnd["headers"]): boolean {
+  return askedProtocols(headers).some(isWrapped);
+}
+
+export async function tunnelSpdy(request: UpgradeRequest, client: ClientEnd): Promise<void> {
+  const protocols = askedProtocols(client.headers).filter(isWrapped);
+  const inner = protocols.map((protocol) => protocol.slice(PREFIX.length));
+  const answer = await requestUpgrade(
+    {
+      ...request,
+      method: "POST",
+      protocol: SPDY,
+      headers: { ...request.headers, "x-stream-protocol-version": inner },
+    },
+    client.signal,
+  ).catch((error: Error) => {
+    throw new Error(`error dialing backend: ${error.message}`);
+  });
+  if (answer.outcome === "answered") return await passRefusal(answer.response, client.socket);
+  const { response, socket: backend, head } = answer;
+  if (!/spdy\/3\.1/i.test(response.headers.upgrade ?? "")) {
+    backend.destroy();
+    throw new Error("unable to upgrade: missing upgrade headers in response");
+  }
+  const chosen = response.headers["x-stream-protocol-version"];
+  acceptWebSocket(client, chosen === undefined ? undefined : `${PREFIX}${chosen}`);
+  const socket = new WebSocketConnection(client.socket, client.head, "server");
+  backend.on("error", () => socket.destroy());
+  client.signal.addEventListener("abort", () => backend.destroy());
+  if (head.length > 0) await socket.send(head);
+  await Promise.all([toBackend(socket.messages()), toClient()]);
+
+  async function toClient(): Promise<void> {
+    try {
+      for await (const chunk of backend) await socket.send(chunk as Buffer);
+    } catch {
+      // gone, as told by the end
+    }
+    socket.close();
+  }
+
+  async function toBackend(messages: AsyncIterable<Message>): Promise<void> {
+    try {
+      for await (const { data } of messages) {
+        if (!backend.write(data)) await drained();
+      }
+    } catch {
+      socket.destroy();
+    }
+    backend.end();
+  }
+
+  function drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        backend.off("drain", go);
+        backend.off("close", go);
+        resolve();
+      };
+      backend.on("drain", go);
+      backend.on("close", go);
+    });
+  }
+}
+
+function isWrapped(protocol: string): boolean {
+  return protocol.startsWith(PREFIX) && protocol.endsWith(".k8s.io");
+}
