@@ -63,16 +63,24 @@ export function trackUpdate(
   old: KubeObject | undefined,
   draft: Draft<KubeObject>,
   options: WriteOptions,
-  type: TrackedType = typeOf(verb.resource.kind),
+  type?: TrackedType,
 ): void {
+  const { schema, apiVersion } = type ?? typeOf(verb.resource.kind);
+  const next = type === undefined ? asKept(verb.resource.kind, draft) : draft;
   const tracked = applyUpdate({
-    ...type,
+    schema,
+    apiVersion,
     live: old as JsonObject | undefined,
-    next: withSentLists(draft, type.schema, verb.request) as unknown as JsonObject,
+    next: withSentLists(next, schema, verb.request) as unknown as JsonObject,
     manager: options.fieldManager || managerFromUserAgent(verb.request.headers["user-agent"] ?? ""),
     ...circumstances(verb),
   });
   takeManagers(draft, tracked);
+}
+
+/** What is left of a draft when it has been stored and read again: that is what its writer owns. */
+function asKept(kind: Kind, draft: Draft<KubeObject>): Draft<KubeObject> {
+  return fromStoredVersion(kind, toStoredVersion(kind, draft)) as Draft<KubeObject>;
 }
 
 function takeManagers(draft: Draft<KubeObject>, tracked: JsonObject): void {
@@ -104,7 +112,7 @@ export function applyConfiguration(
   });
   if (!applied.ok) return applied;
   const decoded = normalize(schema, applied.value);
-  if (!decoded.ok) return failure(unknownStatus(decoded.error));
+  if (!decoded.ok) return failure(unknownStatus(notConverted(configuration.value, decoded.error)));
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   const draft = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };
   kind.defaults?.(draft);
@@ -117,6 +125,14 @@ export function sameButTimes(next: KubeObject, old: KubeObject): KubeObject {
     next as unknown as JsonObject,
     old as unknown as JsonObject,
   ) as unknown as KubeObject;
+}
+
+/** What is said of a configuration whose text fits the schema and yet is no value of its type. */
+function notConverted({ apiVersion, kind, metadata }: JsonObject, error: string): string {
+  const version = String(apiVersion);
+  const type = `${version.includes("/") ? version : `/${version}`}, Kind=${kind}`;
+  const { namespace = "", name = "" } = isObject(metadata) ? metadata : {};
+  return `failed to convert new object (${namespace}/${name}; ${type}) to proper version: unable to convert unstructured object to ${type}: ${error}`;
 }
 
 function readConfiguration(

@@ -132,14 +132,14 @@ class Patcher {
 
   #add(operation: JsonObject): void {
     const path = textOf(operation, "add", "path");
-    const place = this.#find(path, true);
+    const place = this.#find(path);
     if (place === undefined) throw missing("add", `path: "${path}"`);
     insert(place.container, place.key, operand(operation), `error in add for path: '${path}'`);
   }
 
   #remove(operation: JsonObject): void {
     const path = textOf(operation, "remove", "path");
-    const place = this.#find(path, true);
+    const place = this.#find(path);
     if (place === undefined) throw missing("remove", `path: "${path}"`);
     removeAt(place.container, place.key, `error in remove for path: '${path}'`);
   }
@@ -154,7 +154,7 @@ class Patcher {
       this.root = value;
       return;
     }
-    const place = this.#find(path, true);
+    const place = this.#find(path);
     if (place === undefined) throw missing("replace", `path: ${path}`);
     const { container, key } = place;
     if (Array.isArray(container)) {
@@ -166,25 +166,25 @@ class Patcher {
 
   #move(operation: JsonObject): void {
     const from = textOf(operation, "move", "from");
-    const source = this.#find(from, true);
+    const source = this.#find(from);
     if (source === undefined) throw missing("move", `from path: ${from}`);
     const where = `error in move for path: '${source.key}'`;
     const value = read(source.container, source.key, where);
     removeAt(source.container, source.key, where);
     const path = textOf(operation, "move", "path");
-    const target = this.#find(path, true);
+    const target = this.#find(path);
     if (target === undefined) throw missing("move", `destination path: ${path}`);
     insert(target.container, target.key, value, `error in move for path: '${path}'`);
   }
 
   #copy(operation: JsonObject): void {
     const from = textOf(operation, "copy", "from");
-    const source = this.#find(from, false);
+    const source = this.#find(from);
     if (source === undefined) throw missing("copy", `from path: ${from}`);
     const value = read(source.container, source.key, `error in copy for from: '${from}'`);
     const path = textOf(operation, "copy", "path");
     this.#disown(value); // before the target is looked for, which may lie inside
-    const target = this.#find(path, true);
+    const target = this.#find(path);
     if (target === undefined) throw missing("copy", `destination path: ${path}`);
     if (value !== undefined) this.#countCopy(value);
     insert(target.container, target.key, value ?? null, "error while adding value during copy");
@@ -194,7 +194,7 @@ class Patcher {
     const path = textOf(operation, "test", "path");
     let value = this.root;
     if (path !== "") {
-      const place = this.#find(path, false);
+      const place = this.#find(path);
       if (place === undefined) {
         throw new PatchError(`test operation does not apply: is missing path: ${path}: ${MISSING}`);
       }
@@ -221,28 +221,24 @@ class Patcher {
     for (const child of Object.values(value)) this.#disown(child);
   }
 
-  /** The container of a path's last key; with `write`, made ours all the way down. */
-  #find(path: string, write: boolean): { container: Container; key: string } | undefined {
+  /** The container of a path's last key. All on the way is made ours, also for reading: upstream
+   * writes what a patch has passed through anew, and shows it so where it is refused. */
+  #find(path: string): { container: Container; key: string } | undefined {
     const segments = path.split("/");
     if (segments.length < 2) return undefined;
     const key = decodeKey(segments.at(-1)!);
-    let container = this.root as Container;
-    if (write) {
-      container = this.#ours(container);
-      this.root = container;
-    }
+    let container = this.#ours(this.root as Container);
+    this.root = container;
     for (const segment of segments.slice(1, -1)) {
       const step = decodeKey(segment);
       const index = Array.isArray(container) ? indexIn(container, step) : step;
       if (typeof index === "object") return undefined;
-      let next = Array.isArray(container) ? container[index as number] : member(container, step);
+      const next = Array.isArray(container) ? container[index as number] : member(container, step);
       if (typeof next !== "object" || next === null) return undefined;
-      if (write) {
-        next = this.#ours(next as Container);
-        if (Array.isArray(container)) container[index as number] = next;
-        else setMember(container, step, next);
-      }
-      container = next as Container;
+      const inner = this.#ours(next as Container);
+      if (Array.isArray(container)) container[index as number] = inner;
+      else setMember(container, step, inner);
+      container = inner;
     }
     return { container, key };
   }

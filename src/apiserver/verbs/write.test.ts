@@ -203,4 +203,61 @@ describe("writes", () => {
     assert.deepEqual([ignored.code, ignored.warnings], [201, []]);
     await t.want(400, "POST", `${CONFIG_MAPS}?fieldValidation=Strict`, { body });
   });
+
+  test("a writer owns what its object is read back with", async () => {
+    await using t = await startTestApi();
+    const scaler = await t.want(
+      201,
+      "POST",
+      "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers",
+      {
+        body: {
+          apiVersion: "autoscaling/v1",
+          kind: "HorizontalPodAutoscaler",
+          metadata: { name: "h" },
+          spec: {
+            maxReplicas: 5,
+            scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "d" },
+          },
+        },
+      },
+    );
+    const owned = scaler.metadata.managedFields[0].fieldsV1;
+    assert.deepEqual(owned["f:spec"]["f:targetCPUUtilizationPercentage"], {});
+
+    const labels = { app: "x" };
+    const daemons = await t.want(201, "POST", "/apis/apps/v1/namespaces/default/daemonsets", {
+      body: {
+        apiVersion: "apps/v1",
+        kind: "DaemonSet",
+        metadata: { name: "d" },
+        spec: {
+          selector: { matchLabels: labels },
+          template: {
+            metadata: { labels },
+            spec: { containers: [{ name: "c", image: "i" }] },
+          },
+        },
+      },
+    });
+    assert.deepEqual(daemons.metadata.managedFields[0].fieldsV1["f:metadata"], {
+      "f:annotations": { ".": {}, "f:deprecated.daemonset.template.generation": {} },
+    });
+  });
+
+  test("a quantity that is none in an apply names the object and its type", async () => {
+    await using t = await startTestApi();
+    const quota = {
+      apiVersion: "v1",
+      kind: "ResourceQuota",
+      metadata: { name: "q", namespace: "default" },
+      spec: { hard: { pods: "many" } },
+    };
+    const url = "/api/v1/namespaces/default/resourcequotas/q?fieldManager=m";
+    const status = await t.want(500, "PATCH", url, { body: quota, headers: APPLY });
+    assert.match(
+      status.message,
+      /^failed to convert new object \(default\/q; \/v1, Kind=ResourceQuota\) to proper version: unable to convert unstructured object to \/v1, Kind=ResourceQuota: quantities must match/,
+    );
+  });
 });

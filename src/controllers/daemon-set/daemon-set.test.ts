@@ -69,11 +69,13 @@ async function finishDeletes(cluster: Cluster): Promise<number> {
   return gone.length;
 }
 
-const setImage = (cluster: Cluster, to: string): Promise<unknown> =>
-  cluster.edit(daemonSetKind, "agent", (set) => {
-    set.spec.template.spec.containers![0]!.image = to;
-    set.metadata.generation = (set.metadata.generation ?? 0) + 1;
+const setImage = async (cluster: Cluster, to: string): Promise<void> => {
+  const spec = { template: { spec: { containers: [{ name: "c", image: to }] } } };
+  await cluster.client.patch(daemonSetKind, { name: "agent", namespace: "default" }, "strategic", {
+    spec,
   });
+  await cluster.settle();
+};
 
 describe("daemon set", () => {
   test("one pod on each node, those that come later too; none where the node is gone", async () => {

@@ -127,7 +127,8 @@ function countColumn(name: string, field: Count): Column<DaemonSet> {
   };
 }
 
-function defaults({ spec }: Draft<DaemonSet>): void {
+function defaults(draft: Draft<DaemonSet>): void {
+  const { metadata, spec } = draft;
   const { updateStrategy } = spec;
   updateStrategy.type ||= "RollingUpdate";
   if (updateStrategy.type === "RollingUpdate") {
@@ -137,6 +138,8 @@ function defaults({ spec }: Draft<DaemonSet>): void {
   }
   spec.revisionHistoryLimit ??= 10;
   defaultPodTemplate(spec.template);
+  // Whoever writes the object owns the count, also when the request did not speak of it.
+  if (metadata.annotations?.[TEMPLATE_GENERATION] === undefined) setTemplateGeneration(draft, 0);
 }
 
 function templateGeneration({ metadata }: Pick<DaemonSet, "metadata">): number {
