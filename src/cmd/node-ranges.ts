@@ -9,9 +9,9 @@ const SIZES = { IPv4: 24, IPv6: 64 };
 interface RangeFlags {
   readonly clusterCidr: string | undefined;
   readonly serviceRange: string | undefined;
-  readonly size: number | undefined;
-  readonly sizeIpv4: number | undefined;
-  readonly sizeIpv6: number | undefined;
+  readonly size?: number | undefined;
+  readonly sizeIpv4?: number | undefined;
+  readonly sizeIpv6?: number | undefined;
 }
 
 export function nodeRangesOf(flags: RangeFlags): NodeIpamOptions {

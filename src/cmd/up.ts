@@ -8,9 +8,6 @@ import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
-import type { User } from "#apiserver/request.ts";
-import { Client } from "#client/client.ts";
-import { accountOf } from "#controllers/accounts.ts";
 import { builtInControllers } from "#controllers/controllers.ts";
 import { createLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -20,32 +17,13 @@ import { type ApiServerFlags, parseFlags } from "./apiserver/flags.ts";
 import { type RunningApiServer, runApiServer, type Surroundings } from "./apiserver/run.ts";
 import type { Command } from "./command.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
+import { inProcessClients } from "./in-process-clients.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { parseArguments, refuseFlags } from "./parse-flags.ts";
 import { runControllers } from "./run-controllers.ts";
 
 /** Requests that are being answered get this long when the cluster is told to end. */
 const GRACE_MS = 1_000;
-
-const CONTROLLER_MANAGER: User = {
-  name: "system:kube-controller-manager",
-  groups: ["system:authenticated"],
-};
-
-/** For the few controllers that have no account. */
-const ADMIN: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
-
-/** Controllers act as their service accounts, and may do what those may. */
-function accountUser(account: string): User {
-  return {
-    name: `system:serviceaccount:kube-system:${account}`,
-    groups: [
-      "system:serviceaccounts",
-      "system:serviceaccounts:kube-system",
-      "system:authenticated",
-    ],
-  };
-}
 
 const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
 
@@ -145,23 +123,11 @@ async function startControllers(
   { clock, random, logger }: Surroundings,
   signal: AbortSignal,
 ): Promise<void> {
-  const fieldManager = "kube-controller-manager";
-  const transport = inProcessTransport(api.handle, CONTROLLER_MANAGER, fieldManager);
-  const client = new Client({ transport, clock, random, fieldManager });
-  const asAdmin = inProcessTransport(api.handle, ADMIN, fieldManager);
-  const admin = new Client({ transport: asAdmin, clock, random, fieldManager });
-  const clients = new Map<string, Client>();
-  const clientFor = (controller: string): Client => {
-    const account = accountOf(controller);
-    if (account === undefined) return admin;
-    let own = clients.get(account);
-    if (own === undefined) {
-      const as = inProcessTransport(api.handle, accountUser(account), fieldManager);
-      own = new Client({ transport: as, clock, random, fieldManager });
-      clients.set(account, own);
-    }
-    return own;
-  };
+  const { client, clientFor } = inProcessClients({
+    transportAs: (user, agent) => inProcessTransport(api.handle, user, agent),
+    clock,
+    random,
+  });
   await runControllers(
     {
       controllers: builtInControllers({

@@ -22,6 +22,7 @@ import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { Client } from "#client/client.ts";
 import { type EventRecorder, type Note, referenceTo } from "#client/event-recorder.ts";
 import type { Transport } from "#client/transport.ts";
+import { inProcessClients } from "#cmd/in-process-clients.ts";
 import { inProcessTransport } from "#cmd/in-process-transport.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -31,6 +32,7 @@ import { newKey, privateKeyPem } from "#pki/key-pair.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { Runtime } from "#runtime/run.ts";
 import { createMemoryStore } from "#store/memory.ts";
+import { bootstrap, defaultAdmission, notingRefusals } from "./secured.ts";
 
 const ADMIN: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const NAMESPACE = "default";
@@ -50,6 +52,11 @@ export interface ClusterOptions {
   // biome-ignore lint/suspicious/noExplicitAny: controllers of different states run together
   readonly controllers?: readonly Controller<any>[];
   readonly seed?: number;
+  /**
+   * RBAC and Node authorization, the default admission plug-ins, everything that a fresh cluster has,
+   * and each controller under its own account, as in `k8ts up`.
+   */
+  readonly secured?: boolean;
 }
 
 export interface RecordedEvent extends Omit<Note, "about"> {
@@ -62,6 +69,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const random = seededRandom(options.seed ?? 1);
   const life = new AbortController();
   const store = createMemoryStore({ clock });
+  const secured = options.secured === true;
   const server = await startApiServer(
     {
       kinds: builtInKinds,
@@ -82,7 +90,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       security: (objects, signal) =>
         createSecurity(
           {
-            modes: ["AlwaysAllow"],
+            modes: secured ? ["Node", "RBAC"] : ["AlwaysAllow"],
             anonymous: { enabled: false },
             oidc: [],
             bootstrapTokens: false,
@@ -93,7 +101,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
           objects,
           signal,
         ),
-      admission: () => [],
+      admission: (_objects, security) => (secured ? defaultAdmission(security, clock, random) : []),
     },
     life.signal,
   );
@@ -104,8 +112,16 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   };
   const transport = inProcessTransport(server.handle, ADMIN, "k8ts-test");
   const client = new Client({ transport, clock, random, fieldManager: "kube-controller-manager" });
+  if (secured) await bootstrap({ server, store, clock, random, signal: life.signal });
+  const refusals: string[] = [];
+  const clients = inProcessClients({
+    transportAs: (user, agent) =>
+      notingRefusals(inProcessTransport(server.handle, user, agent), user, refusals),
+    clock,
+    random,
+  });
   const runtime = new Runtime({
-    client,
+    ...(secured ? clients : { client }),
     clock,
     random,
     logger: silentLogger,
@@ -113,7 +129,17 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     recorder,
   });
   const running = runtime.run(options.controllers ?? [], life.signal);
-  const cluster = new Cluster({ clock, server, transport, client, runtime, events, life, running });
+  const cluster = new Cluster({
+    clock,
+    server,
+    transport,
+    client,
+    runtime,
+    events,
+    refusals,
+    life,
+    running,
+  });
   await cluster.settle();
   return cluster;
 }
@@ -132,6 +158,7 @@ interface Parts {
   readonly client: Client;
   readonly runtime: Runtime;
   readonly events: readonly RecordedEvent[];
+  readonly refusals: readonly string[];
   readonly life: AbortController;
   readonly running: Promise<void>;
 }
@@ -144,6 +171,8 @@ export class Cluster implements AsyncDisposable {
   readonly runtime: Runtime;
   /** What the controllers recorded, in order. */
   readonly events: readonly RecordedEvent[];
+  /** Where secured: what controllers asked for and may not do. */
+  readonly refusals: readonly string[];
   readonly #parts: Parts;
 
   constructor(parts: Parts) {
@@ -153,6 +182,7 @@ export class Cluster implements AsyncDisposable {
     this.client = parts.client;
     this.runtime = parts.runtime;
     this.events = parts.events;
+    this.refusals = parts.refusals;
   }
 
   /** Writes the object as it is, with defaults, status and all. */
