@@ -1,6 +1,6 @@
 /**
  * Typed verbs for any kind over a transport. Failure is a value: every verb answers a Result with
- * the server's Status. Requests that the server asks to be repeated (429 and 503 with Retry-After)
+ * the server's Status. Requests that the server asks to be repeated (429 and 5xx with Retry-After)
  * and connections that break before anything was sent are repeated here, a bounded number of times.
  */
 import type { ListMeta } from "#api/generated/meta.v1.ts";
@@ -213,9 +213,9 @@ export class Client {
 /** How long the server asks to wait, if it does. */
 function retryAfterMs<T>(result: Result<T>): number | undefined {
   if (result.ok) return undefined;
-  const { code, details, reason } = result.status;
+  const { code = 0, details } = result.status;
   const seconds = details?.retryAfterSeconds;
-  const mayRepeat = code === 429 || code === 503 || reason === "ServerTimeout";
+  const mayRepeat = code === 429 || code >= 500;
   if (!mayRepeat || seconds === undefined || seconds <= 0) return undefined;
   // An eviction that a budget forbids is an answer for the caller, not a busy server.
   if (details?.causes?.some((cause) => cause.reason === "DisruptionBudget")) return undefined;

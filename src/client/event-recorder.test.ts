@@ -3,13 +3,17 @@ import { test } from "vitest";
 import { configMapKind } from "#api/core/v1/config-map.ts";
 import { eventKind } from "#api/core/v1/event.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
+import { seededRandom } from "#lib/random.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
+import { Client } from "./client.ts";
 import { ServerEventRecorder } from "./event-recorder.ts";
+import { type Transport, TransportError } from "./transport.ts";
 
 async function setUp(): Promise<{
   cluster: Cluster;
   about: ConfigMap;
   say(message: string): void;
+  record(about: ConfigMap, message: string): void;
   end(): void;
 }> {
   const cluster = await startCluster();
@@ -17,9 +21,10 @@ async function setUp(): Promise<{
   const recorder = new ServerEventRecorder(cluster.client, cluster.clock, "host");
   const life = new AbortController();
   void recorder.run(life.signal);
-  const say = (message: string): void =>
-    recorder.record("tester", { about, type: "Normal", reason: "Said", message });
-  return { cluster, about, say, end: () => life.abort() };
+  const record = (of: ConfigMap, message: string): void =>
+    recorder.record("tester", { about: of, type: "Normal", reason: "Said", message });
+  const say = (message: string): void => record(about, message);
+  return { cluster, about, say, record, end: () => life.abort() };
 }
 
 test("events of one moment are all written, about the object and from the component", async () => {
@@ -55,31 +60,80 @@ test("the same event again raises its count", async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-test("many that differ only in their text are combined", async () => {
-  const { cluster, say, end } = await setUp();
-  for (let i = 0; i < 15; i++) say(`number ${i}`);
+test("an object that has changed meanwhile is still the same object", async () => {
+  const { cluster, about, record, end } = await setUp();
+  record(about, "again");
+  const metadata = { ...about.metadata, resourceVersion: "99" };
+  record({ ...about, metadata }, "again");
   await cluster.settle();
-  const messages = cluster.list(eventKind).map(({ message }) => message ?? "");
-  assert.equal(messages.filter((message) => !message.startsWith("(combined")).length, 10);
+  assert.deepEqual(
+    cluster.list(eventKind).map(({ count }) => count),
+    [2],
+  );
   end();
   await cluster[Symbol.asyncDispose]();
 });
 
-test("a source that talks too much about one object is cut off, and may speak again later", async () => {
+test("from the tenth on, those that differ only in their text are one, until ten minutes pass", async () => {
   const { cluster, say, end } = await setUp();
+  const told = (): readonly unknown[] =>
+    cluster
+      .list(eventKind)
+      .map(({ message, count }) => [message, count])
+      .slice(8);
+  for (let i = 1; i <= 15; i++) say(`number ${i}`);
+  await cluster.settle();
+  assert.deepEqual(told(), [
+    ["number 9", 1],
+    ["(combined from similar events): number 15", 6],
+  ]);
+  await cluster.advance(600_000);
+  say("number 16");
+  await cluster.settle();
+  assert.deepEqual(told()[1], ["(combined from similar events): number 16", 7]);
+  await cluster.advance(600_001);
+  say("number 17");
+  await cluster.settle();
+  assert.deepEqual(told()[2], ["number 17", 1]);
+  end();
+  await cluster[Symbol.asyncDispose]();
+});
+
+test("a source that talks too much about one object is cut off, but counted", async () => {
+  const { cluster, say, end } = await setUp();
+  const counts = (): readonly unknown[] => cluster.list(eventKind).map(({ count }) => count);
   for (let i = 0; i < 40; i++) say("spam");
   await cluster.settle();
-  assert.deepEqual(
-    cluster.list(eventKind).map(({ count }) => count),
-    [25],
-  );
+  assert.deepEqual(counts(), [25]);
   await cluster.advance(300_000);
   say("spam");
   await cluster.settle();
-  assert.deepEqual(
-    cluster.list(eventKind).map(({ count }) => count),
-    [26],
-  );
+  assert.deepEqual(counts(), [41]);
   end();
+  await cluster[Symbol.asyncDispose]();
+});
+
+test("a server that cannot be reached for a while hears of it later", async () => {
+  const cluster = await startCluster();
+  const about = await cluster.seed(configMapKind, { metadata: { name: "subject" } });
+  let isAway = true;
+  const transport: Transport = {
+    ...cluster.transport,
+    send: (call, signal) =>
+      isAway ? Promise.reject(new TransportError("away")) : cluster.transport.send(call, signal),
+  };
+  const { clock } = cluster;
+  const client = new Client({ transport, clock, random: seededRandom(1), fieldManager: "test" });
+  const recorder = new ServerEventRecorder(client, clock);
+  const life = new AbortController();
+  const running = recorder.run(life.signal);
+  recorder.record("tester", { about, type: "Normal", reason: "Said", message: "late" });
+  await cluster.advance(60_000);
+  assert.deepEqual(cluster.names(eventKind), []);
+  isAway = false;
+  await cluster.advance(10_000);
+  assert.equal(cluster.list(eventKind)[0]?.firstTimestamp, "2030-01-01T00:00:00Z");
+  life.abort();
+  await running;
   await cluster[Symbol.asyncDispose]();
 });

@@ -5,9 +5,11 @@
  * 1. `record` never waits and never fails; when the server is slow, events are dropped, not queued
  *    without bound.
  * 2. The same event again raises `count` and `lastTimestamp` of the first one.
- * 3. More than 10 events that differ only in their message within 10 minutes become one with the
- *    prefix "(combined from similar events): ".
- * 4. One source may write 25 events about one object at once and one more every 5 minutes.
+ * 3. From the tenth on, events that differ only in their message become one that tells the latest,
+ *    with the prefix "(combined from similar events): "; ten minutes without any end that.
+ * 4. One source may write 25 events of a type about one object at once and one more every 5 minutes;
+ *    those that are left out are still counted.
+ * 5. A server that cannot be reached is tried again for two minutes; what it refuses is given up.
  */
 import type { Event, ObjectReference } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
@@ -15,6 +17,7 @@ import { timeFromMs } from "#api/meta/time.ts";
 import { BoundedQueue } from "#lib/bounded-queue.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Client, Typed } from "./client.ts";
+import { TransportError } from "./transport.ts";
 
 const QUEUE_MAX = 1_000;
 const SIMILAR_MAX = 10;
@@ -22,6 +25,8 @@ const SIMILAR_WITHIN_MS = 600_000;
 const BURST = 25;
 const REFILL_MS = 300_000;
 const MEMORY_MAX = 4_096;
+const TRIES_MAX = 12;
+const RETRY_MS = 10_000;
 
 export interface Note {
   readonly about: KubeObject | ObjectReference;
@@ -42,9 +47,17 @@ const eventRef: Typed<Event> = {
   names: { kind: "Event", plural: "events" },
 };
 
-interface Sent {
+interface Recorded {
+  readonly component: string;
+  readonly note: Note;
+  readonly atMs: number;
+}
+
+/** What is known of an event that was noted before; it has a name once it was written. */
+interface Known {
   readonly namespace: string;
-  readonly name: string;
+  name: string | undefined;
+  readonly firstTime: string;
   count: number;
 }
 
@@ -52,9 +65,9 @@ export class ServerEventRecorder implements EventRecorder {
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #host: string;
-  readonly #queue = new BoundedQueue<{ component: string; note: Note; atMs: number }>(QUEUE_MAX);
-  readonly #sent = new Map<string, Sent>();
-  readonly #similar = new Map<string, { messages: Set<string>; sinceMs: number }>();
+  readonly #queue = new BoundedQueue<Recorded>(QUEUE_MAX);
+  readonly #known = new Map<string, Known>();
+  readonly #similar = new Map<string, { messages: Set<string>; lastMs: number }>();
   /** Tells events of one millisecond apart; doubles have no room for it. */
   #count = 0n;
   readonly #budgets = new Map<string, { tokens: number; atMs: number }>();
@@ -74,52 +87,59 @@ export class ServerEventRecorder implements EventRecorder {
     for (;;) {
       const next = await this.#queue.take(signal).catch(() => undefined);
       if (next === undefined) return;
-      await this.#send(next.component, next.note, next.atMs, signal).catch(() => undefined);
+      await this.#send(next, signal).catch(() => undefined);
     }
   }
 
-  async #send(component: string, note: Note, atMs: number, signal: AbortSignal): Promise<void> {
+  async #send(recorded: Recorded, signal: AbortSignal): Promise<void> {
+    const { component, note, atMs } = recorded;
     const about = referenceTo(note.about);
-    if (!this.#isWithinBudget(component, about, atMs)) return;
-    const message = this.#combine(component, about, note, atMs);
-    const id = JSON.stringify([component, about, note.type, note.reason, message]);
+    const { message, id } = this.#combine(component, about, note, atMs);
+    const namespace = about.namespace ?? "default";
     const time = timeFromMs(atMs);
-    const sent = this.#sent.get(id);
-    if (sent !== undefined) {
-      sent.count += 1;
-      const patch = { count: sent.count, lastTimestamp: time, message };
-      const result = await this.#client.patch(eventRef, sent, "strategic", patch, {}, signal);
+    const known = this.#known.get(id) ?? { namespace, name: undefined, firstTime: time, count: 0 };
+    known.count += 1;
+    remember(this.#known, id, known);
+    if (!this.#isWithinBudget(component, about, note.type, atMs)) return;
+    for (let tries = 1; !signal.aborted; tries++) {
+      try {
+        await this.#write(known, { component, about, note, message, time }, signal);
+        return;
+      } catch (error) {
+        if (!(error instanceof TransportError) || tries === TRIES_MAX) throw error;
+        await this.#clock.sleep(RETRY_MS, signal);
+      }
+    }
+  }
+
+  async #write(known: Known, parts: EventParts, signal: AbortSignal): Promise<void> {
+    const { namespace, count } = known;
+    if (known.name !== undefined) {
+      const patch = { count, lastTimestamp: parts.time, message: parts.message };
+      const key = { namespace, name: known.name };
+      const result = await this.#client.patch(eventRef, key, "strategic", patch, {}, signal);
       if (result.ok || result.status.reason !== "NotFound") return;
     }
-    const namespace = about.namespace ?? "default";
     this.#count += 1n;
-    const name = `${about.name ?? ""}.${(BigInt(atMs) * 1_000_000n + this.#count).toString(16)}`;
-    const event = this.#event({ component, about, note, message, namespace, name, time });
+    const unique = BigInt(this.#clock.nowMs()) * 1_000_000n + this.#count;
+    const name = `${parts.about.name ?? ""}.${unique.toString(16)}`;
+    const event = this.#event(parts, known, name);
     const result = await this.#client.create(eventRef, event, {}, signal);
-    if (result.ok) remember(this.#sent, id, { namespace, name, count: 1 });
+    if (result.ok) known.name = name;
   }
 
-  #event(parts: {
-    component: string;
-    about: ObjectReference;
-    note: Note;
-    message: string;
-    namespace: string;
-    name: string;
-    time: string;
-  }): Event {
-    const { component, about, note, message, namespace, name, time } = parts;
+  #event({ component, about, note, message, time }: EventParts, known: Known, name: string): Event {
     return {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { name, namespace },
+      metadata: { name, namespace: known.namespace },
       involvedObject: about,
       reason: note.reason,
       message,
       source: { component, ...(this.#host === "" ? {} : { host: this.#host }) },
-      firstTimestamp: time,
+      firstTimestamp: known.firstTime,
       lastTimestamp: time,
-      count: 1,
+      count: known.count,
       type: note.type,
       eventTime: null,
       reportingComponent: component,
@@ -127,25 +147,50 @@ export class ServerEventRecorder implements EventRecorder {
     };
   }
 
-  #combine(component: string, about: ObjectReference, note: Note, atMs: number): string {
-    const id = JSON.stringify([component, about, note.type, note.reason]);
+  /** The message to tell, and what makes the next event one of the same. */
+  #combine(
+    component: string,
+    about: ObjectReference,
+    note: Note,
+    atMs: number,
+  ): { readonly message: string; readonly id: string } {
+    const id = JSON.stringify([component, identityOf(about), note.type, note.reason]);
     let similar = this.#similar.get(id);
-    if (similar === undefined || atMs - similar.sinceMs > SIMILAR_WITHIN_MS) {
-      similar = { messages: new Set(), sinceMs: atMs };
-      remember(this.#similar, id, similar);
+    if (similar === undefined || atMs - similar.lastMs > SIMILAR_WITHIN_MS) {
+      similar = { messages: new Set(), lastMs: atMs };
     }
     similar.messages.add(note.message);
-    if (similar.messages.size <= SIMILAR_MAX) return note.message;
-    return `(combined from similar events): ${note.message}`;
+    similar.lastMs = atMs;
+    remember(this.#similar, id, similar);
+    if (similar.messages.size < SIMILAR_MAX) {
+      const place = about.fieldPath ?? "";
+      return { message: note.message, id: `${id} ${place} ${note.message}` };
+    }
+    const [first = ""] = similar.messages;
+    similar.messages.delete(first);
+    return { message: `(combined from similar events): ${note.message}`, id };
   }
 
-  #isWithinBudget(component: string, about: ObjectReference, atMs: number): boolean {
-    const id = JSON.stringify([component, about]);
+  #isWithinBudget(component: string, about: ObjectReference, type: string, atMs: number): boolean {
+    const id = JSON.stringify([component, identityOf(about), type]);
     const budget = this.#budgets.get(id) ?? { tokens: BURST, atMs };
     const tokens = Math.min(BURST, budget.tokens + (atMs - budget.atMs) / REFILL_MS);
     remember(this.#budgets, id, { tokens: tokens >= 1 ? tokens - 1 : tokens, atMs });
     return tokens >= 1;
   }
+}
+
+interface EventParts {
+  readonly component: string;
+  readonly about: ObjectReference;
+  readonly note: Note;
+  readonly message: string;
+  readonly time: string;
+}
+
+/** Which object, whatever its revision. */
+function identityOf({ kind, namespace, name, uid, apiVersion }: ObjectReference): unknown {
+  return [kind, namespace, name, uid, apiVersion];
 }
 
 /** What an Event says it is about. */

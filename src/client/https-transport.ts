@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { failure, type Result, success } from "#api/meta/status.ts";
 import type { Connection } from "./kubeconfig.ts";
@@ -21,29 +21,33 @@ import {
 
 const LINE_BYTES_MAX = 64 << 20;
 const SOCKETS_MAX = 64;
+/** Watches stay open: they must not take the connections that requests need. */
+const WATCHES_MAX = 1_000;
 
 export class HttpsTransport implements Transport, Disposable {
   readonly #connection: Connection;
   readonly #agent: Agent;
+  readonly #watchAgent: Agent;
   readonly #userAgent: string;
 
   constructor(connection: Connection, userAgent: string) {
     this.#connection = connection;
     this.#userAgent = userAgent;
-    this.#agent = new Agent({
-      keepAlive: true,
-      maxSockets: SOCKETS_MAX,
-      scheduling: "lifo",
+    const tls: AgentOptions = {
       ...(connection.ca === undefined ? {} : { ca: connection.ca }),
       ...(connection.clientCertificate === undefined ? {} : { cert: connection.clientCertificate }),
       ...(connection.clientKey === undefined ? {} : { key: connection.clientKey }),
       ...(connection.serverName === undefined ? {} : { servername: connection.serverName }),
       rejectUnauthorized: connection.insecure !== true,
-    });
+    };
+    const pooled: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, scheduling: "lifo" };
+    this.#agent = new Agent({ ...tls, ...pooled });
+    this.#watchAgent = new Agent({ ...tls, maxSockets: WATCHES_MAX });
   }
 
   [Symbol.dispose](): void {
     this.#agent.destroy();
+    this.#watchAgent.destroy();
   }
 
   async send(call: Call, signal?: AbortSignal): Promise<Result<unknown>> {
@@ -58,20 +62,25 @@ export class HttpsTransport implements Transport, Disposable {
       this.#agent,
       signal,
     );
-    return resultOf(answer.statusCode ?? 0, await textOf(answer));
+    return resultOf(answer, await textOf(answer));
   }
 
   async raw(path: string, signal?: AbortSignal): Promise<Result<unknown>> {
     const answer = await this.#request("GET", path, undefined, "", this.#agent, signal);
-    return resultOf(answer.statusCode ?? 0, await textOf(answer));
+    return resultOf(answer, await textOf(answer));
   }
 
   async *watch(call: WatchCall, signal: AbortSignal): AsyncGenerator<WatchEvent> {
     const path = withQuery(pathOf(call), call.query);
-    const answer = await this.#request("GET", path, undefined, "", this.#agent, signal);
+    const answer = await this.#request("GET", path, undefined, "", this.#watchAgent, signal);
     if (answer.statusCode !== 200) {
-      const result = resultOf(answer.statusCode ?? 0, await textOf(answer));
-      yield { type: "ERROR", object: result.ok ? unexpected(answer) : result.status };
+      const { statusCode = 0 } = answer;
+      const result = resultOf(answer, await textOf(answer));
+      const unexpected = `unexpected answer ${statusCode} to a watch`;
+      yield {
+        type: "ERROR",
+        object: result.ok ? statusOf(statusCode, unexpected) : result.status,
+      };
       return;
     }
     try {
@@ -141,7 +150,8 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function resultOf(code: number, text: string): Result<unknown> {
+function resultOf(answer: IncomingMessage, text: string): Result<unknown> {
+  const { statusCode: code = 0, headers } = answer;
   let body: unknown = text;
   try {
     body = JSON.parse(text);
@@ -150,24 +160,41 @@ function resultOf(code: number, text: string): Result<unknown> {
   }
   if (code >= 200 && code < 300) return success(body);
   const isStatus = typeof body === "object" && body !== null && (body as Status).kind === "Status";
-  return failure(isStatus ? (body as Status) : statusOf(code, text));
+  const status = isStatus ? (body as Status) : statusOf(code, text);
+  const retryAfterSeconds = Number(headers["retry-after"] ?? Number.NaN);
+  if (!Number.isInteger(retryAfterSeconds) || status.details?.retryAfterSeconds !== undefined)
+    return failure(status);
+  return failure({ ...status, details: { ...status.details, retryAfterSeconds } });
 }
+
+/** What an answer without a Status means, in the words that clients of Kubernetes use for it. */
+const UNSAID: Readonly<Record<number, readonly [reason: string, message: string]>> = {
+  400: ["BadRequest", "the server rejected our request for an unknown reason"],
+  401: ["Unauthorized", "the server has asked for the client to provide credentials"],
+  404: ["NotFound", "the server could not find the requested resource"],
+  405: ["MethodNotAllowed", "the server does not allow this method on the requested resource"],
+  409: ["Conflict", "the server reported a conflict"],
+  422: ["Invalid", "the server rejected our request due to an error in our request"],
+  429: [
+    "TooManyRequests",
+    "the server has received too many requests and has asked us to try again later",
+  ],
+  503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
+  504: [
+    "Timeout",
+    "the server was unable to return a response in the time allotted, but may still be processing the request",
+  ],
+};
 
 function statusOf(code: number, text: string): Status {
-  const reason = code === 503 ? "ServiceUnavailable" : "Unknown";
-  return {
-    kind: "Status",
-    apiVersion: "v1",
-    metadata: {},
-    status: "Failure",
-    code,
-    reason,
-    message: text,
-  };
-}
-
-function unexpected({ statusCode = 0 }: IncomingMessage): Status {
-  return statusOf(statusCode, `unexpected answer ${statusCode} to a watch`);
+  const [reason, message] = UNSAID[code] ?? [
+    code === 403 ? "Forbidden" : code >= 500 ? "InternalError" : "Unknown",
+    code >= 500
+      ? `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`
+      : text,
+  ];
+  const outcome = { status: "Failure", code, reason, message } as const;
+  return { kind: "Status", apiVersion: "v1", metadata: {}, ...outcome };
 }
 
 async function* linesOf(answer: IncomingMessage): AsyncGenerator<string> {

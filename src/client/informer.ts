@@ -232,7 +232,7 @@ class ServerRefused extends Error {
   }
 }
 
-/** Servers without streaming lists refuse the parameter. */
+/** Servers without streaming lists refuse the parameter; those whose etcd is too old fail (500). */
 function isUnsupported({ code }: Status): boolean {
-  return code === 400 || code === 422;
+  return code === 400 || code === 422 || code === 500;
 }

@@ -68,7 +68,7 @@ describe("stateful set", () => {
     );
     assert.equal(status.currentRevision, status.updateRevision);
     assert.equal(cluster.names(controllerRevisionKind).length, 1);
-    assert.equal(cluster.events[0]?.message, "create Pod db-0 in StatefulSet db successful");
+    assert.equal(cluster.events[0]?.message, "Create Pod db-0 in StatefulSet db successful");
   });
 
   test("in parallel: none waits", async () => {

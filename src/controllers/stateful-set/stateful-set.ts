@@ -175,7 +175,7 @@ function createSteps(world: World, ordinal: number): Steps {
   return {
     writes: [
       ...claimWrites(world, wanted, name),
-      noted(create(podKind, pod), notes(set, "create", "Create", `Pod ${name}`)),
+      noted(create(podKind, pod), notes(set, "Create", name)),
     ],
     blocked: true,
   };
@@ -189,11 +189,8 @@ function claimWrites(
   return wanted
     .filter(({ metadata }) => claimNamed(metadata.name ?? "") === undefined)
     .map((wantedClaim) => {
-      const subject = `Claim ${wantedClaim.metadata.name} Pod ${podName}`;
-      return noted(
-        create(persistentVolumeClaimKind, wantedClaim),
-        notes(set, "create", "Create", subject),
-      );
+      const write = create(persistentVolumeClaimKind, wantedClaim);
+      return noted(write, notes(set, "Create", podName, wantedClaim.metadata.name));
     });
 }
 
@@ -211,9 +208,7 @@ function tendSteps(world: World, pod: Pod): Steps {
   if (!isParallel(set) && (isGoing || !isHealthy)) return { writes: missing, blocked: true };
   const repaired = repairedPod(set, pod);
   const repair =
-    repaired === undefined
-      ? []
-      : [noted(update(podKind, repaired), notes(set, "update", "Update", `Pod ${name}`))];
+    repaired === undefined ? [] : [noted(update(podKind, repaired), notes(set, "Update", name))];
   return { writes: [...missing, ...repair, ...retentionWrites(world, pod)], blocked: false };
 }
 
@@ -335,29 +330,22 @@ function isParallel({ spec }: StatefulSet): boolean {
 }
 
 function deletePod(set: StatefulSet, pod: Pod): Write {
-  return noted(remove(podKind, pod), notes(set, "delete", "Delete", `Pod ${pod.metadata.name}`));
+  return noted(remove(podKind, pod), notes(set, "Delete", pod.metadata.name ?? ""));
 }
 
 function notes(
   set: StatefulSet,
-  verb: string,
-  reason: string,
-  subject: string,
+  verb: "Create" | "Update" | "Delete",
+  podName: string,
+  claimName?: string,
 ): { onDone: EventNote; onRefused: EventNote } {
   const { name } = set.metadata;
-  const text = `${verb} ${subject} in StatefulSet ${name}`;
+  const claim = claimName === undefined ? "" : `Claim ${claimName} `;
+  const pod = `Pod ${podName} in StatefulSet ${name}`;
+  const failed = `${verb} ${claim}${claim === "" ? "" : "for "}${pod} failed error: {error}`;
+  const done = `${verb} ${claim}${pod} ${claim === "" ? "successful" : "success"}`;
   return {
-    onDone: {
-      about: set,
-      type: "Normal",
-      reason: `Successful${reason}`,
-      message: `${text} successful`,
-    },
-    onRefused: {
-      about: set,
-      type: "Warning",
-      reason: `Failed${reason}`,
-      message: `${text} failed error: {error}`,
-    },
+    onDone: { about: set, type: "Normal", reason: `Successful${verb}`, message: done },
+    onRefused: { about: set, type: "Warning", reason: `Failed${verb}`, message: failed },
   };
 }
