@@ -87,7 +87,11 @@ export function statusAnswer(status: Status, extras: AnswerExtras = {}): Answer 
 }
 
 export function textAnswer(code: number, text: string, contentType = TEXT): Answer {
-  return answer(code, { form: "bytes", contentType, bytes: Buffer.from(text) });
+  const headers = code >= 400 ? NO_SNIFFING : {};
+  return answer(code, { form: "bytes", contentType, bytes: Buffer.from(text) }, { headers });
 }
+
+/** Texts that repeat what a client sent must not be taken for pages. */
+export const NO_SNIFFING: OutgoingHeaders = { "x-content-type-options": "nosniff" };
 
 const TEXT = "text/plain; charset=utf-8";

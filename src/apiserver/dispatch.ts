@@ -1,6 +1,7 @@
 /** Finds the verb of a request for a resource, settles the form of its answer, and runs it. */
 import type { Verb } from "#api/kind.ts";
 import { parseDuration } from "#api/meta/duration.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import { badRequestStatus, noSuchPathStatus } from "#api/meta/status.ts";
 import { type Answer, answer, statusAnswer } from "./answer.ts";
 import type { AuditTrail } from "./audit/audit.ts";
@@ -61,8 +62,11 @@ export async function dispatch(
   trail?: AuditTrail,
 ): Promise<Answer> {
   const { parts, security } = options;
-  const found = info.subresource === "" ? whole(options, request, info) : part(options, info);
+  const found =
+    info.subresource === "" ? whole(options, request, info) : part(options, request, info);
   if (!found.ok) return statusAnswer(found.status);
+  const badName = nameFault(info.name);
+  if (badName !== undefined) return statusAnswer(badRequestStatus(badName));
   const { resource, run, forms } = found;
   const { headers, query } = request;
   const badTimeout = info.verb === "watch" ? undefined : timeoutFault(query);
@@ -106,6 +110,16 @@ export function mediaOrJson({ headers, query }: ApiRequest): Media {
   return media.ok ? media.value : JSON_MEDIA;
 }
 
+/** Names that could not be part of a path. */
+function nameFault(name: string): string | undefined {
+  if (name !== "." && name !== ".." && !/[/%]/.test(name)) return undefined;
+  const faults =
+    name === "." || name === ".."
+      ? [`may not be '${name}'`]
+      : ["/", "%"].filter((sign) => name.includes(sign)).map((sign) => `may not contain '${sign}'`);
+  return `Name parameter invalid: ${goQuote(name)}: ${faults.join(";")}`;
+}
+
 /** Requests that end by themselves may say how long they have. */
 function timeoutFault(query: URLSearchParams): string | undefined {
   const timeout = query.get("timeout") ?? "";
@@ -133,7 +147,7 @@ function whole({ parts, special }: DispatchOptions, request: ApiRequest, info: R
   return { ok: true, resource, run: own ?? VERBS[route.verb], forms: "negotiated" };
 }
 
-function part({ parts, special }: DispatchOptions, info: RequestInfo): Found {
+function part({ parts, special }: DispatchOptions, request: ApiRequest, info: RequestInfo): Found {
   const missing: Found = { ok: false, status: noSuchPathStatus() };
   const resource = parts.resources.find(info.group, info.version, info.resource);
   const route = resource && findSubresource(resource, info.subresource);
@@ -143,7 +157,9 @@ function part({ parts, special }: DispatchOptions, info: RequestInfo): Found {
   }
   if (info.rest.length > 0 && route.name !== "proxy") return missing;
   const verb = info.verb === "watch" || info.verb === "list" ? "get" : info.verb;
-  if (!route.verbs.includes(verb)) return { ok: false, status: methodNotAllowedStatus() };
+  const headless = request.method === "HEAD" && route.name !== "proxy";
+  if (headless || !route.verbs.includes(verb))
+    return { ok: false, status: methodNotAllowedStatus() };
   const run = runOf(resource, route, verb, special);
   if (run === undefined) return missing;
   return { ok: true, resource, run, forms: route.how === "connect" ? "own" : "negotiated" };

@@ -45,6 +45,11 @@ export function createHandler(options: HandlerOptions): Handler {
   };
 }
 
+/** Paths of groups that nobody serves are like any other unknown path. */
+function isServedBelow(resources: ServerParts["resources"], { group, path }: RequestInfo): boolean {
+  return !path.startsWith("//") && (group === "" || resources.hasGroup(group));
+}
+
 const LONG: ReadonlySet<string> = new Set(["watch", "stream", "tunnel"]);
 
 /** Whatever happens, the client gets an answer. */
@@ -79,7 +84,9 @@ async function answerOf(
 ): Promise<Answer> {
   const refusal = await options.security.authorize(request, info, user, trail);
   if (refusal !== undefined) return statusAnswer(refusal, { media: mediaOrJson(request) });
-  if (info.isResource) return await dispatch(options, request, info, user, trail);
+  if (info.isResource && isServedBelow(options.parts.resources, info)) {
+    return await dispatch(options, request, info, user, trail);
+  }
   for (const path of options.paths) {
     const found = path(request, info, user);
     if (found !== undefined) return await found;

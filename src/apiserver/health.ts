@@ -4,19 +4,19 @@ import type { HealthCheck, HealthChecks } from "./paths/health-paths.ts";
 
 export class Health {
   readonly #store: ObjectStore;
-  readonly #pending: Set<string>;
-  readonly #started: readonly string[];
+  readonly #hooks: readonly string[];
+  #ready = false;
   #shuttingDown = false;
 
-  /** `pending`: names of what has to be done before the server is ready. */
-  constructor(store: ObjectStore, pending: readonly string[]) {
+  /** `hooks`: names of what has to be done before the server is ready. */
+  constructor(store: ObjectStore, hooks: readonly string[]) {
     this.#store = store;
-    this.#pending = new Set(pending);
-    this.#started = pending;
+    this.#hooks = hooks;
   }
 
-  ready(what: string): void {
-    this.#pending.delete(what);
+  /** All of it is done. */
+  ready(): void {
+    this.#ready = true;
   }
 
   shutDown(): void {
@@ -24,11 +24,11 @@ export class Health {
   }
 
   get checks(): HealthChecks {
-    const ping: HealthCheck = { name: "ping", check: () => undefined };
+    const alive = ["ping", "log"].map((name): HealthCheck => ({ name, check: () => undefined }));
     const etcd: HealthCheck = { name: "etcd", check: () => this.#store.unavailable() };
-    const started = this.#started.map((name) => ({
-      name,
-      check: () => (this.#pending.has(name) ? "not finished" : undefined),
+    const hooks = this.#hooks.map((name) => ({
+      name: `poststarthook/${name}`,
+      check: () => (this.#ready ? undefined : "not finished"),
     }));
     const caches: HealthCheck = {
       name: "informer-sync",
@@ -39,9 +39,9 @@ export class Health {
       check: () => (this.#shuttingDown ? "process is shutting down" : undefined),
     };
     return {
-      healthz: [ping, etcd, ...started],
-      livez: [ping, etcd, ...started],
-      readyz: [ping, etcd, { ...etcd, name: "etcd-readiness" }, caches, ...started, shutdown],
+      healthz: [...alive, etcd, ...hooks],
+      livez: [...alive, etcd, ...hooks],
+      readyz: [...alive, etcd, { ...etcd, name: "etcd-readiness" }, caches, ...hooks, shutdown],
     };
   }
 }

@@ -38,7 +38,7 @@ export interface HttpRequest {
 }
 
 export interface Reply {
-  /** A whole answer. */
+  /** A whole answer. To HEAD the body is announced, not sent. */
   send(code: number, headers: OutgoingHeaders, body: Uint8Array): void;
   /** The beginning of an answer that `write` and `end` go on with. */
   start(code: number, headers: OutgoingHeaders): void;
@@ -118,8 +118,9 @@ export class Http1Exchange implements HttpRequest, Reply {
 
   send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
     const all = headers as OutgoingHttpHeaders;
-    this.#response.writeHead(code, { ...all, "content-length": body.length });
-    this.#response.end(body);
+    const length = BODILESS.has(code) ? {} : { "content-length": body.length };
+    this.#response.writeHead(code, { ...all, ...length });
+    this.#response.end(body); // Node leaves the body out where there is none
   }
 
   start(code: number, headers: OutgoingHeaders): void {
@@ -156,12 +157,16 @@ export class Http2Exchange implements HttpRequest, Reply {
     headers: IncomingHttpHeaders,
     rawHeaders: readonly string[],
     peer: Peer,
+    done: () => void,
   ) {
     this.#stream = stream;
     this.headers = headers as Record<string, string | undefined>;
     this.rawHeaders = rawHeaders;
     this.peer = peer;
-    stream.on("close", () => this.#leaving.leave());
+    stream.on("close", () => {
+      done();
+      this.#leaving.leave();
+    });
     stream.on("error", ignore);
   }
 
@@ -186,9 +191,9 @@ export class Http2Exchange implements HttpRequest, Reply {
   }
 
   send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
-    const empty = body.length === 0;
-    const all = { ...headers, "content-length": String(body.length) };
-    if (this.#respond(code, all, empty) && !empty) this.#stream.end(body);
+    const empty = body.length === 0 || this.method === "HEAD";
+    const length = BODILESS.has(code) ? {} : { "content-length": String(body.length) };
+    if (this.#respond(code, { ...headers, ...length }, empty) && !empty) this.#stream.end(body);
   }
 
   start(code: number, headers: OutgoingHeaders): void {
@@ -219,6 +224,8 @@ export class Http2Exchange implements HttpRequest, Reply {
   }
 }
 
+/** Answers that have no body, nor the length of one. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 const NO_BYTES = new Uint8Array(0);
 
 function ignore(): void {}

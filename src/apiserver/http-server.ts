@@ -27,7 +27,9 @@ const HEADERS_BYTES_MAX = 1024 * 1024;
 const STREAMS_PER_CONNECTION_MAX = 250;
 /** Who takes longer to say what they want is not served. */
 const HANDSHAKE_WITHIN_MS = 10_000;
-const HEADERS_WITHIN_MS = 30_000;
+const HEADERS_WITHIN_MS = 32_000;
+/** A connection on which nothing is asked for so long is ended. */
+const IDLE_MAX_MS = 90_000;
 
 export interface HttpServerOptions {
   readonly tls: TlsOptions;
@@ -35,6 +37,8 @@ export interface HttpServerOptions {
   readonly port: number;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Upstream's 90 seconds unless given. */
+  readonly idleMaxMs?: number;
   handle(request: HttpRequest, reply: Reply): Promise<void>;
   /** A connection that wants to speak another protocol. The handler owns the socket. */
   upgrade(request: IncomingMessage, peer: Peer, socket: Duplex, head: Buffer): Promise<void>;
@@ -55,13 +59,13 @@ export interface HttpServer {
 }
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const { tls, host, port, logger, clock } = options;
+  const { tls, host, port, logger, clock, idleMaxMs = IDLE_MAX_MS } = options;
   const connections = new Set<Socket>(); // below TLS
   const sockets = new Set<TLSSocket>();
   const sessions = new Set<ServerHttp2Session>();
   let closing = false;
   const http1 = createHttp1({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 });
-  http1.keepAliveTimeout = 0;
+  http1.keepAliveTimeout = idleMaxMs;
   http1.headersTimeout = HEADERS_WITHIN_MS;
   http1.emit("listening"); // it listens to nothing itself, but has to look after its timeouts
   http1.on("request", (request, response) => {
@@ -84,6 +88,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     sessions.add(session);
     session.on("close", () => sessions.delete(session));
     session.on("error", () => undefined);
+    // Starts anew with whatever is sent; a quiet watch keeps the connection, so it is asked again.
+    session.on("timeout", () => {
+      if (busy.has(session)) session.setTimeout(idleMaxMs);
+      else session.close();
+    });
+    session.setTimeout(idleMaxMs);
   });
   // The types do not know the last argument; node does (https://nodejs.org/api/http2.html).
   const onStream = (
@@ -145,8 +155,18 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
-/** How many requests of an HTTP/1 connection are being answered; absent means none. */
-const busy = new WeakMap<TLSSocket, number>();
+/** How many requests of a connection are being answered; absent means none. */
+const busy = new WeakMap<TLSSocket | ServerHttp2Session, number>();
+
+/** Another request on a connection; call the outcome when it is answered. */
+function occupy(connection: TLSSocket | ServerHttp2Session): () => void {
+  busy.set(connection, (busy.get(connection) ?? 0) + 1);
+  return () => {
+    const left = busy.get(connection)! - 1;
+    if (left > 0) busy.set(connection, left);
+    else busy.delete(connection);
+  };
+}
 
 function peerOf({ tls }: HttpServerOptions, socket: TLSSocket): Peer {
   const peer = peers.get(socket) ?? tls.identify(socket);
@@ -162,13 +182,7 @@ function handleHttp1(
   response: ServerResponse,
 ): void {
   const socket = request.socket as TLSSocket;
-  busy.set(socket, (busy.get(socket) ?? 0) + 1);
-  const exchange = new Http1Exchange(request, response, peerOf(options, socket), () => {
-    const left = busy.get(socket)! - 1;
-    if (left > 0) busy.set(socket, left);
-    else busy.delete(socket);
-  });
-  run(options, exchange);
+  run(options, new Http1Exchange(request, response, peerOf(options, socket), occupy(socket)));
 }
 
 function handleHttp2(
@@ -177,9 +191,11 @@ function handleHttp2(
   headers: IncomingHttpHeaders,
   rawHeaders: readonly string[],
 ): void {
-  const socket = stream.session?.socket as TLSSocket | undefined;
-  if (socket === undefined) return;
-  run(options, new Http2Exchange(stream, headers, rawHeaders, peerOf(options, socket)));
+  const { session } = stream;
+  const socket = session?.socket as TLSSocket | undefined;
+  if (session === undefined || socket === undefined) return;
+  const done = occupy(session as ServerHttp2Session);
+  run(options, new Http2Exchange(stream, headers, rawHeaders, peerOf(options, socket), done));
 }
 
 /** A fault in the server must not leave the client waiting, nor end the process. */

@@ -43,7 +43,8 @@ export async function inFrame(
     throw error;
   }
   if (!long) turn?.seat.release();
-  const told = withTrail(turn === undefined ? answer : withFlow(answer, turn), trail, long);
+  const flows = turn !== undefined && (!long || info.verb === "watch");
+  const told = withTrail(flows ? withFlow(answer, turn) : answer, trail, long);
   return long && turn !== undefined ? whenSent(told, () => turn.seat.release()) : told;
 }
 
@@ -78,7 +79,8 @@ export function whenSent(answer: Answer, then: () => void): Answer {
 
 function tooBusy(retryAfterSeconds: number): Answer {
   const answer = textAnswer(429, "Too many requests, please try again later.\n");
-  return { ...answer, headers: { "retry-after": String(retryAfterSeconds) } };
+  const headers = { ...answer.headers, "retry-after": String(retryAfterSeconds) };
+  return { ...answer, headers };
 }
 
 function auditedAnswer({ code, body }: Answer): AuditedAnswer {

@@ -17,7 +17,7 @@ const VERB_OF_METHOD: Readonly<Record<string, string>> = {
 };
 
 export function requestInfoOf(method: string, path: string, query: URLSearchParams): RequestInfo {
-  const segments = path.split("/").filter((segment) => segment !== "");
+  const segments = segmentsOf(path);
   const plain: RequestInfo = {
     isResource: false,
     verb: method.toLowerCase(),
@@ -62,6 +62,15 @@ export function requestInfoOf(method: string, path: string, query: URLSearchPara
   };
   if (name !== "" || !LISTABLE.has(verb)) return { ...info, verb, subresource, name };
   return { ...info, verb: collectionVerb(verb, query), subresource, name: selectedName(query) };
+}
+
+/** Slashes at both ends do not count; in between, an empty segment is one that nothing is found at. */
+function segmentsOf(path: string): string[] {
+  let start = 0;
+  let end = path.length;
+  while (start < end && path[start] === "/") start += 1;
+  while (end > start && path[end - 1] === "/") end -= 1;
+  return path.slice(start, end).split("/");
 }
 
 const LISTABLE: ReadonlySet<string> = new Set(["get", "delete", "watch"]);

@@ -42,6 +42,8 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Names and values in turn, as they came, for headers that may come several times. */
   readonly rawHeaders?: readonly string[];
+  /** Names the request in the audit log and to the client; what it brought, or one of ours. */
+  readonly auditId?: string;
   readonly body: RequestBody;
   /** What the connection itself proves: the verified client certificate, the address. */
   readonly peer: Peer;

@@ -37,6 +37,7 @@ export class Resources {
   readonly #served = new Map<string, ServedResource>();
   readonly #stored = new Map<string, StoredResource>();
   readonly #kinds = new Map<string, Kind>();
+  readonly #groups = new Set<string>();
 
   /** All kinds can be read from the store, also in versions that are not served. */
   constructor(kinds: Iterable<Kind>, isServed: (kind: Kind) => boolean = () => true) {
@@ -50,6 +51,11 @@ export class Resources {
 
   find(group: string, version: string, plural: string): ServedResource | undefined {
     return this.#served.get(`${group}/${version}/${plural}`);
+  }
+
+  /** Whether anything of the group is served. */
+  hasGroup(group: string): boolean {
+    return this.#groups.has(group);
   }
 
   /** The kind that an object of this apiVersion and kind is of. */
@@ -87,7 +93,9 @@ export class Resources {
 
   #addVersion(kind: Kind, isServed: boolean): void {
     const stored = this.storedOf(kind);
-    if (isServed) this.#served.set(servedKey(kind), { kind, stored });
+    if (!isServed) return;
+    this.#served.set(servedKey(kind), { kind, stored });
+    this.#groups.add(kind.group);
   }
 }
 

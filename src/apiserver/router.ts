@@ -13,6 +13,7 @@ export type Route =
 export function routeOf(resources: Resources, info: RequestInfo, method: string): Route {
   const resource = resources.find(info.group, info.version, info.resource);
   if (resource === undefined) return { ok: false, status: noSuchPathStatus() };
+  if (info.verb === "proxy") return { ok: false, status: noSuchPathStatus() }; // long gone
   const { kind } = resource;
   const namespaced = kind.scope === "Namespaced";
   const named = info.name !== "" && !COLLECTION_VERBS.has(info.verb);
@@ -23,8 +24,9 @@ export function routeOf(resources: Resources, info: RequestInfo, method: string)
   if (!namespaced && info.namespace !== "" && info.resource !== "namespaces") {
     return { ok: false, status: noSuchPathStatus() };
   }
-  if (!kind.verbs.includes(info.verb as Verb))
+  if (method === "HEAD" || !kind.verbs.includes(info.verb as Verb)) {
     return { ok: false, status: methodNotAllowedStatus() };
+  }
   if (named !== NAMED_VERBS.has(info.verb)) return { ok: false, status: methodNotAllowedStatus() };
   return { ok: true, resource, verb: info.verb as Verb };
 }

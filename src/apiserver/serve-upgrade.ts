@@ -6,11 +6,11 @@ import { type Answer, statusAnswer } from "./answer.ts";
 import { encodeAnswer, isWhole } from "./encode-answer.ts";
 import { runTunnel } from "./proxy/tunnel.ts";
 import type { ApiRequest, Peer } from "./request.ts";
-import { splitUrl } from "./serve.ts";
+import { headersOf, splitUrl } from "./serve.ts";
 import type { ApiServer } from "./server.ts";
 
 export async function serveUpgrade(
-  { handle, tables }: Pick<ApiServer, "handle" | "tables">,
+  { handle, tables, newAuditId }: Pick<ApiServer, "handle" | "tables" | "newAuditId">,
   incoming: IncomingMessage,
   peer: Peer,
   socket: Duplex,
@@ -31,6 +31,7 @@ export async function serveUpgrade(
     query: new URLSearchParams(split.query),
     headers: incoming.headers as Record<string, string | undefined>,
     rawHeaders: incoming.rawHeaders,
+    auditId: String(incoming.headers["audit-id"] ?? "") || newAuditId(),
     body: { form: "none" },
     peer,
     signal: controller.signal,
@@ -57,22 +58,23 @@ export async function serveUpgrade(
 
 /** The protocol stays HTTP/1.1: an answer, and the end. */
 function sendWhole(
-  { code, body, media, headers }: Answer,
-  { query }: ApiRequest,
+  answer: Answer,
+  request: ApiRequest,
   socket: Duplex,
   tables: ApiServer["tables"],
 ): void {
+  const { code, body, media } = answer;
   if (!isWhole(body)) {
     socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     return;
   }
-  const { contentType, bytes } = encodeAnswer(body, media, query, tables);
+  const { contentType, bytes } = encodeAnswer(body, media, request.query, tables);
   const lines = [
     `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ""}`,
     `Content-Type: ${contentType}`,
     `Content-Length: ${bytes.length}`,
     "Connection: close",
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(headersOf(answer, request)).map(([name, value]) => `${name}: ${value}`),
   ];
   socket.write(`${lines.join("\r\n")}\r\n\r\n`);
   socket.end(bytes);

@@ -15,7 +15,7 @@ import { streamWatch } from "./stream-watch.ts";
 const GZIP_BYTES_MIN = 128 * 1024;
 const compress = promisify(gzip);
 
-export type Serving = Pick<ApiServer, "handle" | "tables" | "closing" | "lists">;
+export type Serving = Pick<ApiServer, "handle" | "tables" | "closing" | "lists" | "newAuditId">;
 
 export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
   const split = splitUrl(request.url);
@@ -37,6 +37,7 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
     query,
     headers: request.headers,
     rawHeaders: request.rawHeaders,
+    auditId: request.headers["audit-id"] || api.newAuditId(),
     body: body ?? { form: "none" },
     peer: request.peer,
     get signal() {
@@ -60,7 +61,7 @@ async function send(
   api: Serving,
   reply: Reply,
 ): Promise<void> {
-  const headers = headersOf(answer);
+  const headers = headersOf(answer, request);
   const { body } = answer;
   const gzips = acceptsGzip(request.headers["accept-encoding"]);
   if (body.form === "list" && request.method === "GET" && isPlainList(answer.media)) {
@@ -76,8 +77,7 @@ async function send(
       reply.send(answer.code, zipped, await compress(encoded.bytes, { level: 1 }));
       return;
     }
-    const bytes = request.method === "HEAD" ? encoded.bytes.subarray(0, 0) : encoded.bytes;
-    reply.send(answer.code, typed, bytes);
+    reply.send(answer.code, typed, encoded.bytes);
     return;
   }
   if (body.form === "watch") {
@@ -102,8 +102,9 @@ async function send(
   reply.end();
 }
 
-function headersOf({ headers, warnings }: Answer): OutgoingHeaders {
+export function headersOf({ headers, warnings }: Answer, { auditId }: ApiRequest): OutgoingHeaders {
   const all: Record<string, string | readonly string[]> = {
+    ...(auditId === undefined ? {} : { "audit-id": auditId }),
     "cache-control": "no-cache, private",
     ...headers,
   };

@@ -25,6 +25,7 @@ import { issuerPaths, KEYS_PATH } from "./paths/issuer-paths.ts";
 import { metricsPath } from "./paths/metrics-path.ts";
 import { openApiPaths } from "./paths/openapi-paths.ts";
 import { SERVER_VERSION, versionPath } from "./paths/version-path.ts";
+import { zPages } from "./paths/z-pages.ts";
 import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
@@ -64,8 +65,10 @@ export interface ApiServerOptions {
   readonly metrics: Metrics;
   /** The API's documentation; read when it is first needed, and not kept. */
   prose(): Prose;
-  /** What has to be done before the server counts as ready: `ready` is told. */
-  readonly pending?: readonly string[];
+  /** What has to be done before the server counts as ready: `ready` is told when all of it is. */
+  readonly hooks?: readonly string[];
+  /** How the server was started, for /flagz. */
+  readonly flags?: Readonly<Record<string, string>>;
   /** Ranges of cluster addresses, one for each family, and of node ports. */
   readonly serviceRanges: readonly string[];
   readonly nodePorts: PortRange;
@@ -82,8 +85,9 @@ export interface ApiServer {
   readonly discovery: Discovery;
   readonly tables: Tables;
   readonly lists: ListSender;
-  /** One of the things that have to be done before the server counts as ready is done. */
-  ready(what: string): void;
+  newAuditId(): string;
+  /** Everything that has to be done before the server counts as ready is done. */
+  ready(): void;
   /** From now on the server says that it is not ready, so that nobody new comes; watches end. */
   shutDown(): void;
   /** Aborts at `shutDown`. */
@@ -98,6 +102,7 @@ export async function startApiServer(
   signal: AbortSignal,
 ): Promise<ApiServer> {
   const { kinds, clock, random, logger } = options;
+  const startMs = clock.nowMs();
   const resources = new Resources(kinds, options.isServed);
   const store = new ObjectStore({
     store: options.store,
@@ -132,19 +137,20 @@ export async function startApiServer(
   const discovery = new Discovery(resources.served());
   const openApi = new OpenApi(resources.served(), SERVER_VERSION, options.prose);
   const descriptions = new ColumnDescriptions(kinds, options.prose);
-  const health = new Health(store, options.pending ?? []);
+  const health = new Health(store, options.hooks ?? []);
   const paths: PathHandler[] = [
     healthPaths(health.checks),
     versionPath,
-    metricsPath(options.metrics),
-    indexPath(discovery),
+    metricsPath(options.metrics, health.checks, startMs / 1000),
+    zPages({ startMs, nowMs: () => clock.nowMs(), flags: options.flags ?? {} }),
+    indexPath(discovery, health.checks),
     discoveryPaths(discovery, options.externalAddress),
     openApiPaths(openApi, () => clock.nowMs()),
     issuerPaths(security, `https://${options.externalAddress}${KEYS_PATH}`),
   ];
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every watch over HTTP listens
-  const watched = new ApiMetrics(options.metrics, store, clock.nowMs() / 1000);
+  const watched = new ApiMetrics(options.metrics, store, startMs / 1000);
   const handle = createHandler({ parts, security, metrics: watched, paths, special });
   return {
     handle,
@@ -154,7 +160,8 @@ export async function startApiServer(
     discovery,
     tables: new Tables(descriptions, clock),
     lists: { zipped: new ZippedLists(), clock },
-    ready: (what) => health.ready(what),
+    newAuditId: () => random.uuid(),
+    ready: () => health.ready(),
     shutDown: () => {
       health.shutDown();
       closing.abort();

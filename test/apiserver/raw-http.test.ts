@@ -2,7 +2,11 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
+import {
+  type ClientHttp2Session,
+  connect as connectHttp2,
+  type IncomingHttpHeaders,
+} from "node:http2";
 import { connect as connectTcp, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -211,11 +215,30 @@ describe("a connection", () => {
     await raw.ended;
   });
 
-  test("may ask for HEAD and gets no body", async () => {
+  test("may ask for HEAD and hears the length of a body, but gets none", async () => {
     using raw = await open();
     raw.send("HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
     const text = await raw.until(/\r\n\r\nok$/);
-    assert.match(text, /^HTTP\/1\.1 \d+ [\s\S]*?\r\n\r\nHTTP\/1\.1 200 OK/);
+    assert.match(text, /^HTTP\/1\.1 200 OK[\s\S]*?\r\n\r\nHTTP\/1\.1 200 OK/);
+    assert.match(text, /content-length: 2\r\n[\s\S]*content-length: 2\r\n/i);
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, identityOf(server.kubeconfig));
+    const stream = session.request({ ":method": "HEAD", ":path": "/apis/apps" });
+    const headers = await new Promise<IncomingHttpHeaders>((resolve) => {
+      stream.on("response", resolve);
+    });
+    assert.ok(Number(headers["content-length"]) > 100);
+    assert.equal(await readAll(stream), "");
+    session.destroy();
+  });
+
+  test("hears the name of its request in the audit log, its own if it has one", async () => {
+    using raw = await open();
+    raw.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    await raw.until(/audit-id: [0-9a-f]{8}-[0-9a-f-]{27}\r\n/i);
+    raw.send(`GET ${CONFIG_MAPS}/none HTTP/1.1\r\nHost: x\r\nAudit-ID: mine\r\n\r\n`);
+    await raw.until(/404 Not Found\r\n[\s\S]*audit-id: mine\r\n/i);
+    raw.send(post("{", ["Content-Length: 1", "audit-id: bad-body"]));
+    await raw.until(/400 Bad Request\r\n[\s\S]*audit-id: bad-body\r\n/i);
   });
 
   test("that is not TLS is ended", async () => {
@@ -377,6 +400,12 @@ describe("the program", () => {
     close();
   });
 });
+
+async function readAll(stream: AsyncIterable<Buffer>): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) text += chunk;
+  return text;
+}
 
 /** Memory of a process that no file stands behind. */
 function anonymousMb(pid: number): number {

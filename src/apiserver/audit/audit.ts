@@ -120,7 +120,7 @@ class Trail implements AuditTrail {
     this.#request = request;
     this.#info = info;
     this.#receivedMs = receivedMs;
-    this.#head = headOf(request, info, asker, request.headers["audit-id"] || options.random.uuid());
+    this.#head = headOf(request, info, asker, request.auditId ?? options.random.uuid());
     this.#write("RequestReceived", {});
   }
 

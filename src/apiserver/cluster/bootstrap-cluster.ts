@@ -34,6 +34,25 @@ export interface BootstrapOptions {
   readonly published: Omit<PublishedConfig, "nowMs">;
 }
 
+/** Upstream's names for what is done here, as health checks tell them. */
+export const BOOTSTRAP_HOOKS: readonly string[] = [
+  "priority-and-fairness-config-consumer",
+  "priority-and-fairness-filter",
+  "start-system-namespaces-controller",
+  "start-cluster-authentication-info-controller",
+  "start-kube-apiserver-identity-lease-controller",
+  "start-kube-apiserver-identity-lease-garbage-collector",
+  "storage-readiness",
+  "start-service-ip-repair-controllers",
+  "rbac/bootstrap-roles",
+  "scheduling/bootstrap-system-priority-classes",
+  "priority-and-fairness-config-producer",
+  "bootstrap-controller",
+  "start-kubernetes-service-cidr-controller",
+  "apiservice-registration-controller",
+  "apiservice-discovery-controller",
+];
+
 const RETRY_MS = 1_000;
 
 /**

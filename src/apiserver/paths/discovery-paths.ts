@@ -1,39 +1,46 @@
 /** /api, /apis and the documents below them. */
 import { createHash } from "node:crypto";
 import { encodeJson } from "#api/codec/json.ts";
+import { noSuchPathStatus } from "#api/meta/status.ts";
 import { type Answer, type ApiValue, answer, statusAnswer } from "../answer.ts";
 import type { Discovery } from "../discovery.ts";
 import type { PathHandler } from "../handler.ts";
 import { JSON_MEDIA, negotiate } from "../negotiate.ts";
 import type { ApiRequest } from "../request.ts";
+import { getOnly } from "./get-only.ts";
 
 export function discoveryPaths(discovery: Discovery, serverAddress: string): PathHandler {
-  return (request, info) => {
-    if (info.isResource || request.method !== "GET") return undefined;
+  const core = (request: ApiRequest): Answer => {
+    const asked = aggregatedVersion(request.headers.accept ?? "");
+    if (asked !== undefined) return aggregated(discovery, true, asked, request);
+    return plain(discovery.coreVersions(serverAddress), request);
+  };
+  const groups = (request: ApiRequest): Answer => {
+    const asked = aggregatedVersion(request.headers.accept ?? "");
+    if (asked !== undefined) return aggregated(discovery, false, asked, request);
+    return plain(discovery.groupList(), request);
+  };
+  // The lists of groups are told to every method, as upstream does; the others only to GET.
+  return (request) => {
     const path = request.path.replace(/\/$/, "");
-    if (path === "/api" || path === "/apis") {
-      const asked = aggregatedVersion(request.headers.accept ?? "");
-      if (asked !== undefined) return aggregated(discovery, path === "/api", asked, request);
-      return plain(
-        path === "/api" ? discovery.coreVersions(serverAddress) : discovery.groupList(),
-        request,
-      );
+    if (path === "/api") return getOnly(request, core(request));
+    if (path === "/apis") return groups(request);
+    const [, root, first = "", second, ...more] = path.split("/");
+    if (root === "api") {
+      const list = second === undefined ? discovery.resourceList("", first) : undefined;
+      return list ? getOnly(request, plain(list, request)) : NOWHERE;
     }
-    const [, root, first = "", second, more] = path.split("/");
-    if (more !== undefined) return undefined;
-    if (root === "api" && second === undefined) {
-      return plain(discovery.resourceList("", first), request);
-    }
-    if (root !== "apis") return undefined;
-    return plain(
-      second === undefined ? discovery.group(first) : discovery.resourceList(first, second),
-      request,
-    );
+    const group = root === "apis" ? discovery.group(first) : undefined;
+    if (group === undefined) return undefined;
+    if (second === undefined) return plain(group, request);
+    const list = more.length === 0 ? discovery.resourceList(first, second) : undefined;
+    return list ? getOnly(request, plain(list, request)) : NOWHERE;
   };
 }
 
-function plain(value: ApiValue | undefined, request: ApiRequest): Answer | undefined {
-  if (value === undefined) return undefined;
+const NOWHERE = statusAnswer(noSuchPathStatus());
+
+function plain(value: ApiValue, request: ApiRequest): Answer {
   const { headers, query } = request;
   const media = negotiate({ headers, query, transforms: false });
   if (!media.ok) return statusAnswer(media.status);

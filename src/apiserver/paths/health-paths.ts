@@ -2,7 +2,7 @@
  * /healthz, /livez and /readyz, whole and check by check, as upstream words them: `ok`, or one line
  * for each check with `?verbose` or when one fails. `?exclude=NAME` leaves a check out.
  */
-import { type Answer, textAnswer } from "../answer.ts";
+import { type Answer, NO_SNIFFING, textAnswer } from "../answer.ts";
 import type { PathHandler } from "../handler.ts";
 
 export interface HealthCheck {
@@ -18,13 +18,12 @@ export interface HealthChecks {
 }
 
 export function healthPaths(checks: HealthChecks): PathHandler {
-  return ({ path, method, query }) => {
+  return ({ path, query }) => {
     const [, root = "", ...rest] = path.split("/");
-    const name = rest.join("/");
     if (!(root in checks)) return undefined;
-    if (method !== "GET" && method !== "HEAD") return undefined;
     const all = checks[root as keyof HealthChecks];
-    if (name === "") return answerAll(root, all, query);
+    if (rest.length === 0) return answerAll(root, all, query);
+    const name = rest.join("/");
     const one = all.find((check) => check.name === name);
     return one && answerOne(one);
   };
@@ -59,5 +58,6 @@ async function answerAll(
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names}\n`);
   }
   if (failed) return textAnswer(500, `${lines.join("")}${root} check failed\n`);
-  return textAnswer(200, query.has("verbose") ? `${lines.join("")}${root} check passed\n` : "ok");
+  const text = query.has("verbose") ? `${lines.join("")}${root} check passed\n` : "ok";
+  return { ...textAnswer(200, text), headers: NO_SNIFFING };
 }

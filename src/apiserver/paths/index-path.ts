@@ -2,28 +2,34 @@
 import { answer } from "../answer.ts";
 import type { Discovery } from "../discovery.ts";
 import type { PathHandler } from "../handler.ts";
+import type { HealthChecks } from "./health-paths.ts";
 
 const OTHERS = [
   "/.well-known/openid-configuration",
-  "/healthz",
-  "/livez",
+  "/flagz",
   "/metrics",
+  "/metrics/slis",
   "/openapi/v2",
   "/openapi/v3",
+  "/openapi/v3/",
   "/openid/v1/jwks",
-  "/readyz",
+  "/statusz",
   "/version",
 ];
 
-export function indexPath(discovery: Discovery): PathHandler {
+export function indexPath(discovery: Discovery, checks: HealthChecks): PathHandler {
+  const health = Object.entries(checks).flatMap(([root, all]) => [
+    `/${root}`,
+    ...(all as HealthChecks["readyz"]).map(({ name }) => `/${root}/${name}`),
+  ]);
   const groups = discovery.groups.flatMap(({ group, versions }) => [
     `/apis/${group}`,
     ...versions.map((version) => `/apis/${group}/${version}`),
   ]);
-  const paths = [...OTHERS, "/api", "/api/v1", "/apis", "/apis/", ...groups].sort();
+  const paths = [...OTHERS, ...health, "/api", "/api/v1", "/apis", "/apis/", ...groups].sort();
   const bytes = Buffer.from(JSON.stringify({ paths }, undefined, 2));
-  return ({ path, method }) =>
-    path === "/" && method === "GET"
+  return ({ path }) =>
+    path === "/" || path === "/index.html"
       ? answer(200, { form: "bytes", contentType: "application/json", bytes })
       : undefined;
 }

@@ -3,6 +3,7 @@ import { answer } from "../answer.ts";
 import { issuerDocuments } from "../authn/issuer-documents.ts";
 import type { PathHandler } from "../handler.ts";
 import type { RequestSecurity } from "../security.ts";
+import { getOnly } from "./get-only.ts";
 
 export const KEYS_PATH = "/openid/v1/jwks";
 const CONFIGURATION_PATH = "/.well-known/openid-configuration";
@@ -16,9 +17,12 @@ export function issuerPaths({ issuer }: RequestSecurity, keysUrl: string): PathH
     const body = { form: "bytes", contentType, bytes: Buffer.from(text) } as const;
     return answer(200, body, { headers: CACHED });
   };
-  return ({ path, method }) => {
-    if (method !== "GET" && method !== "HEAD") return undefined;
-    if (path === CONFIGURATION_PATH) return told("application/json", documents.configuration);
-    return path === KEYS_PATH ? told("application/jwk-set+json", documents.keys) : undefined;
+  return (request) => {
+    const path = request.path.replace(/\/$/, "");
+    if (path === CONFIGURATION_PATH) {
+      return getOnly(request, told("application/json", documents.configuration));
+    }
+    if (path !== KEYS_PATH) return undefined;
+    return getOnly(request, told("application/jwk-set+json", documents.keys));
   };
 }

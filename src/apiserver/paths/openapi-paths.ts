@@ -5,27 +5,29 @@ import type { PathHandler } from "../handler.ts";
 import { type Document, type OpenApi, plainText } from "../openapi.ts";
 import type { ApiRequest } from "../request.ts";
 
+const BELOW = "/openapi/v3/";
 const YEAR_SECONDS = 31_536_000;
 
 export function openApiPaths(openApi: OpenApi, nowMs: () => number): PathHandler {
   return (request) => {
-    if (request.method !== "GET" || !request.path.startsWith("/openapi/")) return undefined;
     if (request.path === "/openapi/v2") return answerV2(openApi, request);
-    const path = /^\/openapi\/v3\/?(.*)$/.exec(request.path)?.[1];
-    if (path === undefined) return undefined;
-    return path === "" ? answerRoot(openApi) : answerV3(openApi, path, request, nowMs());
+    if (request.path === "/openapi/v3") return answerRoot(openApi);
+    if (!request.path.startsWith(BELOW)) return undefined;
+    return answerV3(openApi, request.path.slice(BELOW.length), request, nowMs());
   };
 }
 
 function answerV2(openApi: OpenApi, request: ApiRequest): Answer {
   if (accepts(request, V2_PROTOBUF_ASKED)) {
-    return withTag(openApi.v2Protobuf(), request, {}, V2_PROTOBUF);
+    return withTag(openApi.v2Protobuf(), request, V2_HEADERS, V2_PROTOBUF);
   }
   if (!accepts(request, ["*/*", "application/*", "application/json"])) {
     return answer(406, { form: "bytes", contentType: "", bytes: NOTHING });
   }
-  return withTag(openApi.v2(), request, {});
+  return withTag(openApi.v2(), request, V2_HEADERS);
 }
+
+const V2_HEADERS = { vary: "Accept-Encoding, Accept" };
 
 function answerRoot(openApi: OpenApi): Answer {
   const paths = Object.fromEntries(

@@ -2,6 +2,7 @@
 import { arch } from "node:os";
 import { answer } from "../answer.ts";
 import type { PathHandler } from "../handler.ts";
+import { getOnly } from "./get-only.ts";
 
 export const SERVER_VERSION = "v1.36.4";
 
@@ -21,9 +22,8 @@ const VERSION = {
   platform: `${process.platform}/${arch() === "x64" ? "amd64" : arch()}`,
 };
 
-export const versionPath: PathHandler = ({ path, method }) => {
-  if (path !== "/version" && path !== "/version/") return undefined;
-  if (method !== "GET" && method !== "HEAD") return undefined;
+export const versionPath: PathHandler = (request) => {
+  if (request.path !== "/version" && request.path !== "/version/") return undefined;
   const bytes = Buffer.from(JSON.stringify(VERSION, undefined, 2));
-  return answer(200, { form: "bytes", contentType: "application/json", bytes });
+  return getOnly(request, answer(200, { form: "bytes", contentType: "application/json", bytes }));
 };

@@ -3,7 +3,7 @@ import type { ComponentStatus } from "#api/generated/core.v1.ts";
 import { failure, notFoundStatus, success } from "#api/meta/status.ts";
 import type { SpecialVerbs } from "../dispatch.ts";
 import { Revision } from "../revision.ts";
-import { groupResourceOf, type VerbRequest } from "../verb.ts";
+import type { VerbRequest } from "../verb.ts";
 
 export function componentStatusVerbs(storeIsWell: () => boolean): SpecialVerbs {
   const etcd = ({ resource }: VerbRequest): Revision => {
@@ -28,7 +28,7 @@ export function componentStatusVerbs(storeIsWell: () => boolean): SpecialVerbs {
         if (verb.info.name === "etcd-0") {
           return success({ code: 200, body: { form: "object", object: etcd(verb) } });
         }
-        return failure(notFoundStatus(groupResourceOf(verb.resource), verb.info.name));
+        return failure(notFoundStatus({ group: "", resource: "componentstatus" }, verb.info.name));
       },
       list: async (verb) => {
         const { resource, request } = verb;

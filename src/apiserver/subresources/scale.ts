@@ -39,6 +39,8 @@ export async function updateScale(verb: VerbRequest): Promise<VerbResult> {
   };
   const decoded = decodeBody(request, expected, fieldValidation, verb.warn);
   if (!decoded.ok) return decoded;
+  const named = checkName(decoded.value as Draft<KubeObject>, verb.info.name);
+  if (!named.ok) return named;
   return await rescale(verb, options.value, () =>
     success(structuredClone(decoded.value) as Draft<ScaleObject>),
   );

@@ -97,6 +97,16 @@ export function parseFlags(args: readonly string[]): ApiServerFlags {
   } as unknown as ApiServerFlags);
 }
 
+/** As they are in force, by the names that people give them. */
+export function flagTexts(flags: ApiServerFlags): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+      typeof value === "object" ? JSON.stringify(value) : String(value ?? ""),
+    ]),
+  );
+}
+
 function parser(): Parser {
   const command = new Parser("k8ts apiserver")
     .description("Runs the API server.")

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Kind } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
 import { peerOf } from "#apiserver/authn/peer-certificate.ts";
-import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
+import { BOOTSTRAP_HOOKS, bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import { isStable } from "#apiserver/discovery.ts";
 import { type HttpServer, startHttpServer } from "#apiserver/http-server.ts";
@@ -20,13 +20,12 @@ import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { admissionOf } from "./admission.ts";
 import { openAuditLog } from "./audit-log.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import { type ApiServerFlags, flagTexts } from "./flags.ts";
 import { type Keys, openKeys, readPem } from "./keys.ts";
 import { readProse } from "./prose-file.ts";
 import { securityOptionsOf } from "./security-options.ts";
 
 const ETCD_RETRY_MS = 1_000;
-const BOOTSTRAP = "poststarthook/bootstrap-cluster";
 
 export interface Surroundings {
   readonly clock: Clock;
@@ -83,7 +82,8 @@ export async function runApiServer(
         addressTypes: flags.kubeletPreferredAddressTypes,
         tls: () => kubeletTls(flags, keys),
       },
-      pending: [BOOTSTRAP],
+      hooks: BOOTSTRAP_HOOKS,
+      flags: flagTexts(flags),
       externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
       security: (objects, until) =>
         createSecurity(
@@ -113,7 +113,7 @@ export async function runApiServer(
       published: keys.published,
     },
     ending,
-  ).then(() => api.ready(BOOTSTRAP));
+  ).then(() => api.ready());
   void keys.run(ending);
 
   const close = async (graceMs: number): Promise<void> => {

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { startTestApi, type TestApi } from "../api.testing.ts";
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+});
+
+afterAll(() => api[Symbol.asyncDispose]());
+
+const NOT_ALLOWED = "the server does not allow this method on the requested resource";
+const NOT_FOUND = "the server could not find the requested resource";
+
+const rows: { asked: string; code: number; says?: string | RegExp }[] = [
+  // Documents for GET alone.
+  ...["/api", "/api/", "/api/v1", "/apis/apps/v1", "/version", "/openid/v1/jwks"].flatMap(
+    (path) => [
+      { asked: `GET ${path}`, code: 200 },
+      { asked: `HEAD ${path}`, code: 405, says: NOT_ALLOWED },
+      { asked: `POST ${path}`, code: 405, says: NOT_ALLOWED },
+      { asked: `PROPFIND ${path}`, code: 405, says: NOT_ALLOWED },
+    ],
+  ),
+  // Whatever the method.
+  ...["/", "/index.html", "/apis", "/apis/", "/apis/apps", "/healthz", "/livez/ping"].flatMap(
+    (path) => ["GET", "HEAD", "POST", "OPTIONS"].map((m) => ({ asked: `${m} ${path}`, code: 200 })),
+  ),
+  ...["/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/statusz", "/flagz"].flatMap(
+    (path) => ["GET", "HEAD", "PUT"].map((m) => ({ asked: `${m} ${path}`, code: 200 })),
+  ),
+  // Resources know no HEAD.
+  { asked: "HEAD /api/v1/namespaces/default/configmaps", code: 405, says: NOT_ALLOWED },
+  { asked: "HEAD /api/v1/namespaces/default/pods/x/log", code: 405, says: NOT_ALLOWED },
+  { asked: "TRACE /api/v1/namespaces/default/configmaps/x", code: 405, says: NOT_ALLOWED },
+  // Unknown ones, below what is served and elsewhere.
+  { asked: "GET /api/v2", code: 404, says: NOT_FOUND },
+  { asked: "HEAD /api/v2", code: 404, says: NOT_FOUND },
+  { asked: "GET /apis/apps/v9", code: 404, says: NOT_FOUND },
+  { asked: "GET /apis/apps/v9/namespaces/a/deployments", code: 404, says: NOT_FOUND },
+  { asked: "GET /api/v1/nope", code: 404, says: NOT_FOUND },
+  { asked: "GET /api/v1/proxy/nodes/x", code: 404, says: NOT_FOUND },
+  ...["/apis/nope", "/apis/nope/v1", "/apis/nope/v1/foos", "/nothing", "/debug", "/logs"].map(
+    (path) => ({ asked: `GET ${path}`, code: 404, says: "404 page not found\n" }),
+  ),
+  ...["/healthz/", "/healthz/nope", "/metrics/", "/openapi/v2/", "//", "//api/v1/pods"].map(
+    (path) => ({ asked: `GET ${path}`, code: 404, says: "404 page not found\n" }),
+  ),
+  { asked: "GET /openapi/v3/", code: 404, says: "" },
+  // Slashes and names.
+  { asked: "GET /api/v1/namespaces/", code: 200 },
+  { asked: "GET /api/v1//namespaces", code: 404, says: NOT_FOUND },
+  { asked: "GET /api/v1/namespaces/default//configmaps", code: 404, says: NOT_FOUND },
+  { asked: "GET /api//v1", code: 404, says: NOT_FOUND },
+  { asked: "GET /apis//apps", code: 404, says: "404 page not found\n" },
+  {
+    asked: "GET /api/v1/namespaces/default/configmaps/%2e%2e",
+    code: 400,
+    says: `Name parameter invalid: "..": may not be '..'`,
+  },
+  {
+    asked: "GET /api/v1/namespaces/default/configmaps/a%25b",
+    code: 400,
+    says: `Name parameter invalid: "a%b": may not contain '%'`,
+  },
+  // Health.
+  { asked: "GET /livez?verbose&exclude=ping", code: 200, says: /^\[\+\]ping excluded: ok\n/ },
+  {
+    asked: "GET /livez?verbose&exclude=nope",
+    code: 200,
+    says: /warn: some health checks cannot be excluded: no matches for "nope"\nlivez check passed\n$/,
+  },
+];
+
+describe("paths", () => {
+  test.each(rows)("$asked", async ({ asked, code, says }) => {
+    const [method = "", url = ""] = asked.split(" ");
+    const answer = await api.ask(method, url);
+    assert.equal(answer.code, code);
+    if (says === undefined) return;
+    const said = typeof answer.body === "string" ? answer.body : answer.body.message;
+    if (typeof says === "string") assert.equal(said, says);
+    else assert.match(said, says);
+  });
+});

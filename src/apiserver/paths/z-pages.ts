@@ -1,0 +1,44 @@
+/** /statusz and /flagz: what runs here and how it was started, for people who look for a fault. */
+import { textAnswer } from "../answer.ts";
+import type { PathHandler } from "../handler.ts";
+import { SERVER_VERSION } from "./version-path.ts";
+
+const WARNING =
+  "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.";
+const PATHS = "/flagz /healthz /livez /metrics /readyz /statusz /version";
+
+export interface ZPageOptions {
+  readonly startMs: number;
+  nowMs(): number;
+  /** Names and values. */
+  readonly flags: Readonly<Record<string, string>>;
+}
+
+export function zPages({ startMs, nowMs, flags }: ZPageOptions): PathHandler {
+  const page = (name: string, lines: readonly string[]) =>
+    textAnswer(200, `\napiserver ${name}\n${WARNING}\n${lines.join("\n")}\n`);
+  return ({ path }) => {
+    if (path === "/flagz") {
+      const lines = Object.entries(flags).map(([name, value]) => `${name}=${value}`);
+      return page("flagz", lines.sort());
+    }
+    if (path !== "/statusz") return undefined;
+    const version = SERVER_VERSION.slice(1);
+    return page("statusz", [
+      "",
+      `Started: ${new Date(startMs).toUTCString()}`,
+      `Up: ${upTime(nowMs() - startMs)}`,
+      `Node version: ${process.version}`,
+      `Binary version: ${version}`,
+      `Emulation version: ${version.split(".").slice(0, 2).join(".")}`,
+      `Paths: ${PATHS}`,
+    ]);
+  };
+}
+
+function upTime(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const two = (n: number): string => String(n).padStart(2, "0");
+  const minutes = Math.floor(seconds / 60);
+  return `${Math.floor(minutes / 60)} hr ${two(minutes % 60)} min ${two(seconds % 60)} sec`;
+}
