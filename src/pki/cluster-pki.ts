@@ -29,6 +29,9 @@ import { formatKubeconfig, parseKubeconfig } from "./kubeconfig.ts";
 import { readPrivateFile, writePrivateFile } from "./private-file.ts";
 import { DAY_MS, needsRenewal, renewalTimeMs } from "./validity.ts";
 
+/** Whom the certificate of the proxy before the server is made for. */
+export const FRONT_PROXY_NAME = "front-proxy-client";
+
 export interface PkiOptions {
   /** Holds `pki/` and the kubeconfigs. */
   readonly directory: string;
@@ -140,7 +143,7 @@ function ensureAll(options: PkiOptions): PkiMaterial {
       purpose: "client auth",
     }),
     frontProxyClient: leaf(frontProxyCa, "front-proxy-client", {
-      subject: { commonName: "front-proxy-client" },
+      subject: { commonName: FRONT_PROXY_NAME },
       purpose: "client auth",
     }),
     serviceAccountKeyPem: ensureServiceAccountKey(file("sa")),

@@ -325,6 +325,17 @@ describe("users", () => {
     return review.status?.userInfo?.username;
   };
 
+  test("servers behind this one are told whom to trust", async () => {
+    const { data } = await core.readNamespacedConfigMap({
+      namespace: "kube-system",
+      name: "extension-apiserver-authentication",
+    });
+    assert.match(data!["client-ca-file"]!, /^-----BEGIN CERTIFICATE-----/);
+    assert.match(data!["requestheader-client-ca-file"]!, /^-----BEGIN CERTIFICATE-----/);
+    assert.equal(data!["requestheader-allowed-names"], '["front-proxy-client"]');
+    assert.equal(data!["requestheader-username-headers"], '["X-Remote-User"]');
+  });
+
   test("a client certificate, a token, a service account's token", async () => {
     const namespace = await makeNamespace("users");
     assert.equal(await whoIs(config), "kubernetes-admin");

@@ -3,13 +3,12 @@
 import { configMapKind } from "#api/core/v1/config-map.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import type { FrontProxyOptions } from "../authn/front-proxy.ts";
 import type { Loopback } from "./loopback.ts";
 
 export interface PublishedConfig {
   readonly clientCaPem: string | undefined;
-  readonly frontProxy:
-    | { readonly caPem: string; readonly allowedNames: readonly string[] }
-    | undefined;
+  readonly frontProxy: (FrontProxyOptions & { readonly caPem: string }) | undefined;
   readonly nowMs: number;
 }
 
@@ -40,10 +39,10 @@ function authenticationConfig({ clientCaPem, frontProxy }: PublishedConfig): Con
       : {
           "requestheader-client-ca-file": frontProxy.caPem,
           "requestheader-allowed-names": JSON.stringify(frontProxy.allowedNames),
-          "requestheader-username-headers": '["X-Remote-User"]',
-          "requestheader-uid-headers": '["X-Remote-Uid"]',
-          "requestheader-group-headers": '["X-Remote-Group"]',
-          "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+          "requestheader-username-headers": JSON.stringify(frontProxy.usernameHeaders),
+          "requestheader-uid-headers": JSON.stringify(frontProxy.uidHeaders),
+          "requestheader-group-headers": JSON.stringify(frontProxy.groupHeaders),
+          "requestheader-extra-headers-prefix": JSON.stringify(frontProxy.extraHeaderPrefixes),
         }),
   });
 }

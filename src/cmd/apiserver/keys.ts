@@ -10,6 +10,7 @@ import { ClusterPki, servingNames } from "#pki/cluster-pki.ts";
 import { type KeyPair, parseCertificate, parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
 import { watchFiles } from "#pki/watch-files.ts";
 import type { ApiServerFlags } from "./flags.ts";
+import { frontProxyOf } from "./front-proxy.ts";
 
 export interface Keys {
   readonly serviceAccountKeyPem: string;
@@ -63,10 +64,7 @@ export function openKeys(
     },
     published: {
       clientCaPem: clientCa(),
-      frontProxy:
-        flags.requestheaderClientCaFile === undefined
-          ? undefined
-          : { caPem: frontProxyCa(), allowedNames: flags.requestheaderAllowedNames },
+      frontProxy: { ...frontProxyOf(flags), caPem: frontProxyCa() },
     },
     authorities: () => ({ clientCaPem: clientCa(), frontProxyCaPem: frontProxyCa() }),
     tlsContext: () => ({

@@ -3,6 +3,7 @@ import type { AuthorizationMode, SecurityOptions } from "#apiserver/security.ts"
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { ApiServerFlags } from "./flags.ts";
+import { frontProxyOf } from "./front-proxy.ts";
 import { type Keys, readPem } from "./keys.ts";
 import { tokenIssuersOf } from "./token-issuers.ts";
 
@@ -27,13 +28,7 @@ export function securityOptionsOf(
     ...(tokenFile === undefined
       ? {}
       : { tokenFile: { path: tokenFile, text: readPem(tokenFile) } }),
-    frontProxy: {
-      allowedNames: flags.requestheaderAllowedNames,
-      usernameHeaders: flags.requestheaderUsernameHeaders,
-      uidHeaders: flags.requestheaderUidHeaders,
-      groupHeaders: flags.requestheaderGroupHeaders,
-      extraHeaderPrefixes: flags.requestheaderExtraHeadersPrefix,
-    },
+    frontProxy: frontProxyOf(flags),
     serviceAccounts: {
       keys: [keys.serviceAccountKeyPem, ...flags.serviceAccountKeyFile.map(readPem)],
       signingKeyPem: keys.serviceAccountKeyPem,
