@@ -74,6 +74,9 @@ interface UpFlags {
   readonly localStorage: boolean;
 }
 
+/** Names of nodes mean nothing to a resolver on the machine of a small cluster. */
+const OWN_FLAGS = ["--kubelet-preferred-address-types", "InternalIP,ExternalIP,Hostname"];
+
 function readFlags(args: readonly string[]): UpFlags | number {
   const parser = new Parser("k8ts up")
     .allowUnknownOption()
@@ -99,7 +102,14 @@ function readFlags(args: readonly string[]): UpFlags | number {
       );
       return 1;
     }
-    const server = parseFlags(["--data-dir", data, "--secure-port", port, ...parser.args]);
+    const server = parseFlags([
+      ...OWN_FLAGS,
+      "--data-dir",
+      data,
+      "--secure-port",
+      port,
+      ...parser.args,
+    ]);
     return { server, localStorage: localStorage ?? node };
   } catch (error) {
     return refuseFlags(error);
