@@ -89,6 +89,7 @@ async function start(): Promise<Running> {
             tolerationSeconds: { notReady: 300, unreachable: 300 },
             mutating: [],
             validating: [],
+            kinds: [],
           },
           { enable: [], disable: [] },
         ),

@@ -13,6 +13,8 @@ describe("the registry", () => {
     tolerationSeconds: { notReady: 300, unreachable: 300 },
     mutating: [{ name: "MutatingAdmissionWebhook" }],
     validating: [{ name: "ValidatingAdmissionWebhook" }],
+    kinds: [],
+    configurations: { EventRateLimit: { limits: [{ type: "Nothing", qps: 1, burst: 1 }] } },
   };
   const names = (choice: { enable?: string[]; disable?: string[] }) =>
     admissionPlugins(dependencies, { enable: [], disable: [], ...choice }).map(({ name }) => name);
@@ -33,7 +35,21 @@ describe("the registry", () => {
   test("a name that is none stops the start", () => {
     assert.throws(
       () => names({ disable: ["Nonsense"] }),
-      /admission-control plugin "Nonsense" is unknown/,
+      /disable-admission-plugins plugin "Nonsense" is unknown/,
+    );
+  });
+  test("nor can a plug-in be both on and off", () => {
+    const both = ["Priority", "LimitRanger"];
+    assert.throws(
+      () => names({ enable: both, disable: both }),
+      /^Error: \[LimitRanger Priority\] in /,
+    );
+  });
+  test("a configuration matters only to plug-ins that run", () => {
+    names({});
+    assert.throws(
+      () => names({ enable: ["EventRateLimit"] }),
+      /limits\[0\]\.type: Unsupported value: "Nothing"/,
     );
   });
 });

@@ -3,6 +3,7 @@
  * otherwise. Webhooks and policies stand near the end, where their places are marked: they see what
  * the built-in plug-ins made of an object, and quota counts what they let through.
  */
+import type { Kind } from "#api/kind.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
@@ -12,8 +13,10 @@ import {
   certificateSubjectRestriction,
 } from "./certificates.ts";
 import { persistentVolumeClaimResize } from "./claim-resize.ts";
+import type { PluginConfigurations } from "./configuration.ts";
 import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
 import { defaultTolerationSeconds, type TolerationSeconds } from "./default-toleration-seconds.ts";
+import { eventRateLimit } from "./event-rate-limit.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import { nodeDeclaredFeatureValidator } from "./node-declared-features.ts";
@@ -28,9 +31,12 @@ import {
   namespaceAutoProvision,
   namespaceExists,
 } from "./optional-plugins.ts";
+import { ownerReferencesPermissionEnforcement } from "./owner-references.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
+import { podNodeSelector } from "./pod-node-selector.ts";
 import { podResizeValidator } from "./pod-resize.ts";
 import { podSecurity } from "./pod-security/pod-security.ts";
+import { podTolerationRestriction } from "./pod-toleration-restriction.ts";
 import { podTopologyLabels } from "./pod-topology-labels.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota } from "./resource-quota.ts";
@@ -48,6 +54,9 @@ export interface AdmissionDependencies {
   readonly mutating: readonly AdmissionPlugin[];
   /** Validating webhooks and policies. */
   readonly validating: readonly AdmissionPlugin[];
+  /** Every kind there is. */
+  readonly kinds: readonly Kind[];
+  readonly configurations?: PluginConfigurations;
 }
 
 export interface AdmissionChoice {
@@ -88,27 +97,48 @@ export function admissionPlugins(
     const unknown = names.find((name) => !known.has(name));
     if (unknown !== undefined) throw new Error(`${flag} plugin "${unknown}" is unknown`);
   }
-  return table.filter(({ name }) => {
-    if (enable.includes(name)) return true;
-    return !disable.includes(name) && !OFF_BY_DEFAULT.has(name);
-  });
+  const both = [...new Set(enable.filter((name) => disable.includes(name)))].sort();
+  if (both.length > 0) {
+    throw new Error(
+      `[${both.join(" ")}] in enable-admission-plugins and disable-admission-plugins overlapped`,
+    );
+  }
+  return table
+    .filter(({ name }) =>
+      OFF_BY_DEFAULT.has(name) ? enable.includes(name) : !disable.includes(name),
+    )
+    .map((entry) => ("make" in entry ? entry.make() : entry));
 }
 
-const OFF_BY_DEFAULT: ReadonlySet<string> = new Set(
-  [
-    alwaysAdmit,
-    alwaysDeny,
-    alwaysPullImages,
-    denyServiceExternalIps,
-    extendedResourceToleration,
-    limitPodHardAntiAffinityTopology,
-    namespaceAutoProvision,
-    namespaceExists,
-  ].map(({ name }) => name),
-);
+const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
+  "AlwaysAdmit",
+  "AlwaysDeny",
+  "AlwaysPullImages",
+  "DenyServiceExternalIPs",
+  "EventRateLimit",
+  "ExtendedResourceToleration",
+  "LimitPodHardAntiAffinityTopology",
+  "NamespaceAutoProvision",
+  "NamespaceExists",
+  "OwnerReferencesPermissionEnforcement",
+  "PodNodeSelector",
+  "PodTolerationRestriction",
+]);
 
-function allPlugins(dependencies: AdmissionDependencies): readonly AdmissionPlugin[] {
-  const { authorizer, tolerationSeconds, mutating, validating } = dependencies;
+/** Made only if it is wanted, since its configuration may be wrong or missing. */
+interface Configured {
+  readonly name: string;
+  make(): AdmissionPlugin;
+}
+
+function allPlugins(
+  dependencies: AdmissionDependencies,
+): readonly (AdmissionPlugin | Configured)[] {
+  const { authorizer, tolerationSeconds, mutating, validating, clock, kinds } = dependencies;
+  const configured = (
+    name: string,
+    make: (configuration: unknown) => AdmissionPlugin,
+  ): Configured => ({ name, make: () => make(dependencies.configurations?.[name]) });
   return [
     alwaysAdmit,
     namespaceAutoProvision,
@@ -120,12 +150,16 @@ function allPlugins(dependencies: AdmissionDependencies): readonly AdmissionPlug
     nodeRestriction(authorizer),
     taintNodesByCondition,
     alwaysPullImages,
-    podSecurity,
+    configured("PodSecurity", podSecurity),
+    configured("PodNodeSelector", podNodeSelector),
     priority,
     defaultTolerationSeconds(tolerationSeconds),
+    configured("PodTolerationRestriction", podTolerationRestriction),
+    configured("EventRateLimit", (given) => eventRateLimit(given, clock)),
     extendedResourceToleration,
     defaultStorageClass,
     storageObjectInUseProtection,
+    ownerReferencesPermissionEnforcement(authorizer, kinds),
     persistentVolumeClaimResize,
     runtimeClass,
     certificateApproval(authorizer),

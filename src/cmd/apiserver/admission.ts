@@ -1,4 +1,12 @@
 /** The admission plug-ins that the flags ask for. */
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { load } from "js-yaml";
+import { builtInKinds } from "#api/kinds.ts";
+import {
+  type PluginConfigurations,
+  readPluginConfigurations,
+} from "#apiserver/admission/configuration.ts";
 import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import { admissionPlugins } from "#apiserver/admission/registry.ts";
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
@@ -25,9 +33,19 @@ export function admissionOf(
         },
         mutating: [],
         validating: [],
+        kinds: builtInKinds,
+        ...configurationsOf(flags),
       },
       { enable: flags.enableAdmissionPlugins, disable: flags.disableAdmissionPlugins },
     ),
     createEscalationCheck(rules, authorizer),
   ];
+}
+
+function configurationsOf({ admissionControlConfigFile: file }: ApiServerFlags): {
+  configurations?: PluginConfigurations;
+} {
+  if (file === undefined) return {};
+  const read = (path: string): unknown => load(readFileSync(resolve(dirname(file), path), "utf8"));
+  return { configurations: readPluginConfigurations(load(readFileSync(file, "utf8")), file, read) };
 }

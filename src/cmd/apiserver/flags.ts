@@ -59,6 +59,7 @@ export interface ApiServerFlags {
   readonly authorizationMode: readonly string[];
   readonly enableAdmissionPlugins: readonly string[];
   readonly disableAdmissionPlugins: readonly string[];
+  readonly admissionControlConfigFile: string | undefined;
   readonly defaultNotReadyTolerationSeconds: number;
   readonly defaultUnreachableTolerationSeconds: number;
   readonly auditLogPath: string | undefined;
@@ -212,6 +213,7 @@ function addSecurity(command: Parser): void {
     ])
     .option("--enable-admission-plugins <names>", "in addition to the default ones", list, [])
     .option("--disable-admission-plugins <names>", "of the default ones", list, [])
+    .option("--admission-control-config-file <file>", "what single plug-ins are told")
     .option("--default-not-ready-toleration-seconds <n>", "of pods", integer, 300)
     .option("--default-unreachable-toleration-seconds <n>", "of pods", integer, 300)
     .option("--kubelet-certificate-authority <file>", "authority of kubelets' certificates")

@@ -180,16 +180,56 @@ const namespace = (labels: Record<string, string>): Namespace =>
     status: {},
   }) as unknown as Namespace;
 
+const ENFORCED = "pod-security.kubernetes.io/enforce-policy";
+
+describe("the configuration", () => {
+  const config = {
+    defaults: { enforce: "baseline", "enforce-version": "v1.30" },
+    exemptions: { usernames: ["boss"], namespaces: ["free"], runtimeClasses: ["vm"] },
+  };
+  const rows = [
+    { name: "defaults count", more: {}, spec: {}, want: "baseline:v1.30" },
+    {
+      name: "not for exempt users",
+      more: { user: { name: "boss", groups: [] } },
+      spec: {},
+      want: "user",
+    },
+    { name: "nor namespaces", more: { namespace: "free" }, spec: {}, want: "namespace" },
+    { name: "nor classes", more: {}, spec: { runtimeClassName: "vm" }, want: "runtimeClass" },
+  ];
+  for (const { name, more, spec, want } of rows) {
+    test(name, async () => {
+      const objects = new MemoryObjects();
+      objects.put(namespaceKind, { metadata: { name: "ns" } } as never);
+      const given = pod({ hostNetwork: true, ...spec });
+      const options = { objects, namespace: "ns", ...more };
+      const { status, annotations } = await admitWith(podSecurity(config), podKind, given, options);
+      assert.equal(status === undefined, want !== "baseline:v1.30");
+      assert.equal(annotations["pod-security.kubernetes.io/exempt"] ?? annotations[ENFORCED], want);
+    });
+  }
+  test("a level that is none stops the start", () => {
+    assert.throws(
+      () => podSecurity({ defaults: { warn: "x" } }),
+      /defaults.warn: Invalid value: "x"/,
+    );
+  });
+});
+
 describe("pods", () => {
   async function create(labels: Record<string, string>, changes = {}) {
     const objects = new MemoryObjects();
     objects.put(namespaceKind, namespace(labels));
-    return admitWith(podSecurity, podKind, pod({ hostNetwork: true }), { objects, ...changes });
+    return admitWith(podSecurity(), podKind, pod({ hostNetwork: true }), { objects, ...changes });
   }
 
   test("no labels let everything in", async () => {
     const { status, warnings, annotations } = await create({});
-    assert.deepEqual([status, warnings, annotations], [undefined, [], {}]);
+    assert.deepEqual(
+      [status, warnings, annotations],
+      [undefined, [], { [ENFORCED]: "privileged:latest" }],
+    );
   });
 
   test("enforcing refuses", async () => {
@@ -240,7 +280,7 @@ describe("controllers", () => {
     objects.put(namespaceKind, namespace({ enforce: "baseline" }));
     const template = pod({ hostPID: true });
     const deployment = { metadata: { name: "d", namespace: "ns" }, spec: { template } };
-    const { status, warnings } = await admitWith(podSecurity, deploymentKind, deployment, {
+    const { status, warnings } = await admitWith(podSecurity(), deploymentKind, deployment, {
       objects,
     });
     assert.equal(status, undefined);
@@ -253,7 +293,7 @@ describe("controllers", () => {
 describe("namespaces", () => {
   test("labels must be readable", async () => {
     const labels = { enforce: "strict", "warn-version": "1.20" };
-    const { status } = await admitWith(podSecurity, namespaceKind, namespace(labels));
+    const { status } = await admitWith(podSecurity(), namespaceKind, namespace(labels));
     assert.equal(
       status?.message,
       'Namespace "ns" is invalid: [metadata.labels[pod-security.kubernetes.io/enforce]: Invalid ' +
@@ -270,7 +310,7 @@ describe("namespaces", () => {
       objects.put(podKind, { ...one, metadata: { ...one.metadata, name } });
     }
     const { status, warnings } = await admitWith(
-      podSecurity,
+      podSecurity(),
       namespaceKind,
       namespace({ enforce: "baseline" }),
       { objects, old: namespace({}) },

@@ -12,6 +12,7 @@ import type { Objects } from "../../objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import type { PodTemplate } from "./check.ts";
+import { type PodSecurityConfiguration, readPodSecurityConfiguration } from "./configuration.ts";
 import { violationsOf, violationsText } from "./evaluate.ts";
 import {
   isStricter,
@@ -23,6 +24,7 @@ import {
 } from "./policy.ts";
 
 const AUDIT_PREFIX = "pod-security.kubernetes.io/";
+const ENFORCED = `${AUDIT_PREFIX}enforce-policy`;
 /** A change of a namespace's level looks at so many of its pods. */
 const PODS_CHECKED_MAX = 3000;
 const IGNORED_SUBRESOURCES = new Set(
@@ -39,23 +41,30 @@ const TEMPLATED = new Set([
   "batch/jobs",
 ]);
 
-export const podSecurity: AdmissionPlugin = {
-  name: "PodSecurity",
-  validate(request, { objects }) {
-    const { operation, kind } = request;
-    if (operation !== "CREATE" && operation !== "UPDATE") return;
-    const resource = `${kind.group}/${kind.names.plural}`;
-    if (resource === "/namespaces") return checkNamespace(request, objects);
-    if (resource === "/pods") return checkPod(request, objects);
-    return TEMPLATED.has(resource) ? checkController(request, objects) : undefined;
-  },
-};
+export function podSecurity(configuration?: unknown): AdmissionPlugin {
+  const config = readPodSecurityConfiguration(configuration);
+  return {
+    name: "PodSecurity",
+    validate(request, { objects }) {
+      const { operation, kind } = request;
+      if (operation !== "CREATE" && operation !== "UPDATE") return;
+      const resource = `${kind.group}/${kind.names.plural}`;
+      if (resource === "/namespaces") return checkNamespace(request, objects, config);
+      if (resource === "/pods") return checkPod(request, objects, config);
+      return TEMPLATED.has(resource) ? checkController(request, objects, config) : undefined;
+    },
+  };
+}
 
-function checkNamespace(request: AdmissionRequest, objects: Objects): Status | undefined {
+function checkNamespace(
+  request: AdmissionRequest,
+  objects: Objects,
+  { defaults, exemptions }: PodSecurityConfiguration,
+): Status | undefined {
   if (request.subresource !== "") return undefined;
   const { metadata } = request.object as unknown as Namespace;
-  const { policy, faults } = policyOf(metadata.labels);
-  const before = request.old && policyOf(request.old.metadata.labels);
+  const { policy, faults } = policyOf(metadata.labels, defaults);
+  const before = request.old && policyOf(request.old.metadata.labels, defaults);
   const known = before !== undefined && formatAll(before.faults) === formatAll(faults);
   if (faults.length > 0 && !known) {
     return invalidStatus({ group: "", kind: "Namespace" }, metadata.name ?? "", faults);
@@ -64,6 +73,7 @@ function checkNamespace(request: AdmissionRequest, objects: Objects): Status | u
   const [next, old] = [policy.enforce, before.policy.enforce];
   const relaxed = next.version === old.version && !isStricter(next.level, old.level);
   if (next.level === "privileged" || sameLevel(next, old) || relaxed) return undefined;
+  if (exemptions.namespaces.includes(metadata.name ?? "")) return undefined;
   for (const warning of podWarnings(metadata.name ?? "", next, objects)) request.warn(warning);
   return undefined;
 }
@@ -116,18 +126,26 @@ function onePerController(pods: readonly Pod[]): Pod[] {
   return [...first, ...alike];
 }
 
-function checkPod(request: AdmissionRequest, objects: Objects): Status | undefined {
-  if (IGNORED_SUBRESOURCES.has(request.subresource)) return undefined;
+function checkPod(
+  request: AdmissionRequest,
+  objects: Objects,
+  config: PodSecurityConfiguration,
+): Status | undefined {
+  if (IGNORED_SUBRESOURCES.has(request.subresource) || isExempt(request, config)) return undefined;
   const namespace = objects.get(namespaceKind, "", request.namespace);
   if (namespace === undefined) {
     return internalErrorStatus(`failed to lookup namespace ${goQuote(request.namespace)}`);
   }
-  const { policy, faults } = policyOf(namespace.metadata.labels);
-  if (faults.length === 0 && isOpen(policy)) return undefined;
+  const { policy, faults } = policyOf(namespace.metadata.labels, config.defaults);
+  if (faults.length === 0 && isOpen(policy)) {
+    request.annotate?.(ENFORCED, "privileged:latest");
+    return undefined;
+  }
   const pod = request.object as unknown as Pod;
   if (request.operation === "UPDATE" && !imagesChange(pod, request.old as Pod)) return undefined;
+  if (isExemptClass(request, config, pod)) return undefined;
   noteFaults(request, faults);
-  request.annotate?.(`${AUDIT_PREFIX}enforce-policy`, levelText(policy.enforce));
+  request.annotate?.(ENFORCED, levelText(policy.enforce));
   const violations = violationsOf(pod, policy.enforce);
   if (violations.length > 0) noteAudit(request, policy, pod);
   else report(request, policy, pod);
@@ -136,15 +154,38 @@ function checkPod(request: AdmissionRequest, objects: Objects): Status | undefin
   return refuse(request, `violates PodSecurity ${level}: ${violationsText(violations)}`);
 }
 
+function isExempt(request: AdmissionRequest, { exemptions }: PodSecurityConfiguration): boolean {
+  const byNamespace = exemptions.namespaces.includes(request.namespace);
+  const byUser = exemptions.usernames.includes(request.user.name);
+  if (byNamespace || byUser) {
+    request.annotate?.(`${AUDIT_PREFIX}exempt`, byNamespace ? "namespace" : "user");
+  }
+  return byNamespace || byUser;
+}
+
+function isExemptClass(
+  request: AdmissionRequest,
+  { exemptions }: PodSecurityConfiguration,
+  { spec }: PodTemplate,
+): boolean {
+  const exempt = exemptions.runtimeClasses.includes(spec?.runtimeClassName ?? "");
+  if (exempt) request.annotate?.(`${AUDIT_PREFIX}exempt`, "runtimeClass");
+  return exempt;
+}
+
 /** Controllers are let through: their pods will be judged. But who made them hears of it now. */
-function checkController(request: AdmissionRequest, objects: Objects): undefined {
-  if (request.subresource !== "") return;
+function checkController(
+  request: AdmissionRequest,
+  objects: Objects,
+  config: PodSecurityConfiguration,
+): undefined {
+  if (request.subresource !== "" || isExempt(request, config)) return;
   const labels = objects.get(namespaceKind, "", request.namespace)?.metadata.labels;
-  const { policy, faults } = policyOf(labels);
+  const { policy, faults } = policyOf(labels, config.defaults);
   const silent = policy.warn.level === "privileged" && policy.audit.level === "privileged";
   if (faults.length === 0 && silent) return;
   const template = templateOf(request);
-  if (template === undefined) return;
+  if (template === undefined || isExemptClass(request, config, template)) return;
   noteFaults(request, faults);
   report(request, policy, template);
 }

@@ -24,21 +24,23 @@ const LEVELS: readonly Level[] = ["privileged", "baseline", "restricted"];
 const OPEN: LevelVersion = { level: "privileged", version: "latest" };
 const NO_POLICY: PodSecurityPolicy = { enforce: OPEN, audit: OPEN, warn: OPEN };
 
+interface Parsed {
+  readonly policy: PodSecurityPolicy;
+  readonly faults: readonly FieldError[];
+}
+
 /**
  * Always a policy that can be carried out. A label that cannot be read makes enforcing strict, and
  * logging and warning silent.
  */
-export function policyOf(labels: Labels = {}): {
-  readonly policy: PodSecurityPolicy;
-  readonly faults: readonly FieldError[];
-} {
+export function policyOf(labels: Labels = {}, defaults: PodSecurityPolicy = NO_POLICY): Parsed {
   if (!Object.keys(labels).some((key) => key.startsWith(PREFIX))) {
-    return { policy: NO_POLICY, faults: [] };
+    return { policy: defaults, faults: [] };
   }
   const faults: FieldError[] = [];
   const read = (mode: keyof PodSecurityPolicy, otherwise: Level): LevelVersion => {
-    const level = readLevel(labels, mode, otherwise, faults);
-    return { level, version: readVersion(labels, mode, faults) };
+    const level = readLevel(labels, mode, otherwise, defaults[mode].level, faults);
+    return { level, version: readVersion(labels, mode, defaults[mode].version, faults) };
   };
   const enforce = read("enforce", "restricted");
   const audit = read("audit", "privileged");
@@ -65,23 +67,45 @@ export function levelText({ level, version }: LevelVersion): string {
   return `${level}:${version === "latest" ? version : `v1.${version}`}`;
 }
 
-function readLevel(labels: Labels, mode: string, otherwise: Level, faults: FieldError[]): Level {
+function readLevel(
+  labels: Labels,
+  mode: string,
+  otherwise: Level,
+  unless: Level,
+  faults: FieldError[],
+): Level {
   const label = `${PREFIX}${mode}`;
   const value = labels[label];
-  if (value === undefined) return "privileged";
-  if (LEVELS.includes(value as Level)) return value as Level;
+  if (value === undefined) return unless;
+  const level = parseLevel(value);
+  if (level !== undefined) return level;
   faults.push(labelFault(label, value, `must be one of ${LEVELS.join(", ")}`));
   return otherwise;
 }
 
-function readVersion(labels: Labels, mode: string, faults: FieldError[]): PolicyVersion {
+function readVersion(
+  labels: Labels,
+  mode: string,
+  unless: PolicyVersion,
+  faults: FieldError[],
+): PolicyVersion {
   const label = `${PREFIX}${mode}-version`;
-  const value = labels[label] ?? "latest";
-  if (value === "latest") return value;
-  const minor = /^v1\.([0-9]|[1-9][0-9]*)$/.exec(value)?.[1];
-  if (minor !== undefined) return Number(minor);
+  const value = labels[label];
+  if (value === undefined) return unless;
+  const version = parseVersion(value);
+  if (version !== undefined) return version;
   faults.push(labelFault(label, value, 'must be "latest" or "v1.x"'));
   return "latest";
+}
+
+export function parseLevel(text: string): Level | undefined {
+  return LEVELS.find((level) => level === text);
+}
+
+export function parseVersion(text: string): PolicyVersion | undefined {
+  if (text === "latest") return text;
+  const minor = /^v1\.([0-9]|[1-9][0-9]*)$/.exec(text)?.[1];
+  return minor === undefined ? undefined : Number(minor);
 }
 
 function labelFault(label: string, value: string, detail: string): FieldError {

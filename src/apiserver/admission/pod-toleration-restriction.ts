@@ -1,0 +1,107 @@
+/** PodTolerationRestriction: what pods of a namespace tolerate without asking, and what they may. */
+import { isDeepStrictEqual } from "node:util";
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Toleration } from "#api/generated/core.v1.ts";
+import { unknownStatus } from "#api/meta/status.ts";
+import type { Objects } from "../objects.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
+import { draftOf } from "./requests.ts";
+
+const DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations";
+const ALLOWED = "scheduler.alpha.kubernetes.io/tolerationsWhitelist";
+const MEMORY_PRESSURE: Toleration = {
+  key: "node.kubernetes.io/memory-pressure",
+  operator: "Exists",
+  effect: "NoSchedule",
+};
+
+interface Configuration {
+  readonly default?: readonly Toleration[];
+  readonly whitelist?: readonly Toleration[];
+}
+
+export function podTolerationRestriction(configuration: unknown): AdmissionPlugin {
+  const cluster = (configuration ?? {}) as Configuration;
+  const check: NonNullable<AdmissionPlugin["validate"]> = (request, { objects }) => {
+    const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+    const tolerations = pod?.spec.tolerations ?? [];
+    if (tolerations.length === 0) return;
+    const own = annotated(objects, request, ALLOWED);
+    if (typeof own === "string") return unknownStatus(own);
+    const list = own ?? cluster.whitelist ?? [];
+    const fits = tolerations.every((one) => list.some((wide) => covers(wide, one)));
+    if (list.length === 0 || fits) return;
+    const scope = own === undefined ? "cluster" : "namespace";
+    return unknownStatus(
+      "pod tolerations (possibly merged with namespace default tolerations) conflict with its " +
+        `${scope} whitelist`,
+    );
+  };
+  return {
+    name: "PodTolerationRestriction",
+    admit(request, context) {
+      const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+      if (pod === undefined) return;
+      let added: readonly Toleration[] = [];
+      if (request.operation === "CREATE") {
+        const own = annotated(context.objects, request, DEFAULTS);
+        if (typeof own === "string") return unknownStatus(own);
+        added = own ?? cluster.default ?? [];
+      }
+      // Pods without requests or limits are the first to go when memory is short.
+      const modest = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].every(
+        ({ resources }) =>
+          Object.keys({ ...resources?.requests, ...resources?.limits }).length === 0,
+      );
+      if (!modest) added = [...added, MEMORY_PRESSURE];
+      if (added.length > 0) {
+        pod.spec.tolerations = merge([...(pod.spec.tolerations ?? []), ...added]) as never;
+      }
+      return check(request, context);
+    },
+    validate: check,
+  };
+}
+
+/** What the namespace says itself; a text if it cannot be read. */
+function annotated(
+  objects: Objects,
+  { namespace }: AdmissionRequest,
+  annotation: string,
+): readonly Toleration[] | undefined | string {
+  const text = objects.get(namespaceKind, "", namespace)?.metadata.annotations?.[annotation];
+  if (text === undefined) return undefined;
+  if (text === "") return [];
+  try {
+    return JSON.parse(text) as Toleration[];
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Without those that another one covers. */
+function merge(all: readonly Toleration[]): Toleration[] {
+  const merged: Toleration[] = [];
+  for (const [index, one] of all.entries()) {
+    const before = merged.some((wide) => covers(wide, one));
+    const after = all
+      .slice(index + 1)
+      .some((wide) => !isDeepStrictEqual(wide, one) && covers(wide, one));
+    if (!before && !after) merged.push(one);
+  }
+  return merged;
+}
+
+function covers(wide: Toleration, one: Toleration): boolean {
+  if (isDeepStrictEqual(wide, one)) return true;
+  const anyKey = !wide.key && wide.operator === "Exists";
+  if (!anyKey && (one.key ?? "") !== (wide.key ?? "")) return false;
+  if (wide.effect && one.effect !== wide.effect) return false;
+  const limit = wide.effect === "NoExecute" ? wide.tolerationSeconds : undefined;
+  if (limit !== undefined && !((one.tolerationSeconds ?? Number.POSITIVE_INFINITY) <= limit)) {
+    return false;
+  }
+  if (wide.operator === "Exists") return true;
+  return one.operator === "Equal" && (one.value ?? "") === (wide.value ?? "");
+}
