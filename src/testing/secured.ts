@@ -1,4 +1,5 @@
 /** What makes a test cluster as strict as a real one: its admission, its first objects, its roles. */
+import { builtInKinds } from "#api/kinds.ts";
 import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import { admissionPlugins } from "#apiserver/admission/registry.ts";
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
@@ -22,7 +23,7 @@ export function defaultAdmission(
   const dependencies = { authorizer, clock, random, tolerationSeconds };
   return [
     ...admissionPlugins(
-      { ...dependencies, mutating: [], validating: [] },
+      { ...dependencies, mutating: [], validating: [], kinds: builtInKinds },
       { enable: [], disable: [] },
     ),
     createEscalationCheck(rules, authorizer),

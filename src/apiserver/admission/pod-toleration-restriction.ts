@@ -1,10 +1,10 @@
 /** PodTolerationRestriction: what pods of a namespace tolerate without asking, and what they may. */
-import { isDeepStrictEqual } from "node:util";
 import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { Toleration } from "#api/generated/core.v1.ts";
 import { unknownStatus } from "#api/meta/status.ts";
 import type { Objects } from "../objects.ts";
+import { covers, mergeTolerations } from "./merge-tolerations.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { draftOf } from "./requests.ts";
 
@@ -56,7 +56,10 @@ export function podTolerationRestriction(configuration: unknown): AdmissionPlugi
       );
       if (!modest) added = [...added, MEMORY_PRESSURE];
       if (added.length > 0) {
-        pod.spec.tolerations = merge([...(pod.spec.tolerations ?? []), ...added]) as never;
+        pod.spec.tolerations = mergeTolerations([
+          ...(pod.spec.tolerations ?? []),
+          ...added,
+        ]) as never;
       }
       return check(request, context);
     },
@@ -78,30 +81,4 @@ function annotated(
   } catch (error) {
     return (error as Error).message;
   }
-}
-
-/** Without those that another one covers. */
-function merge(all: readonly Toleration[]): Toleration[] {
-  const merged: Toleration[] = [];
-  for (const [index, one] of all.entries()) {
-    const before = merged.some((wide) => covers(wide, one));
-    const after = all
-      .slice(index + 1)
-      .some((wide) => !isDeepStrictEqual(wide, one) && covers(wide, one));
-    if (!before && !after) merged.push(one);
-  }
-  return merged;
-}
-
-function covers(wide: Toleration, one: Toleration): boolean {
-  if (isDeepStrictEqual(wide, one)) return true;
-  const anyKey = !wide.key && wide.operator === "Exists";
-  if (!anyKey && (one.key ?? "") !== (wide.key ?? "")) return false;
-  if (wide.effect && one.effect !== wide.effect) return false;
-  const limit = wide.effect === "NoExecute" ? wide.tolerationSeconds : undefined;
-  if (limit !== undefined && !((one.tolerationSeconds ?? Number.POSITIVE_INFINITY) <= limit)) {
-    return false;
-  }
-  if (wide.operator === "Exists") return true;
-  return one.operator === "Equal" && (one.value ?? "") === (wide.value ?? "");
 }

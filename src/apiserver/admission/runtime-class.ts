@@ -1,14 +1,14 @@
 /** Adds to pods what their runtime class needs: overhead, node selector, tolerations. */
-import { isDeepStrictEqual } from "node:util";
 import { podKind } from "#api/core/v1/pod.ts";
 import { compareAmounts } from "#api/core/v1/resource-lists.ts";
-import type { Pod, ResourceList, Toleration } from "#api/generated/core.v1.ts";
+import type { Pod, ResourceList } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
 import type { Draft } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { runtimeClassKind } from "#api/node/v1/runtime-class.ts";
 import type { Objects } from "../objects.ts";
+import { mergeTolerations } from "./merge-tolerations.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";
@@ -85,32 +85,6 @@ function addScheduling(
   const all = mergeTolerations([...(spec.tolerations ?? []), ...tolerations]);
   if (all.length > 0) spec.tolerations = all.map((one) => ({ ...one }));
   return undefined;
-}
-
-/** Without those that another one includes. */
-function mergeTolerations(all: readonly Toleration[]): readonly Toleration[] {
-  return all.filter((one, index) => {
-    const later = all.slice(index + 1);
-    const covered = later.some((other) => includes(other, one));
-    const before = all
-      .slice(0, index)
-      .some((other) => includes(other, one) && !includes(one, other));
-    return !covered && !before;
-  });
-}
-
-/** Whether everything that `b` tolerates is tolerated by `a`. */
-function includes(a: Toleration, b: Toleration): boolean {
-  const plain = (one: Toleration) => ({ ...one, operator: one.operator || "Equal" });
-  if (isDeepStrictEqual(plain(a), plain(b))) return true;
-  if (a.key && a.key !== b.key) return false;
-  if (a.effect && a.effect !== b.effect) return false;
-  if (a.effect === "NoExecute" && a.tolerationSeconds !== undefined) {
-    if (b.tolerationSeconds === undefined || a.tolerationSeconds < b.tolerationSeconds)
-      return false;
-  }
-  if (a.operator === "Exists") return true;
-  return (a.operator ?? "Equal") === (b.operator ?? "Equal") && (a.value ?? "") === (b.value ?? "");
 }
 
 function sameAmounts(a: ResourceList, b: ResourceList): boolean {
