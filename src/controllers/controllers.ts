@@ -10,12 +10,12 @@ import { certificateApproving } from "./certificates/approving.ts";
 import { certificateCleaner } from "./certificates/cleaner.ts";
 import { type CertificateSigning, certificateSigning } from "./certificates/signing.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
-import { createCronJobController } from "./cron-job/cron-job.ts";
-import { createDaemonSetController } from "./daemon-set/daemon-set.ts";
+import { cronJobController } from "./cron-job/cron-job.ts";
+import { daemonSetController } from "./daemon-set/daemon-set.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { disruptionController } from "./disruption.ts";
-import { createEndpointSliceController } from "./endpoints/endpoint-slice.ts";
-import { createEndpointsController } from "./endpoints/endpoints.ts";
+import { endpointSliceController } from "./endpoints/endpoint-slice.ts";
+import { endpointsController } from "./endpoints/endpoints.ts";
 import { endpointSliceMirroringController } from "./endpoints/mirroring.ts";
 import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler/horizontal-pod-autoscaler.ts";
 import { jobController } from "./job/job.ts";
@@ -80,12 +80,12 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     certificateCleaner,
     claimProtection,
     clusterRoleAggregation,
-    createCronJobController(),
-    createDaemonSetController(),
+    cronJobController,
+    daemonSetController,
     deploymentController,
     disruptionController,
-    createEndpointsController(),
-    createEndpointSliceController(),
+    endpointsController,
+    endpointSliceController,
     endpointSliceMirroringController,
     ephemeralVolumes,
     horizontalPodAutoscaler,

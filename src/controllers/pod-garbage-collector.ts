@@ -25,15 +25,14 @@ import { PODS_BY_NODE, podsByNode } from "./pods-by-node.ts";
 const QUARANTINE_MS = 40_000;
 const OUT_OF_SERVICE = "node.kubernetes.io/out-of-service";
 const ENDED: Key = { resource: "ended", name: "ended" };
-const MISSING_MAX = 10_000;
 
 export type PodGarbageState =
   | { readonly about: "pod"; readonly pod: Pod; readonly node: Node | undefined }
   | {
       readonly about: "missing-node";
       readonly pods: readonly Pod[];
-      /** Since when, given that it is missing now. */
-      sinceMs(nowMs: number): number;
+      /** Since when it is known to be missing; undefined: just found out. */
+      readonly sinceMs: number | undefined;
     }
   | { readonly about: "ended"; readonly pods: readonly Pod[]; readonly threshold: number }
   | { readonly about: "nothing" };
@@ -46,7 +45,6 @@ const endedPods: IndexSpec<Pod> = {
 
 /** `threshold`: how many pods that have ended may stay; zero for any number. */
 export function createPodGarbageCollector(threshold: number): Controller<PodGarbageState> {
-  const missing = new Map<string, number>();
   return defineController<PodGarbageState>({
     name: "pod-garbage-collector-controller",
     feeds: [
@@ -54,7 +52,8 @@ export function createPodGarbageCollector(threshold: number): Controller<PodGarb
       { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
     ],
     indexes: [podsByNode, endedPods],
-    observe: (caches, key, reader) => observe(caches, key, reader, missing, threshold),
+    observe: (caches, key, reader, remembered) =>
+      observe(caches, key, reader, remembered as number | undefined, threshold),
     decide,
   });
 }
@@ -86,14 +85,14 @@ function observe(
   caches: Caches,
   { resource, namespace, name }: Key,
   reader: Reader,
-  missing: Map<string, number>,
+  missingSinceMs: number | undefined,
   threshold: number,
 ): PodGarbageState | Promise<PodGarbageState> {
   const pods = caches(podKind);
   if (resource === "ended") {
     return { about: "ended", pods: [...pods.byIndex(endedPods.name, "yes")], threshold };
   }
-  if (resource === "node") return observeNode(caches, name, reader, missing);
+  if (resource === "node") return observeNode(caches, name, reader, missingSinceMs);
   const pod = pods.get(namespace, name);
   if (pod === undefined) return { about: "nothing" };
   return { about: "pod", pod, node: caches(nodeKind).get(undefined, pod.spec.nodeName ?? "") };
@@ -103,23 +102,13 @@ async function observeNode(
   caches: Caches,
   name: string,
   reader: Reader,
-  missing: Map<string, number>,
+  sinceMs: number | undefined,
 ): Promise<PodGarbageState> {
   const pods = [...caches(podKind).byIndex(PODS_BY_NODE, name)];
   const isKnown = caches(nodeKind).get(undefined, name) !== undefined;
   // The cache may not have heard of a new node yet: the server is asked before pods are deleted.
   const isGone = !isKnown && pods.length > 0 && (await isAbsent(reader, name));
-  if (!isGone) {
-    missing.delete(name);
-    return { about: "nothing" };
-  }
-  const sinceMs = (nowMs: number): number => {
-    const known = missing.get(name);
-    if (known !== undefined) return known;
-    if (missing.size < MISSING_MAX) missing.set(name, nowMs);
-    return nowMs;
-  };
-  return { about: "missing-node", pods, sinceMs };
+  return isGone ? { about: "missing-node", pods, sinceMs } : { about: "nothing" };
 }
 
 async function isAbsent(reader: Reader, name: string): Promise<boolean> {
@@ -127,7 +116,7 @@ async function isAbsent(reader: Reader, name: string): Promise<boolean> {
   return !found.ok && found.status.reason === "NotFound";
 }
 
-function decide(state: PodGarbageState, nowMs: number): Outcome {
+export function decide(state: PodGarbageState, nowMs: number): Outcome {
   switch (state.about) {
     case "pod":
       return isAbandoned(state.pod, state.node) ? { writes: failAndDelete(state.pod) } : idle;
@@ -140,16 +129,17 @@ function decide(state: PodGarbageState, nowMs: number): Outcome {
       return { writes: [[...pods].sort(byUse).slice(0, surplus).map(forceDelete)] };
     }
     default:
-      return idle;
+      return { remember: undefined };
   }
 }
 
 function decideMissing(
-  { pods, sinceMs }: Extract<PodGarbageState, { about: "missing-node" }>,
+  state: Extract<PodGarbageState, { about: "missing-node" }>,
   nowMs: number,
 ): Outcome {
-  const dueMs = sinceMs(nowMs) + QUARANTINE_MS;
-  if (nowMs < dueMs) return { recheckInMs: dueMs - nowMs };
+  const { pods, sinceMs = nowMs } = state;
+  const dueMs = sinceMs + QUARANTINE_MS;
+  if (nowMs < dueMs) return { recheckInMs: dueMs - nowMs, remember: sinceMs };
   const condition: PodCondition = {
     type: "DisruptionTarget",
     status: "True",
@@ -160,6 +150,7 @@ function decideMissing(
   };
   return {
     writes: pods.filter((pod) => !isForced(pod)).flatMap((pod) => failAndDelete(pod, condition)),
+    remember: sinceMs,
   };
 }
 

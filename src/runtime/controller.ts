@@ -72,7 +72,7 @@ export interface Outcome {
   readonly recheckInMs?: number;
   /**
    * Handed to the next `observe` of the same key, until another takes its place; undefined forgets.
-   * It is lost when the process ends, and kept for ever unless forgotten.
+   * It is lost when the process ends, and when `observe` finds nothing (undefined).
    */
   readonly remember?: unknown;
   /** One sentence for the decision record: which rule led here. */

@@ -161,7 +161,9 @@ export class Runtime {
       const observed = controller.observe(caches, key, this.#clientFor(controller), memory.get(id));
       const state = observed instanceof Promise ? await observed : observed;
       outcome = controller.decide(state, clock.nowMs());
-      if ("remember" in outcome) {
+      if (state === undefined)
+        memory.delete(id); // nothing is there to remember anything of
+      else if ("remember" in outcome) {
         if (outcome.remember === undefined) memory.delete(id);
         else memory.set(id, outcome.remember);
       }
@@ -178,8 +180,9 @@ export class Runtime {
       }
       if (refused !== undefined) {
         const retryMs = queue.retry(key);
-        // A conflict is everyday; what a controller may not do is a fault of the cluster's roles.
-        const log = refused.status.reason === "Forbidden" ? logger.warn : logger.debug;
+        // A conflict is everyday; what a controller may not do is worth a line, once.
+        const isNews = refused.status.reason === "Forbidden" && queue.failures(key) === 1;
+        const log = isNews ? logger.warn : logger.debug;
         log("write refused", {
           controller: controller.name,
           ...key,

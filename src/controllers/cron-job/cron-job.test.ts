@@ -5,13 +5,13 @@ import { jobKind } from "#api/batch/v1/job.ts";
 import type { CronJob, CronJobSpec } from "#api/generated/batch.v1.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
-import { createCronJobController } from "./cron-job.ts";
+import { cronJobController } from "./cron-job.ts";
 
 const AT = "2030-01-01T00:30:00Z";
 const HOUR_MS = 3_600_000;
 
 async function start(spec: Draft<CronJobSpec> = {}, at = AT): Promise<Cluster> {
-  const cluster = await startCluster({ at, controllers: [createCronJobController()] });
+  const cluster = await startCluster({ at, controllers: [cronJobController] });
   const template = {
     spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] },
   } as const;

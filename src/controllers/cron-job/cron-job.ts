@@ -6,7 +6,7 @@
  */
 import { cronJobKind } from "#api/batch/v1/cron-job.ts";
 import { jobKind } from "#api/batch/v1/job.ts";
-import { type ParsedSchedule, parseSchedule, type Schedule } from "#api/batch/v1/schedule.ts";
+import { type ParsedSchedule, parseSchedule } from "#api/batch/v1/schedule.ts";
 import { isTimeZone } from "#api/batch/v1/time-zone.ts";
 import type { CronJob, CronJobStatus, Job } from "#api/generated/batch.v1.ts";
 import type { ObjectReference } from "#api/generated/core.v1.ts";
@@ -15,7 +15,6 @@ import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
-  type Controller,
   controllerKey,
   defineController,
   type EventNote,
@@ -26,7 +25,7 @@ import {
 } from "#runtime/controller.ts";
 import { updateStatus, type Write } from "#runtime/writes.ts";
 import { type Due, dueStart, nextStartInMs } from "./due-time.ts";
-import { ScheduleMemory } from "./schedule-memory.ts";
+import { type KnownSchedule, scheduleNow } from "./known-schedule.ts";
 import {
   byStart,
   createJob,
@@ -42,27 +41,25 @@ export interface CronJobState {
   readonly jobs: readonly Job[];
   /** Any Job of the namespace, whoever made it. */
   jobNamed(name: string): Job | undefined;
-  /** Since when it has its schedule, given the time it is now. */
-  scheduledSinceMs(nowMs: number): number;
+  /** The schedule that it had when it was looked at last. */
+  readonly known: KnownSchedule | undefined;
 }
 
-export function createCronJobController(): Controller<CronJobState | undefined> {
-  const memory = new ScheduleMemory();
-  return defineController<CronJobState | undefined>({
-    name: "cronjob-controller",
-    feeds: [
-      { kind: cronJobKind, keys: ownKey },
-      { kind: jobKind, keys: controllerKey(cronJobKind) },
-    ],
-    observe: (caches, key) => observe(caches, key, memory),
-    decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
-  });
-}
+export const cronJobController = defineController<CronJobState | undefined>({
+  name: "cronjob-controller",
+  feeds: [
+    { kind: cronJobKind, keys: ownKey },
+    { kind: jobKind, keys: controllerKey(cronJobKind) },
+  ],
+  observe: (caches, key, _reader, remembered) =>
+    observe(caches, key, remembered as KnownSchedule | undefined),
+  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+});
 
 function observe(
   caches: Caches,
   { namespace, name }: Key,
-  memory: ScheduleMemory,
+  known: KnownSchedule | undefined,
 ): CronJobState | undefined {
   const cronJob = caches(cronJobKind).get(namespace, name);
   if (cronJob === undefined) return undefined;
@@ -70,15 +67,17 @@ function observe(
     cronJob,
     jobs: [...caches(jobKind).controlledBy(cronJob.metadata.uid ?? "")],
     jobNamed: (jobName) => caches(jobKind).get(namespace, jobName),
-    scheduledSinceMs: memory.note(cronJob),
+    known,
   };
 }
 
-function decide(state: CronJobState, nowMs: number): Outcome {
+export function decide(state: CronJobState, nowMs: number): Outcome {
   const { cronJob } = state;
+  const known = scheduleNow(state.known, cronJob, nowMs);
   const cleanup = historyWrites(state);
   const { status, events } = review(state);
-  const round = startRound({ ...state, cronJob: { ...cronJob, status } }, nowMs);
+  const reviewed = { ...state, cronJob: { ...cronJob, status } };
+  const round = startRound(reviewed, known.sinceMs, nowMs);
   const next = round.status ?? status;
   return {
     writes: [
@@ -89,6 +88,7 @@ function decide(state: CronJobState, nowMs: number): Outcome {
         : [updateStatus(cronJobKind, { ...cronJob, status: next })]),
     ],
     events: [...events, ...(round.events ?? [])],
+    remember: known,
     ...(round.recheckInMs === undefined ? {} : { recheckInMs: round.recheckInMs }),
   };
 }
@@ -157,7 +157,7 @@ interface Round extends Pick<Outcome, "events" | "recheckInMs"> {
   readonly status?: CronJobStatus;
 }
 
-function startRound(state: CronJobState, nowMs: number): Round {
+function startRound(state: CronJobState, sinceMs: number, nowMs: number): Round {
   const { cronJob } = state;
   const { timeZone, suspend, schedule: text } = cronJob.spec;
   if (cronJob.metadata.deletionTimestamp !== undefined) return {};
@@ -172,7 +172,6 @@ function startRound(state: CronJobState, nowMs: number): Round {
     const message = `unparseable schedule: ${goQuote(text)} : ${parsed.error}`;
     return { events: [...events, warning(cronJob, "UnparseableSchedule", message)] };
   }
-  const sinceMs = state.scheduledSinceMs(nowMs);
   const due = dueStart(cronJob, parsed.value, sinceMs, nowMs);
   if (due.kind === "never") {
     const message = `invalid schedule: ${text} : time difference between two schedules is less than 1 second`;
@@ -180,16 +179,20 @@ function startRound(state: CronJobState, nowMs: number): Round {
   }
   const later = { recheckInMs: nextStartInMs(cronJob, parsed.value, sinceMs, nowMs) };
   if (due.kind !== "start") return { events, ...later };
-  const round = start(state, due, parsed.value, nowMs);
+  const round = start(state, due, nowMs);
+  const { status } = round;
+  if (status !== undefined) {
+    const started = { ...cronJob, status };
+    later.recheckInMs = nextStartInMs(started, parsed.value, sinceMs, nowMs);
+  }
   const missed = due.missedMany ? [tooManyMissed(cronJob)] : [];
-  return { ...later, ...round, events: [...events, ...missed, ...(round.events ?? [])] };
+  return { ...round, ...later, events: [...events, ...missed, ...(round.events ?? [])] };
 }
 
 /** What becomes of a start that is due. */
 function start(
   state: CronJobState,
   { atMs }: Extract<Due, { kind: "start" }>,
-  schedule: Schedule,
   nowMs: number,
 ): Round {
   const { cronJob, jobs } = state;
@@ -225,12 +228,6 @@ function start(
       ...(existing === undefined ? [createJob(cronJob, atMs)] : []),
     ],
     status,
-    recheckInMs: nextStartInMs(
-      { ...cronJob, status },
-      schedule,
-      state.scheduledSinceMs(nowMs),
-      nowMs,
-    ),
   };
 }
 

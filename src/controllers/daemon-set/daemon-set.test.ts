@@ -8,14 +8,14 @@ import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
-import { createDaemonSetController } from "./daemon-set.ts";
+import { daemonSetController } from "./daemon-set.ts";
 import { nodeOf } from "./placement.ts";
 
 const AT = "2030-01-01T00:00:00Z";
 const labels = { app: "agent" };
 
 async function start(nodes: number, spec: Draft<DaemonSet["spec"]> = {}): Promise<Cluster> {
-  const cluster = await startCluster({ at: AT, controllers: [createDaemonSetController()] });
+  const cluster = await startCluster({ at: AT, controllers: [daemonSetController] });
   for (let i = 1; i <= nodes; i++) await addNode(cluster, `n${i}`);
   await cluster.seed(daemonSetKind, {
     metadata: { name: "agent", generation: 1 },

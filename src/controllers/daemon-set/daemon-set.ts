@@ -10,7 +10,6 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
   type Change,
-  type Controller,
   controllerKey,
   defineController,
   idle,
@@ -24,7 +23,7 @@ import { createPod, deletePod } from "../pod-writes.ts";
 import { availableAtMs, isAvailable, isFinished, isReady } from "../pods.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
 import { pruneHistory, revisionData, trackRevision } from "../revision-history.ts";
-import { FailureMemory } from "./failure-memory.ts";
+import { type Failures, noteFailures } from "./failures.ts";
 import { isUpdated, newPod, nodeOf, placementOn, REVISION_LABEL } from "./placement.ts";
 import { rollingUpdateOf, surgeOf } from "./rolling-update.ts";
 import { bySeniority, type Changes, upkeepOf, type World } from "./upkeep.ts";
@@ -38,24 +37,22 @@ export interface DaemonSetState {
   readonly nodes: readonly Node[];
   readonly pods: readonly Pod[];
   readonly revisions: readonly ControllerRevision[];
-  removableAtMs(nodeName: string, pod: Pod): number;
+  readonly failures: Failures | undefined;
 }
 
-export function createDaemonSetController(): Controller<DaemonSetState | undefined> {
-  const memory = new FailureMemory();
-  return defineController<DaemonSetState | undefined>({
-    name: "daemonset-controller",
-    feeds: [
-      { kind: daemonSetKind, keys: ownKey },
-      { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, daemonSetKind) },
-      { kind: controllerRevisionKind, keys: controllerKey(daemonSetKind) },
-      { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
-    ],
-    indexes: [orphanPods],
-    observe: (caches, key) => observe(caches, key, memory),
-    decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
-  });
-}
+export const daemonSetController = defineController<DaemonSetState | undefined>({
+  name: "daemonset-controller",
+  feeds: [
+    { kind: daemonSetKind, keys: ownKey },
+    { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, daemonSetKind) },
+    { kind: controllerRevisionKind, keys: controllerKey(daemonSetKind) },
+    { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
+  ],
+  indexes: [orphanPods],
+  observe: (caches, key, _reader, remembered) =>
+    observe(caches, key, remembered as Failures | undefined),
+  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+});
 
 /** Of a node that stays, only labels and taints matter, and those only where the answer differs. */
 function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly Key[] {
@@ -73,7 +70,7 @@ function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly
 function observe(
   caches: Caches,
   { namespace, name }: Key,
-  memory: FailureMemory,
+  failures: Failures | undefined,
 ): DaemonSetState | undefined {
   const set = caches(daemonSetKind).get(namespace, name);
   if (set === undefined) return undefined;
@@ -84,11 +81,11 @@ function observe(
     nodes: [...caches(nodeKind).list()],
     pods: candidatePods(caches, set),
     revisions: [...caches(controllerRevisionKind).controlledBy(set.metadata.uid ?? "")],
-    removableAtMs: (nodeName, pod) => memory.removableAtMs(set, nodeName, pod),
+    failures,
   };
 }
 
-function decide(state: DaemonSetState, nowMs: number): Outcome {
+export function decide(state: DaemonSetState, nowMs: number): Outcome {
   const { set, selector, nodes } = state;
   if (selector !== "nothing" && selector.length === 0) {
     const message = "This daemon set is selecting all pods. A non-empty selector is required.";
@@ -112,13 +109,15 @@ function decide(state: DaemonSetState, nowMs: number): Outcome {
     REVISION_LABEL,
   );
   const hash = history.latest.metadata.labels?.[REVISION_LABEL] ?? "";
+  const podsByNode = byNode(claims.owned);
+  const failures = noteFailures(state.failures, set, podsByNode, nowMs);
   const world: World = {
     set,
     nodes,
-    podsByNode: byNode(claims.owned),
+    podsByNode,
     hash,
     allowsSurge: surgeOf(set, 1) > 0,
-    removableAtMs: state.removableAtMs,
+    failures,
     nowMs,
   };
   const upkeep = upkeepOf(world);
@@ -141,6 +140,7 @@ function decide(state: DaemonSetState, nowMs: number): Outcome {
       ),
     ].filter((step) => !Array.isArray(step) || step.length > 0),
     events: upkeep.events,
+    remember: failures,
     ...(recheckInMs === Infinity ? {} : { recheckInMs }),
     onRefused: ({ write, status: refusal }) => {
       if (write.op !== "create") return {};

@@ -4,6 +4,7 @@ import type { Node, Pod } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import type { EventNote } from "#runtime/controller.ts";
 import { isAvailable, isFinished, isReady } from "../pods.ts";
+import { type Failures, removableAtMs } from "./failures.ts";
 import { placementOn, REVISION_LABEL } from "./placement.ts";
 
 export interface World {
@@ -14,7 +15,7 @@ export interface World {
   /** Of the current template. */
   readonly hash: string;
   readonly allowsSurge: boolean;
-  removableAtMs(nodeName: string, pod: Pod): number;
+  readonly failures: Failures;
   readonly nowMs: number;
 }
 
@@ -79,8 +80,8 @@ function endedPod(pod: Pod, nodeName: string, world: World): Upkeep {
     const event = { about: set, type: "Normal", reason: "SucceededDaemonPod", message } as const;
     return { ...NOTHING, remove: [pod], events: [event] };
   }
-  const removableAtMs = world.removableAtMs(nodeName, pod);
-  if (nowMs < removableAtMs) return { ...NOTHING, recheckAtMs: removableAtMs };
+  const atMs = removableAtMs(world.failures, nodeName, pod);
+  if (nowMs < atMs) return { ...NOTHING, recheckAtMs: atMs };
   const message = `Found failed ${where} kill it`;
   const event = { about: set, type: "Warning", reason: "FailedDaemonPod", message } as const;
   return { ...NOTHING, remove: [pod], events: [event] };

@@ -12,7 +12,6 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
   type Change,
-  type Controller,
   defineController,
   type EventNote,
   type IndexSpec,
@@ -52,7 +51,7 @@ import {
 } from "./slice-object.ts";
 import { type Filled, planSlices, portsId } from "./slice-plan.ts";
 import { ZONE, zoneShares } from "./topology-hints.ts";
-import { TriggerTimes } from "./trigger-times.ts";
+import { type Seen, triggerOf } from "./trigger-times.ts";
 
 const ENDPOINTS_MAX = 100;
 
@@ -61,7 +60,8 @@ export interface SliceState {
   readonly slices: readonly EndpointSlice[];
   readonly pods: readonly Pod[];
   nodeNamed(name: string): Node | undefined;
-  readonly triggerTime: string | undefined;
+  /** What was seen of the pods when they were looked at last. */
+  readonly seen: Seen | undefined;
   /** Of processors by zone, for a service that splits its traffic by them. */
   readonly shares: ReadonlyMap<string, number> | undefined;
 }
@@ -73,22 +73,20 @@ export const slicesByService: IndexSpec<EndpointSlice> = {
   values: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`],
 };
 
-export function createEndpointSliceController(): Controller<SliceState | undefined> {
-  const triggerTimes = new TriggerTimes();
-  return defineController<SliceState | undefined>({
-    name: "endpointslice-controller",
-    component: "endpoint-slice-controller",
-    feeds: [
-      { kind: serviceKind, keys: ownKey },
-      { kind: podKind, keys: () => [], keysOfChange: keysOfPodChange },
-      { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
-      { kind: endpointSliceKind, keys: keysOfSlice(MANAGER) },
-    ],
-    indexes: [podsByNode, slicesByService],
-    observe: (caches, key) => observe(caches, key, triggerTimes),
-    decide: (state) => (state === undefined ? idle : decide(state)),
-  });
-}
+export const endpointSliceController = defineController<SliceState | undefined>({
+  name: "endpointslice-controller",
+  component: "endpoint-slice-controller",
+  feeds: [
+    { kind: serviceKind, keys: ownKey },
+    { kind: podKind, keys: () => [], keysOfChange: keysOfPodChange },
+    { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
+    { kind: endpointSliceKind, keys: keysOfSlice(MANAGER) },
+  ],
+  indexes: [podsByNode, slicesByService],
+  observe: (caches, key, _reader, remembered) =>
+    observe(caches, key, remembered as Seen | undefined),
+  decide: (state) => (state === undefined ? idle : decide(state)),
+});
 
 export function keysOfSlice(manager: string): (slice: EndpointSlice) => readonly Key[] {
   return ({ metadata: { namespace, labels = {} } }) => {
@@ -120,12 +118,10 @@ function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly
 function observe(
   caches: Caches,
   { namespace, name }: Key,
-  triggerTimes: TriggerTimes,
+  seen: Seen | undefined,
 ): SliceState | undefined {
   const service = caches(serviceKind).get(namespace, name);
-  if (service === undefined) triggerTimes.forget(namespace, name);
   if (service === undefined || !hasEndpoints(service)) return undefined;
-  const pods = podsOf(caches, service);
   return {
     service,
     slices: [
@@ -134,23 +130,26 @@ function observe(
       ({ metadata }) =>
         metadata.labels?.[MANAGED_BY] === MANAGER && metadata.deletionTimestamp === undefined,
     ),
-    pods,
+    pods: podsOf(caches, service),
     nodeNamed: (nodeName) => caches(nodeKind).get(undefined, nodeName),
-    triggerTime: triggerTimes.next(service, pods),
+    seen,
     shares: isTopologyAware(service) ? zoneShares(caches(nodeKind).list()) : undefined,
   };
 }
 
-function decide(state: SliceState): Outcome {
-  const families = familiesOf(state.service);
+export function decide(state: SliceState): Outcome {
+  const { service, pods } = state;
+  const trigger = triggerOf(state.seen, service, pods);
+  const families = familiesOf(service);
   const strange = state.slices.filter(({ addressType }) => !families.has(addressType as Family));
-  const rounds = [...families].map((family) => roundFor(family, state));
+  const rounds = [...families].map((family) => roundFor(family, state, trigger.time));
   return {
     events: rounds.flatMap(({ events }) => events),
     writes: [
       ...rounds.flatMap(({ writes }) => writes),
-      ...strange.map((slice) => told(state.service, "delete", remove(endpointSliceKind, slice))),
+      ...strange.map((slice) => told(service, "delete", remove(endpointSliceKind, slice))),
     ],
+    remember: trigger.seen,
   };
 }
 
@@ -164,7 +163,7 @@ interface Group {
   readonly endpoints: Endpoint[];
 }
 
-function roundFor(family: Family, state: SliceState): Round {
+function roundFor(family: Family, state: SliceState, triggerTime: string | undefined): Round {
   const { service } = state;
   const slices = state.slices.filter(({ addressType }) => addressType === family);
   const owned = slices.filter((slice) => isOwned(slice, service));
@@ -198,7 +197,7 @@ function roundFor(family: Family, state: SliceState): Round {
   const reusable = leaving.filter((slice) => isOwned(slice, service)).slice(0, created.length);
   const { drafts, events } = withHints(draftsOf(service, kept, created, reusable), family, state);
   const gone = leaving.filter((slice) => !reusable.includes(slice));
-  return { writes: sliceWrites(state, drafts, gone), events };
+  return { writes: sliceWrites(service, drafts, gone, triggerTime), events };
 }
 
 /** Creates where something is to be deleted become updates of that. */
@@ -224,9 +223,10 @@ function draftsOf(
 }
 
 function sliceWrites(
-  { service, triggerTime }: SliceState,
+  service: Service,
   drafts: readonly SliceDraft[],
   deleted: readonly EndpointSlice[],
+  triggerTime: string | undefined,
 ): readonly Write[] {
   const isGoing = service.metadata.deletionTimestamp !== undefined;
   const fresh = drafts.filter(({ old }) => old === undefined && !isGoing);

@@ -9,8 +9,8 @@ import type { Endpoints, Pod, Service, ServiceSpec } from "#api/generated/core.v
 import type { Endpoint, EndpointSlice } from "#api/generated/discovery.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
-import { createEndpointSliceController } from "./endpoint-slice.ts";
-import { createEndpointsController } from "./endpoints.ts";
+import { endpointSliceController } from "./endpoint-slice.ts";
+import { endpointsController } from "./endpoints.ts";
 import { endpointSliceMirroringController } from "./mirroring.ts";
 
 const AT = "2030-01-01T00:00:00Z";
@@ -19,11 +19,7 @@ const TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time";
 async function start(): Promise<Cluster> {
   const cluster = await startCluster({
     at: AT,
-    controllers: [
-      createEndpointsController(),
-      createEndpointSliceController(),
-      endpointSliceMirroringController,
-    ],
+    controllers: [endpointsController, endpointSliceController, endpointSliceMirroringController],
   });
   for (const [name, zone] of [
     ["n1", "a"],

@@ -13,14 +13,13 @@ import type {
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
-  type Controller,
   defineController,
   idle,
   type Key,
   type Outcome,
   ownKey,
 } from "#runtime/controller.ts";
-import { create, noted, remove, update } from "#runtime/writes.ts";
+import { create, noted, remove, update, type Write } from "#runtime/writes.ts";
 import { isReady } from "../pods.ts";
 import {
   addressesOf,
@@ -36,7 +35,7 @@ import {
   targetPort,
 } from "./service-pods.ts";
 import { addressCount, packSubsets, truncated } from "./subsets.ts";
-import { TriggerTimes } from "./trigger-times.ts";
+import { type Seen, triggerOf } from "./trigger-times.ts";
 
 const COMPONENT = "endpoint-controller";
 const MANAGED_BY = "endpoints.kubernetes.io/managed-by";
@@ -47,51 +46,53 @@ export interface EndpointsState {
   readonly service: Service | undefined;
   readonly endpoints: Endpoints | undefined;
   readonly pods: readonly Pod[];
-  readonly triggerTime: string | undefined;
+  /** What was seen of the pods when they were looked at last. */
+  readonly seen: Seen | undefined;
 }
 
-export function createEndpointsController(): Controller<EndpointsState> {
-  const triggerTimes = new TriggerTimes();
-  return defineController<EndpointsState>({
-    name: "endpoints-controller",
-    component: COMPONENT,
-    feeds: [
-      { kind: serviceKind, keys: ownKey },
-      { kind: podKind, keys: () => [], keysOfChange: keysOfPodChange },
-      {
-        kind: endpointsKind,
-        // What a service left behind while nobody looked is found once, at the start.
-        keys: (endpoints: Endpoints) => (isLock(endpoints) ? [] : ownKey(endpoints)),
-        keysOfChange: ({ old, next }) =>
-          next === undefined && old !== undefined ? ownKey(old) : [],
-      },
-    ],
-    observe: (caches, key) => observe(caches, key, triggerTimes),
-    decide,
-  });
-}
+export const endpointsController = defineController<EndpointsState>({
+  name: "endpoints-controller",
+  component: COMPONENT,
+  feeds: [
+    { kind: serviceKind, keys: ownKey },
+    { kind: podKind, keys: () => [], keysOfChange: keysOfPodChange },
+    {
+      kind: endpointsKind,
+      // What a service left behind while nobody looked is found once, at the start.
+      keys: (endpoints: Endpoints) => (isLock(endpoints) ? [] : ownKey(endpoints)),
+      keysOfChange: ({ old, next }) => (next === undefined && old !== undefined ? ownKey(old) : []),
+    },
+  ],
+  observe: (caches, key, _reader, remembered) =>
+    observe(caches, key, remembered as Seen | undefined),
+  decide,
+});
 
-function observe(
-  caches: Caches,
-  { namespace, name }: Key,
-  triggerTimes: TriggerTimes,
-): EndpointsState {
+function observe(caches: Caches, { namespace, name }: Key, seen: Seen | undefined): EndpointsState {
   const service = caches(serviceKind).get(namespace, name);
   const endpoints = caches(endpointsKind).get(namespace, name);
-  if (service === undefined) triggerTimes.forget(namespace, name);
-  if (service === undefined || !hasEndpoints(service)) {
-    return { service, endpoints, pods: [], triggerTime: undefined };
-  }
-  const pods = podsOf(caches, service);
-  return { service, endpoints, pods, triggerTime: triggerTimes.next(service, pods) };
+  const pods = service !== undefined && hasEndpoints(service) ? podsOf(caches, service) : [];
+  return { service, endpoints, pods, seen };
 }
 
-function decide({ service, endpoints, pods, triggerTime }: EndpointsState): Outcome {
+export function decide({ service, endpoints, pods, seen }: EndpointsState): Outcome {
   if (service === undefined) {
     const isOurs = endpoints !== undefined && !isLock(endpoints);
-    return isOurs ? { writes: [remove(endpointsKind, endpoints)] } : idle;
+    const writes = isOurs ? [remove(endpointsKind, endpoints)] : [];
+    return { writes, remember: undefined };
   }
   if (!hasEndpoints(service)) return idle;
+  const trigger = triggerOf(seen, service, pods);
+  const write = writeFor(service, endpoints, pods, trigger.time);
+  return { writes: write === undefined ? [] : [write], remember: trigger.seen };
+}
+
+function writeFor(
+  service: Service,
+  endpoints: Endpoints | undefined,
+  pods: readonly Pod[],
+  triggerTime: string | undefined,
+): Write | undefined {
   const subsets = packSubsets(pods.flatMap((pod) => subsetsOf(pod, service)));
   const labels = labelsOf(service);
   const isOver = addressCount(subsets) > addressCount(truncated(subsets));
@@ -101,7 +102,7 @@ function decide({ service, endpoints, pods, triggerTime }: EndpointsState): Outc
     endpoints.metadata.annotations?.[OVER_CAPACITY] === undefined &&
     semanticEqual(packSubsets(endpoints.subsets ?? []), subsets) &&
     semanticEqual(endpoints.metadata.labels ?? {}, labels);
-  if (isSame) return idle;
+  if (isSame) return undefined;
   const { [TRIGGER_TIME]: _, [OVER_CAPACITY]: __, ...kept } = endpoints?.metadata.annotations ?? {};
   const annotations = {
     ...kept,
@@ -121,8 +122,8 @@ function decide({ service, endpoints, pods, triggerTime }: EndpointsState): Outc
   };
   // Cut down to what is there already, nothing is left to write.
   if (endpoints !== undefined && semanticEqual(withoutTime(endpoints), withoutTime(next)))
-    return idle;
-  return { writes: [endpoints === undefined ? creation(next) : replacement(next)] };
+    return undefined;
+  return endpoints === undefined ? creation(next) : replacement(next);
 }
 
 function creation(next: Endpoints) {

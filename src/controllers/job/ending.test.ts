@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import type { Job, JobSpec, JobStatus } from "#api/generated/batch.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
-import { backOffLeftMs } from "./back-off.ts";
+import { backOffLeftMs, setbacksNow } from "./back-off.ts";
 import { endingOf } from "./ending.ts";
 import { tallyOf } from "./tally.ts";
 
@@ -182,8 +182,21 @@ describe("the pause after failures", () => {
   for (const [name, successes, failures, leftSeconds] of pauses) {
     test(name, () => {
       const at = (time: string): Pod => pod({ endedAt: `2030-01-01T${time}Z` });
-      const leftMs = backOffLeftMs(successes.map(at), failures.map(at), timeToMs(AT));
-      assert.equal(leftMs / 1000, leftSeconds);
+      const setbacks = setbacksNow(undefined, "job", successes.map(at), failures.map(at));
+      assert.equal(backOffLeftMs(setbacks, timeToMs(AT)) / 1000, leftSeconds);
     });
   }
+
+  test("pods that vanish stay counted; one seen twice counts once; another Job starts afresh", () => {
+    const failed = pod({ endedAt: AT });
+    const first = setbacksNow(undefined, "job", [], [failed]);
+    const again = setbacksNow(first, "job", [], [failed]);
+    const gone = setbacksNow(again, "job", [], []);
+    const second = setbacksNow(gone, "job", [], [pod({ endedAt: AT })]);
+    const other = setbacksNow(second, "other", [], []);
+    assert.deepEqual(
+      [first, again, gone, second, other].map(({ failures }) => failures),
+      [1, 1, 1, 2, 0],
+    );
+  });
 });

@@ -15,7 +15,6 @@ import {
   type Caches,
   defineController,
   type EventNote,
-  idle,
   type Key,
   type Outcome,
   ownKey,
@@ -23,6 +22,7 @@ import {
 import { noted, updateStatus, type Write } from "#runtime/writes.ts";
 import { claim, controllerOf } from "../ownership.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
+import { type Setbacks, setbacksNow } from "./back-off.ts";
 import { COMPLETIONS_REACHED, deadlineMs, type Ending, endingOf } from "./ending.ts";
 import { NO_SCALING, type Scaling, scale, stopAll } from "./scaling.ts";
 import { progressOf } from "./status.ts";
@@ -34,7 +34,12 @@ const CONTROLLER_NAME = "kubernetes.io/job-controller";
 const STRAY = "pods";
 
 export type JobState =
-  | { readonly about: "job"; readonly job: Job; readonly pods: readonly Pod[] }
+  | {
+      readonly about: "job";
+      readonly job: Job;
+      readonly pods: readonly Pod[];
+      readonly setbacks: Setbacks | undefined;
+    }
   | { readonly about: "stray"; readonly pod: Pod }
   | { readonly about: "nothing" };
 
@@ -54,11 +59,16 @@ export const jobController = defineController<JobState>({
     },
   ],
   indexes: [orphanPods],
-  observe,
+  observe: (caches, key, _reader, remembered) =>
+    observe(caches, key, remembered as Setbacks | undefined),
   decide,
 });
 
-function observe(caches: Caches, { resource, namespace, name }: Key): JobState {
+function observe(
+  caches: Caches,
+  { resource, namespace, name }: Key,
+  setbacks: Setbacks | undefined,
+): JobState {
   if (resource === STRAY) {
     const pod = caches(podKind).get(namespace, name);
     const stray = pod !== undefined && isStray(pod, caches);
@@ -66,14 +76,14 @@ function observe(caches: Caches, { resource, namespace, name }: Key): JobState {
   }
   const job = caches(jobKind).get(namespace, name);
   if (job === undefined) return { about: "nothing" };
-  return { about: "job", job, pods: candidatePods(caches, job) };
+  return { about: "job", job, pods: candidatePods(caches, job), setbacks };
 }
 
-function decide(state: JobState, nowMs: number): Outcome {
-  if (state.about === "nothing") return idle;
+export function decide(state: JobState, nowMs: number): Outcome {
+  if (state.about === "nothing") return { remember: undefined };
   if (state.about === "stray") return { writes: [untrack(state.pod)] };
   const { job } = state;
-  if (isManagedElsewhere(job) || isOver(job)) return idle;
+  if (isManagedElsewhere(job) || isOver(job)) return { remember: undefined };
   const selector = selectorOf(job.spec.selector);
   const claims = claim(
     { kind: jobKind, object: job },
@@ -83,7 +93,10 @@ function decide(state: JobState, nowMs: number): Outcome {
     [TRACKING_FINALIZER],
   );
   const tally = tallyOf(job, claims.owned);
-  const { ending, scaling } = plan(tally, nowMs);
+  const { newlySucceeded, newlyFailed } = tally;
+  const { uid = "" } = job.metadata;
+  const setbacks = setbacksNow(state.setbacks, uid, newlySucceeded, newlyFailed);
+  const { ending, scaling } = plan(tally, setbacks, nowMs);
   const recheckInMs = recheck(job, scaling, nowMs);
   return {
     writes: [
@@ -92,6 +105,7 @@ function decide(state: JobState, nowMs: number): Outcome {
       ...trackingWrites(tally, ending, scaling, nowMs),
     ].filter((step) => !Array.isArray(step) || step.length > 0),
     events: tooMany(job, tally, ending),
+    remember: setbacks,
     ...(recheckInMs === undefined ? {} : { recheckInMs }),
     // Pods that could not be made or deleted must not keep others from being counted.
     onRefused: ({ write }) =>
@@ -106,11 +120,12 @@ interface Plan {
   readonly scaling: Scaling;
 }
 
-function plan(tally: Tally, nowMs: number): Plan {
+function plan(tally: Tally, setbacks: Setbacks, nowMs: number): Plan {
   const { job, active, succeeded } = tally;
   const ending = endingOf(tally, nowMs);
   if (ending !== undefined) return { ending, scaling: stopAll(tally) };
-  const scaling = job.metadata.deletionTimestamp === undefined ? scale(tally, nowMs) : NO_SCALING;
+  const scaling =
+    job.metadata.deletionTimestamp === undefined ? scale(tally, setbacks, nowMs) : NO_SCALING;
   const running = active.length + scaling.created - scaling.deleted.length;
   const isEnough = succeeded >= (job.spec.completions ?? 1);
   return { ending: isEnough && running === 0 ? COMPLETIONS_REACHED : undefined, scaling };

@@ -3,18 +3,10 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { Outcome } from "#runtime/controller.ts";
 import { podsToDelete } from "../pod-ranking.ts";
 import { createPod, deletePod } from "../pod-writes.ts";
-import { isFinished } from "../pods.ts";
-import { backOffLeftMs, indexBackOffLeftMs } from "./back-off.ts";
+import { backOffLeftMs, indexBackOffLeftMs, type Setbacks } from "./back-off.ts";
 import { isSuspended } from "./ending.ts";
 import { hasValidIndex, indexesOf, type Tally } from "./tally.ts";
-import {
-  hasFailed,
-  indexOf,
-  isTracked,
-  newPod,
-  replacesOnlyFailed,
-  untrack,
-} from "./tracked-pod.ts";
+import { indexOf, isTracked, newPod, replacesOnlyFailed, untrack } from "./tracked-pod.ts";
 
 /** Pods that one decision may create or delete. */
 const BURST_MAX = 500;
@@ -28,7 +20,7 @@ export interface Scaling {
 
 export const NO_SCALING: Scaling = { writes: [], created: 0, deleted: [] };
 
-export function scale(tally: Tally, nowMs: number): Scaling {
+export function scale(tally: Tally, setbacks: Setbacks, nowMs: number): Scaling {
   const { job, active } = tally;
   if (isSuspended(job)) return removal(tally, active);
   const wanted = wantedActive(tally);
@@ -36,7 +28,7 @@ export function scale(tally: Tally, nowMs: number): Scaling {
   if (surplus.length > 0) return removal(tally, surplus.slice(0, BURST_MAX));
   const held = replacesOnlyFailed(job) ? tally.terminating.length : 0;
   const missing = wanted - held - active.length;
-  return missing > 0 ? creation(tally, Math.min(missing, BURST_MAX), nowMs) : NO_SCALING;
+  return missing > 0 ? creation(tally, Math.min(missing, BURST_MAX), setbacks, nowMs) : NO_SCALING;
 }
 
 /** The Job ends: what runs is deleted, but still counted. */
@@ -78,15 +70,10 @@ function surplusPods({ job, active, indexes }: Tally, atLeast: number, nowMs: nu
   return [...surplus, ...podsToDelete(rest, Math.max(0, atLeast - surplus.size), none, nowMs)];
 }
 
-function creation(tally: Tally, count: number, nowMs: number): Scaling {
-  const { job, indexes, pods } = tally;
+function creation(tally: Tally, count: number, setbacks: Setbacks, nowMs: number): Scaling {
+  const { job, indexes } = tally;
   if (job.spec.backoffLimitPerIndex === undefined) {
-    const succeeded = pods.filter((pod) => isFinished(pod) && !hasFailed(pod, job));
-    const leftMs = backOffLeftMs(
-      succeeded,
-      pods.filter((pod) => hasFailed(pod, job)),
-      nowMs,
-    );
+    const leftMs = backOffLeftMs(setbacks, nowMs);
     if (leftMs > 0) return { ...NO_SCALING, recheckInMs: leftMs };
   }
   if (indexes === undefined) {

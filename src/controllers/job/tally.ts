@@ -27,6 +27,9 @@ export interface Tally {
   readonly succeeded: number;
   readonly failed: number;
   readonly indexes: IndexTally | undefined;
+  /** Ended, and in no count and no list yet; failures that a policy ignores included. */
+  readonly newlySucceeded: readonly Pod[];
+  readonly newlyFailed: readonly Pod[];
 }
 
 export interface IndexTally {
@@ -48,9 +51,8 @@ export function tallyOf(job: Job, pods: readonly Pod[]): Tally {
   const newlySucceeded = pods.filter(
     (pod) => pod.status.phase === "Succeeded" && isNew(pod, uncounted.succeeded),
   );
-  const newlyFailed = pods.filter(
-    (pod) => hasFailed(pod, job) && isNew(pod, uncounted.failed) && verdictOn(pod, job).counts,
-  );
+  const newlyFailed = pods.filter((pod) => hasFailed(pod, job) && isNew(pod, uncounted.failed));
+  const counting = newlyFailed.filter((pod) => verdictOn(pod, job).counts);
   const indexes = isIndexed(job) ? indexTallyOf(job, pods, active) : undefined;
   return {
     job,
@@ -61,8 +63,10 @@ export function tallyOf(job: Job, pods: readonly Pod[]): Tally {
     succeeded:
       indexes?.succeeded.size ??
       succeeded + newlySucceeded.length + (uncounted.succeeded ?? []).length,
-    failed: failed + newlyFailed.length + (uncounted.failed ?? []).length,
+    failed: failed + counting.length + (uncounted.failed ?? []).length,
     indexes,
+    newlySucceeded,
+    newlyFailed,
   };
 }
 
