@@ -241,8 +241,8 @@ class Decoder {
         if (node instanceof JsonObject) return this.#apart(struct, node);
         throw new Refusal("boolean or JSON schema expected");
       case "v1.JSONSchemaPropsOrStringArray":
-        if (Array.isArray(node)) return nonEmpty(this.#apart(STRINGS, node));
-        return node instanceof JsonObject ? this.#apart(struct, node) : undefined;
+        if (Array.isArray(node)) return this.#apart(STRINGS, node);
+        return node instanceof JsonObject ? this.#apart(struct, node) : [];
       default:
         if (Array.isArray(node)) return nonEmpty(this.#apart(listOf(struct), node));
         return node instanceof JsonObject ? this.#apart(struct, node) : undefined;

@@ -275,7 +275,7 @@ function anyCode(
   const other = {
     "v1.JSONSchemaPropsOrBool": `if (typeof ${value} !== "boolean") ${value} = ${asStruct};`,
     "v1.JSONSchemaPropsOrArray": `if (Array.isArray(${value}) && ${value}.length > 0) ${value} = ${value}.map((s) => ${refs.call(struct, "s")}); else ${value} = ${asStruct};`,
-    "v1.JSONSchemaPropsOrStringArray": `if (Array.isArray(${value}) && ${value}.length > 0) { for (const s of ${value}) if (typeof s !== "string") throw UNUSUAL; } else ${value} = ${asStruct};`,
+    "v1.JSONSchemaPropsOrStringArray": `if (Array.isArray(${value})) { for (const s of ${value}) if (typeof s !== "string") throw UNUSUAL; } else ${value} = ${asStruct};`,
   }[goType];
   return { before: other ?? "throw UNUSUAL;", result: value, kind: "other" };
 }

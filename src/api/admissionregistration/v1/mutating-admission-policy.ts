@@ -1,10 +1,13 @@
 /** admissionregistration.k8s.io MutatingAdmissionPolicy: changes requests by expressions. */
+
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import type { MutatingAdmissionPolicy, Mutation } from "#api/generated/admissionregistration.v1.ts";
 import { defineKind, type KindSpec, type RuleContext } from "#api/kind.ts";
 import { validateOneOf } from "#api/validation/faults.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
+import { METADATA } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
 import {
@@ -19,6 +22,7 @@ import { staticSuffixWarnings } from "./static-suffix.ts";
 import { REINVOCATION_POLICIES } from "./webhook-configurations.ts";
 
 /** A mutation of each type has its expression in the field of the same name. */
+const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
 const PATCHES = [
   { type: "ApplyConfiguration", field: "applyConfiguration" },
   { type: "JSONPatch", field: "jsonPatch" },
@@ -42,7 +46,10 @@ const spec: KindSpec<MutatingAdmissionPolicy> = {
     defaultMatchResources(spec.matchConstraints);
   },
   validate: (policy, context) => validatePolicy(policy, undefined, context),
-  validateUpdate: validatePolicy,
+  validateUpdate: (policy, old, context) => [
+    ...validateObjectMeta(policy.metadata, META, METADATA),
+    ...validatePolicy(policy, old, context),
+  ],
   warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
   columns: [
     nameColumn,

@@ -1,4 +1,5 @@
 /** admissionregistration.k8s.io policy bindings: where a policy applies, and with which parameters. */
+
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import type {
   MutatingAdmissionPolicyBinding,
@@ -15,12 +16,14 @@ import {
   invalid,
   required,
 } from "#api/validation/field-error.ts";
+import { METADATA } from "#api/validation/kube-meta.ts";
 import { validateLabelSelector } from "#api/validation/labels.ts";
 import {
   isDns1123Subdomain,
   isPathSegmentName,
   nameIsDnsSubdomain,
 } from "#api/validation/names.ts";
+import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
 import {
@@ -30,6 +33,7 @@ import {
 } from "./rules.ts";
 import { staticSuffixWarnings } from "./static-suffix.ts";
 
+const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
 const ACTIONS = ["Audit", "Deny", "Warn"];
 
 type Binding = ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding;
@@ -65,7 +69,10 @@ export const validatingAdmissionPolicyBindingKind = defineKind<ValidatingAdmissi
   generation: true,
   defaults: ({ spec }) => defaultMatchResources(spec.matchResources),
   validate: validateValidatingBinding,
-  validateUpdate: validateValidatingBinding,
+  validateUpdate: (binding) => [
+    ...validateObjectMeta(binding.metadata, META, METADATA),
+    ...validateValidatingBinding(binding),
+  ],
   warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
   columns,
 });
@@ -85,7 +92,10 @@ const mutatingSpec: KindSpec<MutatingAdmissionPolicyBinding> = {
   generation: true,
   defaults: ({ spec }) => defaultMatchResources(spec.matchResources),
   validate: validateMutatingBinding,
-  validateUpdate: validateMutatingBinding,
+  validateUpdate: (binding) => [
+    ...validateObjectMeta(binding.metadata, META, METADATA),
+    ...validateMutatingBinding(binding),
+  ],
   warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
   columns,
 };

@@ -1,4 +1,5 @@
 /** admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy: refuses requests by expressions. */
+
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -14,7 +15,9 @@ import { validateConditions } from "#api/validation/conditions.ts";
 import { invalidEach, validateOneOf } from "#api/validation/faults.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
+import { METADATA } from "#api/validation/kube-meta.ts";
 import { isQualifiedName, nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
 import {
@@ -27,6 +30,7 @@ import {
 import { defaultMatchResources } from "./rules.ts";
 import { staticSuffixWarnings } from "./static-suffix.ts";
 
+const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
 const AUDIT_ANNOTATIONS_MAX = 20;
 const AUDIT_EXPRESSION_BYTES_MAX = 5 * 1024;
 const REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
@@ -52,7 +56,10 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
   validate: (policy, context) => validatePolicy(policy, undefined, context),
-  validateUpdate: validatePolicy,
+  validateUpdate: (policy, old, context) => [
+    ...validateObjectMeta(policy.metadata, META, METADATA),
+    ...validatePolicy(policy, old, context),
+  ],
   warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
   subresources: {
     status: {

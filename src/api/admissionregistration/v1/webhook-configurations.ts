@@ -1,4 +1,5 @@
 /** admissionregistration.k8s.io/v1 webhook configurations: who is asked before a write is taken. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type {
   MutatingWebhook,
@@ -10,8 +11,10 @@ import { type Column, type Draft, defineKind, type RuleContext } from "#api/kind
 import { validateOneOf } from "#api/validation/faults.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
+import { METADATA } from "#api/validation/kube-meta.ts";
 import { selectorHasInvalidLabelValue, validateLabelSelector } from "#api/validation/labels.ts";
 import { isDns1035Label, isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { validateWebhookClient } from "#api/validation/webhook-client.ts";
 import { validateMatchConditions } from "./match-conditions.ts";
@@ -23,6 +26,7 @@ import {
 } from "./rules.ts";
 import { staticSuffixWarnings } from "./static-suffix.ts";
 
+const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
 const REVIEW_VERSIONS = ["v1", "v1beta1"];
 const SIDE_EFFECTS = ["None", "NoneOnDryRun", "Some", "Unknown"];
 const NO_SIDE_EFFECTS = ["None", "NoneOnDryRun"];
@@ -49,7 +53,7 @@ export const validatingWebhookConfigurationKind = defineKind<ValidatingWebhookCo
   },
   prepareUpdate: countChanges,
   validate: (configuration, context) => validateWebhooks(configuration, undefined, context),
-  validateUpdate: validateWebhooks,
+  validateUpdate: validateWebhooksUpdate,
   warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
   columns: columns(),
 });
@@ -76,7 +80,7 @@ export const mutatingWebhookConfigurationKind = defineKind<MutatingWebhookConfig
   },
   prepareUpdate: countChanges,
   validate: (configuration, context) => validateWebhooks(configuration, undefined, context),
-  validateUpdate: validateWebhooks,
+  validateUpdate: validateWebhooksUpdate,
   warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
   columns: columns(),
 });
@@ -104,6 +108,17 @@ interface Demands {
   readonly validLabelValues: boolean;
   readonly matchConditions: boolean;
   readonly storedExpressions: ReadonlySet<string>;
+}
+
+function validateWebhooksUpdate(
+  configuration: Configuration,
+  old: Configuration,
+  context: RuleContext,
+): FieldError[] {
+  return [
+    ...validateObjectMeta(configuration.metadata, META, METADATA),
+    ...validateWebhooks(configuration, old, context),
+  ];
 }
 
 function validateWebhooks(

@@ -127,6 +127,24 @@ describe("numbers", () =>
       faults: ["spec.a: Invalid value: 4: a in body should be a multiple of 3"],
     },
     {
+      name: "no multiple, though next to zero of them",
+      schema: object({ a: { ...integer, multipleOf: 2 ** 31 } }),
+      value: { a: 1 },
+      faults: ["spec.a: Invalid value: 1: a in body should be a multiple of 2147483648"],
+    },
+    {
+      name: "a multiple of nothing",
+      schema: object({ a: { ...integer, multipleOf: 0 } }),
+      value: { a: 4 },
+      faults: ["spec.a: Invalid value: 0: factor MultipleOf declared for a must be positive: 0"],
+    },
+    {
+      name: "a number where a date should be",
+      schema: object({ a: { ...text, format: "date" } }),
+      value: { a: 4 },
+      faults: ['spec.a: Invalid value: "int64": a in body must be of type date: "int64"'],
+    },
+    {
       name: "a multiple, as far as a float can tell",
       schema: object({ a: { ...number, multipleOf: 0.1 } }),
       value: { a: 0.3 },

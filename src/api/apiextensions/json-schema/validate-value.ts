@@ -17,7 +17,14 @@ import {
 import { Path } from "#api/validation/path.ts";
 import { formatCheck, isUnrecognizedFormat } from "./formats.ts";
 import { patternOf } from "./pattern.ts";
-import { general, Outcome, valueFault, wrongType } from "./value-faults.ts";
+import {
+  general,
+  Outcome,
+  uselessFactor,
+  valueFault,
+  wrongFormat,
+  wrongType,
+} from "./value-faults.ts";
 import { additionalSchema, itemsSchema } from "./walk.ts";
 
 /** `path`: where the value stands; without one, field names start at the value's own fields. */
@@ -82,7 +89,10 @@ function checkType(value: unknown, schema: JSONSchemaProps, at: string): Outcome
       return outcome;
     }
   }
-  if (!numberFits) return outcome.add(wrongType(at, joined, actual));
+  if (!numberFits) {
+    const byFormat = format !== "" && typeof value !== "string" && !Array.isArray(value);
+    return outcome.add(byFormat ? wrongFormat(at, format, actual) : wrongType(at, joined, actual));
+  }
   outcome.matches++;
   return outcome;
 }
@@ -190,11 +200,10 @@ function checkNumber(value: number | bigint, schema: JSONSchemaProps, at: string
   if (range !== undefined) outcome.add(general(range));
   const bound = (limit: number) =>
     goFormat(typeOf(value) === "integer" ? Math.trunc(limit) : limit);
-  if (multipleOf !== undefined && multipleOf > 0) {
-    const quotient = Number(value) / multipleOf;
-    if (Math.abs(quotient - Math.round(quotient)) > 1e-9 * Math.max(1, Math.abs(quotient))) {
-      fault(`should be a multiple of ${bound(multipleOf)}`);
-    }
+  if (multipleOf !== undefined) {
+    const factor = typeOf(value) === "integer" ? Math.trunc(multipleOf) : multipleOf;
+    if (factor <= 0) outcome.add(uselessFactor(at, factor));
+    else if (!isMultiple(value, factor)) fault(`should be a multiple of ${bound(factor)}`);
   }
   if (minimum !== undefined && (exclusiveMinimum ? value <= minimum : value < minimum)) {
     fault(`should be greater than ${exclusiveMinimum ? "" : "or equal to "}${bound(minimum)}`);
@@ -204,6 +213,15 @@ function checkNumber(value: number | bigint, schema: JSONSchemaProps, at: string
   }
   outcome.matches++;
   return outcome;
+}
+
+function isMultiple(value: number | bigint, factor: number): boolean {
+  if (typeof value === "bigint") return value % BigInt(factor) === 0n;
+  if (Number.isInteger(value)) return value % factor === 0;
+  const quotient = factor < 1 ? (1 / factor) * value : value / factor;
+  const whole = Math.trunc(quotient);
+  if (quotient === whole) return true;
+  return whole !== 0 && Math.abs((quotient - whole) / (quotient + whole)) < 1e-9;
 }
 
 function rangeFault(

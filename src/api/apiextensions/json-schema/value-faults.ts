@@ -38,6 +38,19 @@ export function wrongType(at: string, wanted: string, actual: string): Fault {
   return { text, at, make: (path) => typeInvalid(path, actual, text) };
 }
 
+/** A schema with a format names it instead of its type, and the format that such values have. */
+export function wrongFormat(at: string, wanted: string, actual: string): Fault {
+  return wrongType(at, wanted, VALUE_FORMATS[actual] ?? "");
+}
+
+const VALUE_FORMATS: Readonly<Record<string, string>> = { integer: "int64", number: "float64" };
+
+/** What the schema says, no value could meet. */
+export function uselessFactor(at: string, factor: number): Fault {
+  const text = `factor MultipleOf declared for ${at} must be positive: ${factor}`;
+  return { text, at, make: (path) => invalid(path, factor, text) };
+}
+
 export function valueFault(at: string, value: unknown, detail: string): Fault {
   const text = `${at} in body ${detail}`;
   return { text, at, make: (path) => invalid(path, value, text) };

@@ -201,6 +201,7 @@ describe("versions of a definition", () => {
       [
         "spec.versions: must contain unique version names",
         "spec.versions: must have exactly one version marked as storage version",
+        "status.storedVersions: must have the storage version v1",
       ],
     );
   });

@@ -1,4 +1,5 @@
 /** apiextensions.k8s.io/v1 CustomResourceDefinition: a kind that users bring along. */
+
 import { createdAtColumn, nameColumn } from "#api/columns.ts";
 import { keepFields } from "#api/draft.ts";
 import type {
@@ -9,7 +10,9 @@ import { type Draft, defineKind } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { parseGoUrl } from "#api/validation/go-url.ts";
+import { METADATA } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { isUnrecognizedFormat } from "../json-schema/formats.ts";
 import { someSchema } from "../json-schema/walk.ts";
@@ -57,6 +60,7 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
   validateUpdate: (definition, old, context) => {
     const options = updateOptions(definition, old);
     return [
+      ...validateObjectMetaUpdate(definition.metadata, old.metadata, METADATA),
       ...validateSpec(definition.spec, options, context),
       ...validateSpecUpdate(definition.spec, old.spec, options),
       ...validateStatus(definition),
@@ -74,7 +78,10 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
   subresources: {
     status: {
       prepareUpdate: (draft, old) => keepFields(draft, old, "spec"),
-      validateUpdate: validateStatus,
+      validateUpdate: (definition, old) => [
+        ...validateObjectMetaUpdate(definition.metadata, old.metadata, METADATA),
+        ...validateStatus(definition),
+      ],
     },
   },
   columns: [nameColumn, createdAtColumn],
@@ -85,8 +92,12 @@ function setDefaults({ spec, status }: Draft<CustomResourceDefinition>): void {
   if ((names.singular ?? "") === "") names.singular = names.kind.toLowerCase();
   if ((names.listKind ?? "") === "" && names.kind !== "") names.listKind = `${names.kind}List`;
   spec.conversion ??= { strategy: "None" };
-  const service = spec.conversion.webhook?.clientConfig?.service;
+  const { webhook } = spec.conversion;
+  const service = webhook?.clientConfig?.service;
   if (service !== undefined) service.port ??= 443;
+  if (webhook?.clientConfig === undefined && !webhook?.conversionReviewVersions?.length) {
+    delete spec.conversion.webhook; // says nothing
+  }
   if ((status.storedVersions ?? []).length === 0) {
     const stored = (spec.versions ?? []).find(({ storage }) => storage);
     if (stored !== undefined) status.storedVersions = [stored.name];
@@ -101,9 +112,12 @@ function addStoredVersion(draft: Draft<CustomResourceDefinition>): void {
 }
 
 function validateName({ metadata, spec }: CustomResourceDefinition): FieldError[] {
-  const { name = "" } = metadata;
-  if (name === "" || name === `${spec.names.plural}.${spec.group}`) return [];
-  return [invalid(Path.of("metadata", "name"), name, 'must be spec.names.plural+"."+spec.group')];
+  const detail = 'must be spec.names.plural+"."+spec.group';
+  return (["generateName", "name"] as const).flatMap((field) => {
+    const name = metadata[field] ?? "";
+    if (name === "" || name === `${spec.names.plural}.${spec.group}`) return [];
+    return [invalid(METADATA.child(field), name, detail)];
+  });
 }
 
 function validateStatus({ status }: CustomResourceDefinition): FieldError[] {
@@ -118,8 +132,12 @@ function validateStoredVersions({ spec, status }: CustomResourceDefinition): Fie
     return [invalid(path, status.storedVersions, "must have at least one stored version")];
   }
   const versions = spec.versions ?? [];
+  // A version given twice counts once: the second finds no stored version of its own.
   const missing = versions
-    .filter(({ name, storage }) => storage && !stored.includes(name))
+    .filter(({ name, storage }, i) => {
+      const repeated = versions.findIndex((version) => version.name === name) < i;
+      return storage && (repeated || !stored.includes(name));
+    })
     .map(({ name }) => invalid(path, stored, `must have the storage version ${name}`));
   const gone = stored.flatMap((name, i) =>
     versions.some((version) => version.name === name)

@@ -1,4 +1,5 @@
 /** apiregistration.k8s.io/v1 APIService: who serves a group's version, this server or another. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields } from "#api/draft.ts";
 import type {
@@ -10,6 +11,7 @@ import { defineKind } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { invalidEach, validateOneOf } from "#api/validation/faults.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
+import { METADATA } from "#api/validation/kube-meta.ts";
 import {
   isDns1035Label,
   isDns1123Subdomain,
@@ -17,11 +19,14 @@ import {
   isPortNumber,
   pathSegmentName,
 } from "#api/validation/names.ts";
+import { validateObjectMeta, validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 
 const GROUP_PRIORITY_MAX = 20_000;
 const VERSION_PRIORITY_MAX = 1000;
 const STATUS_METADATA = ["labels", "annotations", "finalizers", "ownerReferences"] as const;
+
+const META = { namespaced: false, nameRule: pathSegmentName };
 
 export const apiServiceKind = defineKind<APIService>({
   group: "apiregistration.k8s.io",
@@ -47,8 +52,13 @@ export const apiServiceKind = defineKind<APIService>({
     ];
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
-  validate: validateService,
-  validateUpdate: validateService,
+  validate: (service) => [...validateName(service), ...validateSpec(service)],
+  validateUpdate: (service, old) => [
+    ...validateObjectMetaUpdate(service.metadata, old.metadata, METADATA),
+    ...validateObjectMeta(service.metadata, META, METADATA),
+    ...validateName(service),
+    ...validateSpec(service),
+  ],
   subresources: {
     status: {
       prepareUpdate: (draft, old) => {
@@ -59,7 +69,10 @@ export const apiServiceKind = defineKind<APIService>({
           else metadata[field] = old.metadata[field];
         }
       },
-      validateUpdate: ({ status }) => validateStatus(status),
+      validateUpdate: (service, old) => [
+        ...validateObjectMetaUpdate(service.metadata, old.metadata, METADATA),
+        ...validateStatus(service.status),
+      ],
     },
   },
   columns: [
@@ -81,16 +94,20 @@ export const apiServiceKind = defineKind<APIService>({
   ],
 });
 
-function validateService({ metadata, spec }: APIService): FieldError[] {
-  const { name = "" } = metadata;
+function validateName({ metadata, spec }: APIService): FieldError[] {
+  const wanted = `${spec.version ?? ""}.${spec.group ?? ""}`;
+  const detail = `must be \`spec.version+"."+spec.group\`: "${wanted}"`;
+  return (["generateName", "name"] as const).flatMap((field) => {
+    const name = metadata[field] ?? "";
+    if (name === "" || isPathSegmentName(name).length > 0 || name === wanted) return [];
+    return [invalid(METADATA.child(field), name, detail)];
+  });
+}
+
+function validateSpec({ spec }: APIService): FieldError[] {
   const { group = "", version = "" } = spec;
   const path = Path.of("spec");
   const errors: FieldError[] = [];
-  const wanted = `${version}.${group}`;
-  if (name !== "" && isPathSegmentName(name).length === 0 && name !== wanted) {
-    const detail = `must be \`spec.version+"."+spec.group\`: "${wanted}"`;
-    errors.push(invalid(Path.of("metadata", "name"), name, detail));
-  }
   const groupPath = path.child("group");
   if (group === "" && version !== "v1") {
     const detail = "only v1 may have an empty group and it better be legacy kube";

@@ -1,4 +1,5 @@
 /** certificates.k8s.io/v1 CertificateSigningRequest: a certificate asked for, approved, signed. */
+
 import { ageColumn, humanDuration, NONE, nameColumn } from "#api/columns.ts";
 import { keepFields } from "#api/draft.ts";
 import type {
@@ -9,11 +10,19 @@ import type {
 import { type Draft, defineKind, type RuleContext } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
+import type { ObjectMetaOptions } from "#api/validation/object-meta.ts";
+import {
   type RequestTolerance,
   toleranceOf,
   validateRequest,
   validateStatusChange,
 } from "./request-rules.ts";
+
+const META: ObjectMetaOptions = { namespaced: false, nameRule: () => [] };
 
 export const certificateSigningRequestKind = defineKind<CertificateSigningRequest>({
   group: "certificates.k8s.io",
@@ -25,7 +34,7 @@ export const certificateSigningRequestKind = defineKind<CertificateSigningReques
   },
   scope: "Cluster",
   type: "certificates.v1.CertificateSigningRequest",
-  nameRule: () => [],
+  nameRule: META.nameRule,
   unconditionalUpdate: true,
   prepareCreate: (draft, { user }) => {
     draft.status = {};
@@ -38,7 +47,10 @@ export const certificateSigningRequestKind = defineKind<CertificateSigningReques
     if (extra !== undefined) draft.spec.extra = structuredClone(extra) as Record<string, string[]>;
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "spec", "status"),
-  validate: (request, context) => validateRequest(request, STRICT, context),
+  validate: (request, context) => [
+    ...validateFinalizers(request.metadata),
+    ...validateRequest(request, STRICT, context),
+  ],
   validateUpdate: (request, old, context) => validateUpdate(request, old, {}, context),
   subresources: {
     status: {
@@ -105,8 +117,10 @@ function validateUpdate(
   context: RuleContext,
 ) {
   return [
+    ...validateKubeMeta(request.metadata, META),
     ...validateRequest(request, toleranceOf(request, old), context),
     ...validateStatusChange(request.status, old.status, may),
+    ...validateKubeMetaUpdate(request, old),
   ];
 }
 

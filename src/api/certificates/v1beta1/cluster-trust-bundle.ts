@@ -1,11 +1,18 @@
 /** certificates.k8s.io ClusterTrustBundle: certificate authorities that a cluster trusts. */
+
 import { NONE, nameColumn } from "#api/columns.ts";
 import type { ClusterTrustBundle } from "#api/generated/certificates.v1beta1.ts";
-import { defineKind, type KindSpec } from "#api/kind.ts";
+import { defineKind, type KindSpec, type NameRule } from "#api/kind.ts";
 import { parsePem } from "#api/meta/pem.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, tooLong } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
+import {
+  METADATA,
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
@@ -23,9 +30,15 @@ const spec: KindSpec<ClusterTrustBundle> = {
   scope: "Cluster",
   type: "certificates.v1beta1.ClusterTrustBundle",
   nameRule: () => [], // it depends on the signer: below
-  validate: (bundle) => validateBundle(bundle, true),
+  validate: (bundle) => [
+    ...validateNames(bundle),
+    ...validateFinalizers(bundle.metadata),
+    ...validateBundle(bundle, true),
+  ],
   validateUpdate: (bundle, old) => [
+    ...validateKubeMeta(bundle.metadata, { namespaced: false, nameRule: nameRuleOf(bundle) }),
     ...validateBundle(bundle, bundle.spec.trustBundle !== old.spec.trustBundle),
+    ...validateKubeMetaUpdate(bundle, old),
     ...validateImmutableField(
       bundle.spec.signerName ?? "",
       old.spec.signerName ?? "",
@@ -55,18 +68,27 @@ export const clusterTrustBundleV1alpha1Kind = alsoServedAs(
   },
 );
 
-function validateBundle({ metadata, spec }: ClusterTrustBundle, readBundle: boolean): FieldError[] {
-  const { name = "", generateName = "" } = metadata;
-  const { signerName = "", trustBundle } = spec;
+function validateNames(bundle: ClusterTrustBundle): FieldError[] {
+  const { name = "", generateName = "" } = bundle.metadata;
+  const faultsOf = nameRuleOf(bundle);
   const errors: FieldError[] = [];
-  const metaPath = Path.of("metadata");
   if (generateName !== "") {
-    const faults = nameFaults(generateName, true, signerName);
-    errors.push(...invalidEach(metaPath.child("generateName"), generateName, faults));
+    const faults = faultsOf(generateName, true);
+    errors.push(...invalidEach(METADATA.child("generateName"), generateName, faults));
   }
   if (name !== "") {
-    errors.push(...invalidEach(metaPath.child("name"), name, nameFaults(name, false, signerName)));
+    errors.push(...invalidEach(METADATA.child("name"), name, faultsOf(name, false)));
   }
+  return errors;
+}
+
+function nameRuleOf({ spec }: ClusterTrustBundle): NameRule {
+  return (name, prefix) => nameFaults(name, prefix, spec.signerName ?? "");
+}
+
+function validateBundle({ spec }: ClusterTrustBundle, readBundle: boolean): FieldError[] {
+  const { signerName = "", trustBundle } = spec;
+  const errors: FieldError[] = [];
   if (signerName !== "") {
     errors.push(...validateSignerName(signerName, Path.of("spec", "signerName")));
   }

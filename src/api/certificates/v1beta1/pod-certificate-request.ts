@@ -1,4 +1,5 @@
 /** certificates.k8s.io/v1beta1 PodCertificateRequest: a certificate for one pod, asked by its node. */
+
 import { formatLabels, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { PodCertificateRequest } from "#api/generated/certificates.v1beta1.ts";
@@ -6,6 +7,7 @@ import { defineKind } from "#api/kind.ts";
 import { invalid } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
+import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { validatePodRequest } from "./pod-request-spec.ts";
@@ -27,11 +29,16 @@ export const podCertificateRequestKind = defineKind<PodCertificateRequest>({
     draft.status = {};
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
-  validate: ({ spec }, context) => validatePodRequest(spec, context),
-  validateUpdate: ({ spec }, old) =>
-    semanticEqual(spec, old.spec)
-      ? []
-      : [invalid(Path.of("spec"), internalForm(SPEC, spec), "field is immutable")],
+  validate: ({ metadata, spec }, context) => [
+    ...validateFinalizers(metadata),
+    ...validatePodRequest(spec, context),
+  ],
+  validateUpdate: (request, old) => {
+    const errors = validateKubeMetaUpdate(request, old);
+    if (semanticEqual(request.spec, old.spec)) return errors;
+    const value = internalForm(SPEC, request.spec);
+    return [...errors, invalid(Path.of("spec"), value, "field is immutable")];
+  },
   subresources: {
     status: {
       prepareUpdate: (draft, old) => {

@@ -1,4 +1,5 @@
 /** How a pod's certificate request ends: issued, denied or failed, once and for all. */
+
 import type {
   PodCertificateRequest,
   PodCertificateRequestStatus,
@@ -16,6 +17,7 @@ import {
   tooLong,
 } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
+import { validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
 import {
@@ -40,10 +42,13 @@ export function isOutcome(conditionType: string): boolean {
 
 export function validatePodRequestStatus(
   request: PodCertificateRequest,
-  { spec, status: old }: PodCertificateRequest,
+  oldRequest: PodCertificateRequest,
   { nowMs }: RuleContext,
 ): FieldError[] {
   const { status } = request;
+  const { spec, status: old } = oldRequest;
+  const metaErrors = validateKubeMetaUpdate(request, oldRequest);
+  if (metaErrors.length > 0) return metaErrors;
   const errors = validateOutcomes(status);
   if (errors.length > 0) return errors;
 

@@ -1,4 +1,5 @@
 /** flowcontrol.apiserver.k8s.io/v1 FlowSchema: which requests go to which priority level. */
+
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type { FlowSchema, FlowSchemaSpec } from "#api/generated/flowcontrol.v1.ts";
 import { defineKind } from "#api/kind.ts";
@@ -6,6 +7,7 @@ import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
+import { validateFinalizers, validateKubeMeta } from "#api/validation/kube-meta.ts";
 import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { validateFlowRule } from "./flow-rules.ts";
@@ -16,6 +18,8 @@ const PRECEDENCE_DEFAULT = 1000;
 const PRECEDENCE_MAX = 10_000;
 const DISTINGUISHERS = ["ByNamespace", "ByUser"];
 const SPEC = "flowcontrol.v1.FlowSchemaSpec";
+
+const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
 
 export const flowSchemaKind = defineKind<FlowSchema>({
   group: "flowcontrol.apiserver.k8s.io",
@@ -30,8 +34,11 @@ export const flowSchemaKind = defineKind<FlowSchema>({
     spec.matchingPrecedence ||= PRECEDENCE_DEFAULT;
   },
   ...statusHooks,
-  validate: validateSchema,
-  validateUpdate: validateSchema,
+  validate: (schema) => [...validateFinalizers(schema.metadata), ...validateSchema(schema)],
+  validateUpdate: (schema) => [
+    ...validateKubeMeta(schema.metadata, META),
+    ...validateSchema(schema),
+  ],
   columns: [
     nameColumn,
     {

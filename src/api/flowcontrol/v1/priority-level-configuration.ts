@@ -1,4 +1,5 @@
 /** flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration: how many requests run, how many wait. */
+
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type {
   LimitedPriorityLevelConfiguration,
@@ -17,6 +18,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
+import { validateFinalizers, validateKubeMeta } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { MANDATORY_PRIORITY_LEVELS } from "./mandatory.ts";
@@ -26,6 +28,8 @@ const QUEUES_MAX = 10_000_000;
 const HASH_BITS_MAX = 60;
 /** Only an older version may have it, to say that zero was meant. */
 const ZERO_SHARES_ANNOTATION = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+
+const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
 
 export const priorityLevelConfigurationKind = defineKind<PriorityLevelConfiguration>({
   group: "flowcontrol.apiserver.k8s.io",
@@ -38,8 +42,8 @@ export const priorityLevelConfigurationKind = defineKind<PriorityLevelConfigurat
   unconditionalUpdate: true,
   defaults: ({ spec }) => setDefaults(spec),
   ...statusHooks,
-  validate: validateLevel,
-  validateUpdate: validateLevel,
+  validate: (level) => [...validateFinalizers(level.metadata), ...validateLevel(level)],
+  validateUpdate: (level) => [...validateKubeMeta(level.metadata, META), ...validateLevel(level)],
   columns: [
     nameColumn,
     {

@@ -1,4 +1,5 @@
 /** internal.apiserver.k8s.io/v1alpha1 StorageVersion: in which version each server stores a resource. */
+
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -10,6 +11,7 @@ import type {
 import { defineKind } from "#api/kind.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
+import { validateFinalizers } from "#api/validation/kube-meta.ts";
 import {
   isDns1035Label,
   isDns1123Subdomain,
@@ -32,7 +34,7 @@ export const storageVersionKind = defineKind<StorageVersion>({
     draft.status = {};
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
-  validate: ({ status }) => validateStatus(status),
+  validate: ({ metadata, status }) => [...validateFinalizers(metadata), ...validateStatus(status)],
   subresources: {
     status: {
       prepareUpdate: (draft, old) => {

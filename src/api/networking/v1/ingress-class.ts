@@ -1,4 +1,5 @@
 /** networking.k8s.io/v1 IngressClass: which controller serves an Ingress. */
+
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type {
   IngressClass,
@@ -16,6 +17,11 @@ import {
   tooLong,
 } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
+import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
 import { isDns1123Label, isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
@@ -23,6 +29,8 @@ import { validatePathSegment } from "./ingress-backend.ts";
 
 const CONTROLLER_BYTES_MAX = 250;
 const DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class";
+
+const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
 
 export const ingressClassKind = defineKind<IngressClass>({
   group: "networking.k8s.io",
@@ -36,14 +44,16 @@ export const ingressClassKind = defineKind<IngressClass>({
   defaults: ({ spec }) => {
     if (spec.parameters !== undefined) spec.parameters.scope ??= "Cluster";
   },
-  validate: ({ spec }) => validateSpec(spec),
-  validateUpdate: ({ spec }, old) => [
+  validate: ({ metadata, spec }) => [...validateFinalizers(metadata), ...validateSpec(spec)],
+  validateUpdate: (ingressClass, old) => [
+    ...validateKubeMetaUpdate(ingressClass, old),
     ...validateImmutableField(
-      spec.controller ?? "",
+      ingressClass.spec.controller ?? "",
       old.spec.controller ?? "",
       Path.of("spec", "controller"),
     ),
-    ...validateSpec(spec),
+    ...validateKubeMeta(ingressClass.metadata, META),
+    ...validateSpec(ingressClass.spec),
   ],
   columns: [
     {

@@ -1,4 +1,5 @@
 /** networking.k8s.io/v1 Ingress: HTTP from outside to Services, by host and path. */
+
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import { keepFields } from "#api/draft.ts";
 import type {
@@ -13,6 +14,11 @@ import { defineKind } from "#api/kind.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { ipWarnings, isIp, parseIp } from "#api/validation/ip.ts";
+import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
 import {
   isDns1123Subdomain,
   isWildcardDns1123Subdomain,
@@ -47,16 +53,15 @@ export const ingressKind = defineKind<Ingress>({
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
   validate: (ingress) => [
+    ...validateFinalizers(ingress.metadata),
     ...validateSpec(ingress.spec, { secretNames: false, wildcardRules: false }),
     ...validateClassAnnotation(ingress),
   ],
-  validateUpdate: ({ spec }, { spec: old }) =>
-    validateSpec(spec, {
-      secretNames: (old.tls ?? []).some(({ secretName }) => secretFaults(secretName).length > 0),
-      wildcardRules: (old.rules ?? []).some(
-        (rule) => rule.host?.includes("*") && validatePaths(rule, Path.of("")).length > 0,
-      ),
-    }),
+  validateUpdate: (ingress, old) => [
+    ...validateKubeMetaUpdate(ingress, old),
+    ...validateKubeMeta(ingress.metadata, { namespaced: true, nameRule: nameIsDnsSubdomain }),
+    ...validateSpec(ingress.spec, toleranceOf(old.spec)),
+  ],
   warnings: ({ metadata, spec }, old) =>
     old === undefined &&
     metadata.annotations?.[CLASS_ANNOTATION] !== undefined &&
@@ -68,7 +73,10 @@ export const ingressKind = defineKind<Ingress>({
   subresources: {
     status: {
       prepareUpdate: (draft, old) => keepFields(draft, old, "spec"),
-      validateUpdate: ({ status }, old) => validateStatus(status, old.status),
+      validateUpdate: (ingress, old) => [
+        ...validateKubeMetaUpdate(ingress, old),
+        ...validateStatus(ingress.status, old.status),
+      ],
       warnings: ({ status }) =>
         (status.loadBalancer.ingress ?? []).flatMap(({ ip }, i) =>
           ip === undefined
@@ -107,6 +115,16 @@ export const ingressKind = defineKind<Ingress>({
     ageColumn,
   ],
 });
+
+/** What the stored Ingress has may stay. */
+function toleranceOf({ tls = [], rules = [] }: IngressSpec): Tolerance {
+  return {
+    secretNames: tls.some(({ secretName }) => secretFaults(secretName).length > 0),
+    wildcardRules: rules.some(
+      (rule) => rule.host?.includes("*") && validatePaths(rule, Path.of("")).length > 0,
+    ),
+  };
+}
 
 function validateSpec(spec: IngressSpec, tolerance: Tolerance): FieldError[] {
   const path = Path.of("spec");

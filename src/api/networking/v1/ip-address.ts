@@ -1,4 +1,5 @@
 /** networking.k8s.io IPAddress: a Service address that is taken, and by whom. */
+
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type { IPAddress, ParentReference } from "#api/generated/networking.v1.ts";
 import { defineKind, type KindSpec } from "#api/kind.ts";
@@ -7,10 +8,17 @@ import { type FieldError, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { isCanonicalIp } from "#api/validation/ip.ts";
+import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
 import { isDns1123Subdomain, isPathSegmentName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
 import { validatePathSegment } from "./ingress-backend.ts";
+
+const META = { namespaced: false, nameRule: isCanonicalIp };
 
 const spec: KindSpec<IPAddress> = {
   group: "networking.k8s.io",
@@ -20,12 +28,17 @@ const spec: KindSpec<IPAddress> = {
   type: "networking.v1.IPAddress",
   nameRule: isCanonicalIp,
   unconditionalUpdate: true,
-  validate: ({ spec }) => validateParent(spec.parentRef),
-  validateUpdate: ({ spec }, { spec: old }) => [
+  validate: ({ metadata, spec }) => [
+    ...validateFinalizers(metadata),
     ...validateParent(spec.parentRef),
+  ],
+  validateUpdate: (address, old) => [
+    ...validateKubeMeta(address.metadata, META),
+    ...validateParent(address.spec.parentRef),
+    ...validateKubeMetaUpdate(address, old),
     ...validateImmutableField(
-      parentForm(spec.parentRef),
-      parentForm(old.parentRef),
+      parentForm(address.spec.parentRef),
+      parentForm(old.spec.parentRef),
       Path.of("spec", "parentRef"),
     ),
   ],

@@ -1,4 +1,5 @@
 /** networking.k8s.io/v1 NetworkPolicy: which traffic reaches and leaves pods. */
+
 import { ageColumn, formatLabelSelector, nameColumn } from "#api/columns.ts";
 import type {
   IPBlock,
@@ -11,6 +12,7 @@ import { type Draft, defineKind } from "#api/kind.ts";
 import { invalidEach, validateOneOf } from "#api/validation/faults.ts";
 import { type FieldError, forbidden, invalid, required } from "#api/validation/field-error.ts";
 import { type Cidr, cidrWarnings, isCidr, parseCidr } from "#api/validation/ip.ts";
+import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { selectorHasInvalidLabelValue, validateLabelSelector } from "#api/validation/labels.ts";
 import { isPortName, isPortNumber, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
@@ -34,12 +36,17 @@ export const networkPolicyKind = defineKind<NetworkPolicy>({
   generation: true,
   unconditionalUpdate: true,
   defaults: setDefaults,
-  validate: ({ spec }) => validateSpec(spec, { invalidLabelValue: false, cidrs: [] }),
-  validateUpdate: ({ spec }, { spec: old }) =>
-    validateSpec(spec, {
-      invalidLabelValue: selectorHasInvalidLabelValue(old.podSelector),
-      cidrs: ipBlocksOf(old).flatMap(({ block }) => [block.cidr, ...(block.except ?? [])]),
+  validate: ({ metadata, spec }) => [
+    ...validateFinalizers(metadata),
+    ...validateSpec(spec, { invalidLabelValue: false, cidrs: [] }),
+  ],
+  validateUpdate: (policy, old) => [
+    ...validateKubeMetaUpdate(policy, old),
+    ...validateSpec(policy.spec, {
+      invalidLabelValue: selectorHasInvalidLabelValue(old.spec.podSelector),
+      cidrs: ipBlocksOf(old.spec).flatMap(({ block }) => [block.cidr, ...(block.except ?? [])]),
     }),
+  ],
   warnings: ({ spec }) =>
     ipBlocksOf(spec).flatMap(({ block, path }) => [
       ...cidrWarnings(path.child("cidr"), block.cidr),

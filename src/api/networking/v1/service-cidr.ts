@@ -1,4 +1,5 @@
 /** networking.k8s.io ServiceCIDR: a range that Service addresses come from. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { ServiceCIDR, ServiceCIDRSpec } from "#api/generated/networking.v1.ts";
@@ -7,6 +8,7 @@ import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { isCanonicalCidr, parseCidr } from "#api/validation/ip.ts";
+import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
@@ -25,14 +27,18 @@ const spec: KindSpec<ServiceCIDR> = {
     draft.status = {};
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
-  validate: ({ spec }) => validateSpec(spec),
-  validateUpdate: ({ spec }, old) => validateSpecUpdate(spec, old.spec),
+  validate: ({ metadata, spec }) => [...validateFinalizers(metadata), ...validateSpec(spec)],
+  validateUpdate: (range, old) => [
+    ...validateKubeMetaUpdate(range, old),
+    ...validateSpecUpdate(range.spec, old.spec),
+  ],
   subresources: {
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
         keepMetadata(draft, old);
       },
+      validateUpdate: validateKubeMetaUpdate,
     },
   },
   columns: [

@@ -1,10 +1,16 @@
 /** rbac.authorization.k8s.io/v1 RoleBinding and ClusterRoleBinding: who has a role. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { ClusterRoleBinding, RoleBinding, RoleRef, Subject } from "#api/generated/rbac.v1.ts";
 import { type Column, type Draft, defineKind } from "#api/kind.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
+import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
 import { isDns1123Subdomain, isPathSegmentName, pathSegmentName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 
@@ -22,11 +28,8 @@ export const roleBindingKind = defineKind<RoleBinding>({
   createOnUpdate: true,
   unconditionalUpdate: true,
   defaults: setDefaults,
-  validate: (binding) => validateBinding(binding, true),
-  validateUpdate: (binding, old) => [
-    ...validateBinding(binding, true),
-    ...validateSameRole(binding, old),
-  ],
+  validate: (binding) => validateNew(binding, true),
+  validateUpdate: (binding, old) => validateChange(binding, old, true),
   columns: columnsOf("RoleBinding"),
 });
 
@@ -40,11 +43,8 @@ export const clusterRoleBindingKind = defineKind<ClusterRoleBinding>({
   createOnUpdate: true,
   unconditionalUpdate: true,
   defaults: setDefaults,
-  validate: (binding) => validateBinding(binding, false),
-  validateUpdate: (binding, old) => [
-    ...validateBinding(binding, false),
-    ...validateSameRole(binding, old),
-  ],
+  validate: (binding) => validateNew(binding, false),
+  validateUpdate: (binding, old) => validateChange(binding, old, false),
   columns: columnsOf("ClusterRoleBinding"),
 });
 
@@ -53,6 +53,19 @@ function setDefaults(draft: Draft<Binding>): void {
   for (const subject of draft.subjects ?? []) {
     if (subject.kind === "User" || subject.kind === "Group") subject.apiGroup ||= GROUP;
   }
+}
+
+function validateNew(binding: Binding, namespaced: boolean): FieldError[] {
+  return [...validateFinalizers(binding.metadata), ...validateBinding(binding, namespaced)];
+}
+
+function validateChange(binding: Binding, old: Binding, namespaced: boolean): FieldError[] {
+  return [
+    ...validateKubeMeta(binding.metadata, { namespaced, nameRule: pathSegmentName }),
+    ...validateBinding(binding, namespaced),
+    ...validateKubeMetaUpdate(binding, old),
+    ...validateSameRole(binding, old),
+  ];
 }
 
 function validateBinding({ roleRef, subjects }: Binding, namespaced: boolean): FieldError[] {

@@ -1,8 +1,14 @@
 /** rbac.authorization.k8s.io/v1 Role and ClusterRole: named sets of permissions. */
+
 import { createdAtColumn, nameColumn } from "#api/columns.ts";
 import type { ClusterRole, Role } from "#api/generated/rbac.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
+import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
 import { selectorHasInvalidLabelValue, validateLabelSelector } from "#api/validation/labels.ts";
 import { pathSegmentName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
@@ -17,8 +23,15 @@ export const roleKind = defineKind<Role>({
   nameRule: pathSegmentName,
   createOnUpdate: true,
   unconditionalUpdate: true,
-  validate: ({ rules }) => validatePolicyRules(rules, true),
-  validateUpdate: ({ rules }) => validatePolicyRules(rules, true),
+  validate: ({ metadata, rules }) => [
+    ...validateFinalizers(metadata),
+    ...validatePolicyRules(rules, true),
+  ],
+  validateUpdate: (role, old) => [
+    ...validateKubeMeta(role.metadata, { namespaced: true, nameRule: pathSegmentName }),
+    ...validatePolicyRules(role.rules, true),
+    ...validateKubeMetaUpdate(role, old),
+  ],
   columns: [nameColumn, createdAtColumn],
 });
 
@@ -31,9 +44,12 @@ export const clusterRoleKind = defineKind<ClusterRole>({
   nameRule: pathSegmentName,
   createOnUpdate: true,
   unconditionalUpdate: true,
-  validate: (role) => validateClusterRole(role, false),
-  validateUpdate: (role, old) =>
-    validateClusterRole(role, selectorsOf(old).some(selectorHasInvalidLabelValue)),
+  validate: (role) => [...validateFinalizers(role.metadata), ...validateClusterRole(role, false)],
+  validateUpdate: (role, old) => [
+    ...validateKubeMeta(role.metadata, { namespaced: false, nameRule: pathSegmentName }),
+    ...validateClusterRole(role, selectorsOf(old).some(selectorHasInvalidLabelValue)),
+    ...validateKubeMetaUpdate(role, old),
+  ],
   columns: [nameColumn, createdAtColumn],
 });
 

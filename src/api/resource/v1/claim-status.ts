@@ -1,4 +1,5 @@
 /** What a claim got: devices allocated to it, who uses them, and how the devices are. */
+
 import { validateNodeSelector } from "#api/core/v1/pod/affinity.ts";
 import type {
   AllocatedDeviceStatus,
@@ -25,6 +26,7 @@ import {
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { isInterfaceAddress } from "#api/validation/ip.ts";
+import { validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
 import {
@@ -65,15 +67,18 @@ interface DeviceKey {
 }
 
 export function validateClaimStatus(
-  { metadata, spec, status }: ResourceClaim,
-  { status: old }: ResourceClaim,
+  claim: ResourceClaim,
+  oldClaim: ResourceClaim,
   context: RuleContext,
 ): FieldError[] {
   const path = Path.of("status");
+  const { metadata, spec, status } = claim;
+  const { status: old } = oldClaim;
   const { allocation, reservedFor, devices } = status;
   const allocated = new Set((allocation?.devices.results ?? []).map(deviceKey));
   const errors = [
     ...validateAdminResults(status, old, context),
+    ...validateKubeMetaUpdate(claim, oldClaim),
     ...validateSet(
       reservedFor,
       RESERVED_FOR_MAX,

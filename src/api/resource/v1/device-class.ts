@@ -1,16 +1,24 @@
 /** resource.k8s.io DeviceClass: a kind of device that claims can name. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { isExtendedResource } from "#api/core/v1/resource-names.ts";
 import type { DeviceClass, DeviceClassSpec } from "#api/generated/resource.v1.ts";
 import { defineKind, type KindSpec, type RuleContext } from "#api/kind.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
+import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
 import { deprecationOf } from "../deprecation.ts";
 import { CONFIGS_MAX, validateConfiguration, validateSelectors } from "./device-parts.ts";
 import { validateList } from "./lists.ts";
+
+const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
 
 const spec: KindSpec<DeviceClass> = {
   group: "resource.k8s.io",
@@ -21,8 +29,15 @@ const spec: KindSpec<DeviceClass> = {
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,
-  validate: ({ spec }, context) => validateSpec(spec, undefined, context),
-  validateUpdate: ({ spec }, old, context) => validateSpec(spec, old.spec, context),
+  validate: ({ metadata, spec }, context) => [
+    ...validateFinalizers(metadata),
+    ...validateSpec(spec, undefined, context),
+  ],
+  validateUpdate: (deviceClass, old, context) => [
+    ...validateKubeMeta(deviceClass.metadata, META),
+    ...validateKubeMetaUpdate(deviceClass, old),
+    ...validateSpec(deviceClass.spec, old.spec, context),
+  ],
   columns: [nameColumn, ageColumn],
 };
 

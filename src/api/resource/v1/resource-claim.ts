@@ -1,4 +1,5 @@
 /** resource.k8s.io ResourceClaim and ResourceClaimTemplate: devices asked for by pods. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
@@ -11,6 +12,11 @@ import { defineKind, type KindSpec, type RuleContext } from "#api/kind.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
+import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
 import { validateAnnotations, validateLabels } from "#api/validation/labels.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
@@ -21,6 +27,7 @@ import { defaultClaim, validateAdminAccess, validateClaim } from "./device-claim
 import { defaultTolerations } from "./device-parts.ts";
 
 const SPEC = Path.of("spec");
+const META = { namespaced: true, nameRule: nameIsDnsSubdomain };
 
 export const resourceClaimSpec: KindSpec<ResourceClaim> = {
   group: "resource.k8s.io",
@@ -40,12 +47,16 @@ export const resourceClaimSpec: KindSpec<ResourceClaim> = {
     draft.status = {};
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
-  validate: ({ spec }, context) => [
+  validate: ({ metadata, spec }, context) => [
     ...validateAdminAccess(spec.devices, context),
+    ...validateFinalizers(metadata),
     ...validateClaim(spec.devices, context, SPEC.child("devices")),
   ],
-  validateUpdate: ({ spec }, old) =>
-    validateUnchanged(spec, old.spec, "resource.v1.ResourceClaimSpec"),
+  validateUpdate: (claim, old) => [
+    ...validateKubeMeta(claim.metadata, META),
+    ...validateKubeMetaUpdate(claim, old),
+    ...validateUnchanged(claim.spec, old.spec, "resource.v1.ResourceClaimSpec"),
+  ],
   subresources: {
     status: {
       prepareUpdate: (draft, old) => {
@@ -85,13 +96,16 @@ export const resourceClaimTemplateSpec: KindSpec<ResourceClaimTemplate> = {
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ spec }) => defaultClaim(spec.spec),
-  validate: ({ spec }, context) => [
+  validate: ({ metadata, spec }, context) => [
     ...validateAdminAccess(spec.spec.devices, context),
+    ...validateFinalizers(metadata),
     ...validateTemplate(spec, context),
   ],
-  validateUpdate: ({ spec }, old, context) => [
-    ...validateTemplate(spec, context),
-    ...validateUnchanged(spec, old.spec, "resource.v1.ResourceClaimTemplateSpec"),
+  validateUpdate: (template, old, context) => [
+    ...validateKubeMeta(template.metadata, META),
+    ...validateTemplate(template.spec, context),
+    ...validateKubeMetaUpdate(template, old),
+    ...validateUnchanged(template.spec, old.spec, "resource.v1.ResourceClaimTemplateSpec"),
   ],
   columns: [nameColumn, ageColumn],
 };
@@ -122,7 +136,9 @@ function validateTemplateMeta(metadata: ObjectMeta, path: Path): FieldError[] {
   return [
     ...validateAnnotations(metadata.annotations, path.child("annotations")),
     ...validateLabels(metadata.labels, path.child("labels")),
-    ...others.map((field) => forbidden(path.child(field), "cannot be set")),
+    ...others
+      .map((field) => (field === "uid" ? "uID" : field)) // told in the server's own spelling
+      .map((field) => forbidden(path.child(field), "cannot be set")),
   ];
 }
 

@@ -1,4 +1,5 @@
 /** resource.k8s.io ResourceSlice: the devices that a driver has on a node or for many nodes. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { validateNodeSelector } from "#api/core/v1/pod/affinity.ts";
 import type {
@@ -15,6 +16,7 @@ import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
+import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
@@ -50,8 +52,14 @@ export const resourceSliceSpec: KindSpec<ResourceSlice> = {
     stampTaints(spec, nowMs);
     dropDisabledFields(spec, old.spec);
   },
-  validate: ({ spec }) => validateSpec(spec, undefined),
-  validateUpdate: ({ spec }, old) => validateSpec(spec, old.spec),
+  validate: ({ metadata, spec }) => [
+    ...validateFinalizers(metadata),
+    ...validateSpec(spec, undefined),
+  ],
+  validateUpdate: (slice, old) => [
+    ...validateKubeMetaUpdate(slice, old),
+    ...validateSpec(slice.spec, old.spec),
+  ],
   warnings: ({ spec: { driver } }) =>
     driver === driver.toLowerCase()
       ? []

@@ -1,4 +1,5 @@
 /** resource.k8s.io DeviceTaintRule: an administrator's taint on devices. */
+
 import { ageColumn, ageOf, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -10,6 +11,7 @@ import { defineKind, type KindSpec } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { validateConditions } from "#api/validation/conditions.ts";
 import { type FieldError, tooMany } from "#api/validation/field-error.ts";
+import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
@@ -44,18 +46,27 @@ const spec: KindSpec<DeviceTaintRule> = {
       taint.timeAdded = timeFromMs(nowMs);
     }
   },
-  validate: ({ spec }) => validateSpec(spec, undefined),
-  validateUpdate: ({ spec }, old) => validateSpec(spec, old.spec),
+  validate: ({ metadata, spec }) => [
+    ...validateFinalizers(metadata),
+    ...validateSpec(spec, undefined),
+  ],
+  validateUpdate: (rule, old) => [
+    ...validateKubeMetaUpdate(rule, old),
+    ...validateSpec(rule.spec, old.spec),
+  ],
   subresources: {
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
         keepMetadata(draft, old);
       },
-      validateUpdate: ({ status }) => {
-        const conditions = status.conditions ?? [];
+      validateUpdate: (rule, old) => {
+        const conditions = rule.status.conditions ?? [];
         const path = Path.of("status", "conditions");
-        const errors = validateConditions(conditions, path);
+        const errors = [
+          ...validateKubeMetaUpdate(rule, old),
+          ...validateConditions(conditions, path),
+        ];
         if (conditions.length <= CONDITIONS_MAX) return errors;
         return [...errors, tooMany(path, conditions.length, CONDITIONS_MAX)];
       },

@@ -1,4 +1,5 @@
 /** resource.k8s.io/v1alpha3 ResourcePoolStatusRequest: asks once how the pools of a driver are. */
+
 import { ageOf, NONE, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -20,6 +21,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
+import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { isDns1123Subdomain, nameIsDnsSubdomain, regexFault } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
@@ -47,16 +49,22 @@ export const resourcePoolStatusRequestKind = defineKind<ResourcePoolStatusReques
     delete draft.status;
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
-  validate: ({ spec }) => validateSpec(spec),
-  validateUpdate: ({ spec }, old) =>
-    semanticEqual(spec, old.spec) ? [] : [invalid(Path.of("spec"), null, "field is immutable")],
+  validate: ({ metadata, spec }) => [...validateFinalizers(metadata), ...validateSpec(spec)],
+  validateUpdate: (request, old) => {
+    const errors = validateKubeMetaUpdate(request, old);
+    if (semanticEqual(request.spec, old.spec)) return errors;
+    return [...errors, invalid(Path.of("spec"), null, "field is immutable")];
+  },
   subresources: {
     status: {
       prepareUpdate: (draft, old) => {
         keepFields(draft, old, "spec");
         keepMetadata(draft, old);
       },
-      validateUpdate: ({ status }, old) => validateStatus(status, old.status),
+      validateUpdate: (request, old) => [
+        ...validateKubeMetaUpdate(request, old),
+        ...validateStatus(request.status, old.status),
+      ],
     },
   },
   columns: [

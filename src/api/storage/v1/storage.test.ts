@@ -48,6 +48,11 @@ describe("storage classes", () => {
       faults: ['allowedTopologies[1].matchLabelExpressions: Duplicate value: ""'],
     },
     {
+      name: "a topology of nothing",
+      write: { object: { ...made, allowedTopologies: [{}] } },
+      faults: ['allowedTopologies[0].matchLabelExpressions: Duplicate value: ""'],
+    },
+    {
       name: "a topology without values",
       write: topology({ key: "a", values: [] }),
       faults: ["allowedTopologies[0].matchLabelExpressions[0].values: Required value"],

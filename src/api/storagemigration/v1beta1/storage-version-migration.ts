@@ -1,4 +1,5 @@
 /** storagemigration.k8s.io/v1beta1 StorageVersionMigration: rewrite a resource's stored objects. */
+
 import { nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -11,6 +12,11 @@ import { validateConditions } from "#api/validation/conditions.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
+import {
+  validateFinalizers,
+  validateKubeMeta,
+  validateKubeMetaUpdate,
+} from "#api/validation/kube-meta.ts";
 import { isDns1035Label, isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 
@@ -28,9 +34,14 @@ export const storageVersionMigrationKind = defineKind<StorageVersionMigration>({
     draft.status = {};
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
-  validate: ({ spec }) => validateSpec(spec),
-  validateUpdate: ({ spec }, old) => {
-    const errors = validateSpec(spec);
+  validate: ({ metadata, spec }) => [...validateFinalizers(metadata), ...validateSpec(spec)],
+  validateUpdate: (migration, old) => {
+    const { metadata, spec } = migration;
+    const errors = [
+      ...validateKubeMeta(metadata, { namespaced: false, nameRule: nameIsDnsSubdomain }),
+      ...validateSpec(spec),
+      ...validateKubeMetaUpdate(migration, old),
+    ];
     if (semanticEqual(spec, old.spec)) return errors;
     const value = internalForm("storagemigration.v1beta1.StorageVersionMigrationSpec", spec);
     return [...errors, invalid(Path.of("spec"), value, IMMUTABLE)];
@@ -41,7 +52,10 @@ export const storageVersionMigrationKind = defineKind<StorageVersionMigration>({
         keepFields(draft, old, "spec");
         keepMetadata(draft, old);
       },
-      validateUpdate: ({ status }, old) => validateStatus(status, old.status),
+      validateUpdate: (migration, old) => [
+        ...validateKubeMetaUpdate(migration, old),
+        ...validateStatus(migration.status, old.status),
+      ],
     },
   },
   columns: [
