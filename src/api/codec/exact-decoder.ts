@@ -70,7 +70,7 @@ type Members = Record<string, unknown>;
 class Decoder {
   typeError: TypeMismatch | undefined;
   readonly strictErrors = new Set<string>();
-  /** Field names down to here, and the struct that holds the last of them. */
+  /** Names of fields and of inlined structs down to here, and the struct that holds the last. */
   readonly #fields: string[] = [];
   #struct = "";
   #path = "";
@@ -109,13 +109,15 @@ class Decoder {
       }
       if (seen.has(field)) this.#strict("duplicate", key);
       seen.add(field);
+      const depth = this.#fields.length;
+      for (const { proto } of field.inlinedBy) this.#fields.push(lastName(proto));
       this.#fields.push(key);
-      this.#struct = schema.goType.slice(schema.goType.indexOf(".") + 1);
+      this.#struct = lastName(schema.goType);
       this.#path = path === "" ? key : `${path}.${key}`;
       const child = node.values[i]!;
       const isReset = field.pointer && child === null;
       current[key] = isReset ? undefined : this.value(field.schema, child, current[key]);
-      this.#fields.pop();
+      this.#fields.length = depth;
       this.#struct = struct;
       this.#path = path;
     }
@@ -287,6 +289,10 @@ class Decoder {
     const path = this.#path === "" ? key : `${this.#path}.${key}`;
     this.strictErrors.add(`${fault} field ${goQuote(path)}`);
   }
+}
+
+function lastName(dotted: string): string {
+  return dotted.slice(dotted.lastIndexOf(".") + 1);
 }
 
 const STRINGS: ListSchema = {

@@ -34,6 +34,16 @@ describe("what is wrong with an object, in upstream's words", () => {
       "json: cannot unmarshal bool into Go struct field ObjectMeta.metadata.labels of type string",
     ],
     [
+      "core.v1.Pod",
+      `{"spec":{"volumes":[{"secret":{"defaultMode":"x"}}]}}`,
+      "json: cannot unmarshal string into Go struct field SecretVolumeSource.spec.volumes.VolumeSource.secret.defaultMode of type int32",
+    ],
+    [
+      "core.v1.Pod",
+      `{"spec":{"ephemeralContainers":[{"livenessProbe":{"exec":"x"}}]}}`,
+      "json: cannot unmarshal string into Go struct field Probe.spec.ephemeralContainers.EphemeralContainerCommon.livenessProbe.ProbeHandler.exec of type v1.ExecAction",
+    ],
+    [
       "core.v1.ConfigMap",
       `{"metadata":{"creationTimestamp":"yesterday"}}`,
       'parsing time "yesterday" as "2006-01-02T15:04:05Z07:00": cannot parse "yesterday" as "2006"',
@@ -81,12 +91,12 @@ describe("what is wrong with an object, in upstream's words", () => {
     [
       "core.v1.Pod",
       container(`"livenessProbe":{"httpGet":{"port":true}}`),
-      "json: cannot unmarshal bool into Go struct field HTTPGetAction.spec.containers.livenessProbe.httpGet.port of type int32",
+      "json: cannot unmarshal bool into Go struct field HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port of type int32",
     ],
     [
       "core.v1.Pod",
       `{"spec":{"volumes":[{"name":"v","emptyDir":3}]}}`,
-      "json: cannot unmarshal number into Go struct field Volume.spec.volumes.emptyDir of type v1.EmptyDirVolumeSource",
+      "json: cannot unmarshal number into Go struct field Volume.spec.volumes.VolumeSource.emptyDir of type v1.EmptyDirVolumeSource",
     ],
     [
       "scheduling.v1.PriorityClass",

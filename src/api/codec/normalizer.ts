@@ -13,6 +13,7 @@
  * Each type gets code of its own, made at first use (docs/decisions: generated codecs).
  */
 import type { Field, Scalar, Schema, StructSchema } from "#api/schema/schema.ts";
+import { markGivenEmpty } from "./given-empty.ts";
 import {
   base64,
   define,
@@ -60,6 +61,7 @@ const HELPERS = {
   duration,
   freeJson,
   int64,
+  markGivenEmpty,
   microTime,
   quantity,
   sortedKeys,
@@ -76,7 +78,8 @@ function compile(schema: StructSchema): Normalizer {
   const locals = schema.fields.map((_, i) => `f${i}`).join(", ");
   const writes = schema.fields.map((field, i) => {
     if (NEVER_EMPTY.test(`${schema.name}.${field.name}`)) return writeGiven(field, `f${i}`, refs);
-    return writeField(field, `f${i}`, refs, keepsEmpty);
+    const write = writeField(field, `f${i}`, refs, keepsEmpty);
+    return isMetadataOfPart(schema, field) ? `${write}\n  ${DROP_MANAGERS}` : write;
   });
   const source = `"use strict";
 const { ${Object.keys(HELPERS).join(", ")} } = helpers;
@@ -113,6 +116,14 @@ const JSON_STORED = /\.(apiextensions|apiregistration)\./;
  */
 const NEVER_EMPTY = /\.(HPAScalingRules\.policies|PodFailurePolicyOnExitCodesRequirement\.values)$/;
 
+/** An empty list of managers says something for a whole object, and nothing for a template in it. */
+const DROP_MANAGERS =
+  "if (r.metadata?.managedFields?.length === 0) delete r.metadata.managedFields;";
+
+function isMetadataOfPart(schema: StructSchema, { name }: Field): boolean {
+  return name === "metadata" && !schema.byName.has("apiVersion");
+}
+
 class References {
   readonly slots: Slot[] = [];
 
@@ -135,9 +146,13 @@ function writeField(field: Field, value: string, refs: References, keepsEmpty: b
   if (!field.pointer) {
     const empty = field.omitZero ? "=== null" : EMPTY[code.kind];
     const optional = !always && field.name !== "managedFields"; // an empty list resets them
-    if (optional && empty !== undefined) present = `if (!(${code.result} ${empty})) ${present}`;
+    const isMany = code.kind === "list" || code.kind === "map";
+    const mark = isMany ? `markGivenEmpty(r, ${JSON.stringify(field.name)});` : "";
+    if (optional && empty !== undefined) {
+      present = `if (!(${code.result} ${empty})) ${present}${mark && ` else ${mark}`}`;
+    }
     if (always && code.kind === "list" && !keepsEmpty && field.name !== "items") {
-      present = `if (${code.result}.length > 0) ${present} else ${set("null")}`;
+      present = `if (${code.result}.length > 0) ${present} else { ${set("null")} ${mark} }`;
     }
   }
   const body = `${code.before}\n    ${present}`;

@@ -1,5 +1,7 @@
 /** Structs whose internal declaration differs from the served one: for error messages only. */
 
+import { givenValue } from "#api/codec/given-empty.ts";
+
 /** Makes the internal form itself; `form` is for what lies below. */
 type InternalShape = (value: unknown, form: (type: string, value: unknown) => unknown) => unknown;
 
@@ -93,7 +95,7 @@ export const INTERNAL_SHAPES: Readonly<Record<string, InternalShape>> = {
   "apps.v1.RollingUpdateDaemonSet": fields("MaxUnavailable:IntOrString MaxSurge:IntOrString"),
   "apps.v1.RollingUpdateDeployment": fields("MaxUnavailable:IntOrString MaxSurge:IntOrString"),
   "apps.v1.RollingUpdateStatefulSetStrategy": fields("Partition:int32 MaxUnavailable:*IntOrString"),
-  "core.v1.PodSpec": (value, form) => fields(POD_SPEC)(withHostNamespaces(value), form),
+  "core.v1.PodSpec": fields(POD_SPEC, withHostNamespaces),
   "core.v1.PodSecurityContext": fields(POD_SECURITY_CONTEXT),
   "core.v1.ServiceAccountTokenProjection": fields(
     "Audience:string ExpirationSeconds:int64 Path:string",
@@ -115,22 +117,28 @@ export const INTERNAL_SHAPES: Readonly<Record<string, InternalShape>> = {
 };
 
 /** Inside, the namespaces that a pod shares with its host are a part of its security context. */
-function withHostNamespaces(value: unknown): unknown {
-  const spec = (value ?? {}) as Readonly<Record<string, unknown>>;
+function withHostNamespaces(spec: Fields): Fields {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = spec;
   const host = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers };
-  return { ...spec, securityContext: { ...(spec.securityContext as object), ...host } };
+  return { securityContext: { ...(spec.securityContext as object), ...host } };
 }
 
-function fields(list: string): InternalShape {
+type Fields = Readonly<Record<string, unknown>>;
+
+/** `replaced`: fields that hold something else inside. */
+function fields(list: string, replaced: (source: Fields) => Fields = () => ({})): InternalShape {
   const parsed = list.split(" ").map((text) => {
     const [, jsonName, goName, type] = /^(?:(\w+)\/)?(\w+):(.+)$/.exec(text)!;
     return { goName: goName!, type: type!, jsonName: jsonName ?? lowerStart(goName!) };
   });
   return (value, form) => {
-    const source = (value ?? {}) as Readonly<Record<string, unknown>>;
+    const source = (value ?? {}) as Fields;
+    const others = replaced(source);
     return Object.fromEntries(
-      parsed.map(({ goName, jsonName, type }) => [goName, form(type, source[jsonName])]),
+      parsed.map(({ goName, jsonName, type }) => [
+        goName,
+        form(type, others[jsonName] ?? givenValue(source, jsonName)),
+      ]),
     );
   };
 }

@@ -260,6 +260,9 @@ export function isPathSegmentName(value: string): string[] {
 export const nameIsDnsSubdomain: NameRule = (name, prefix) =>
   isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
 
+/** A name that is declared to be long; what it starts with is not looked at. */
+export const nameIsLongName: NameRule = (name, prefix) => (prefix ? [] : isLongName(name));
+
 export const nameIsDnsLabel: NameRule = (name, prefix) =>
   isDns1123Label(prefix ? maskTrailingDash(name) : name);
 

@@ -59,6 +59,10 @@ describe("RuntimeClass", () => {
       "conflict: runtimeClass.scheduling.nodeSelector[kvm] = yes; pod.spec.nodeSelector[kvm] = no",
     ],
   ];
+  test("a class that cannot be asked for is the server's fault", async () => {
+    const { status } = await admit({ runtimeClassName: "" });
+    assert.deepEqual([status?.code, status?.message], [500, "resource name may not be empty"]);
+  });
   for (const [name, spec, why] of refusals) {
     test(`refuses ${name}`, async () => {
       assert.equal((await admit(spec)).status?.message, `pods "p" is forbidden: ${why}`);

@@ -1,4 +1,5 @@
 /** Adds to pods what their runtime class needs: overhead, node selector, tolerations. */
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { compareAmounts } from "#api/core/v1/resource-lists.ts";
 import type { Pod, ResourceList } from "#api/generated/core.v1.ts";
@@ -6,12 +7,14 @@ import type { Status } from "#api/generated/meta.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
 import type { Draft } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
+import { unknownStatus } from "#api/meta/status.ts";
 import { runtimeClassKind } from "#api/node/v1/runtime-class.ts";
 import type { Objects } from "../objects.ts";
 import { mergeTolerations } from "./merge-tolerations.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";
+import { unaskableName } from "./unaskable-name.ts";
 
 const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 
@@ -44,7 +47,7 @@ export const runtimeClass: AdmissionPlugin = {
       const same = sameAmounts(pod.spec.overhead ?? {}, overhead.podFixed ?? {});
       return same ? undefined : refuse(request, MISMATCH);
     }
-    if (pod.spec.overhead === undefined) return;
+    if (pod.spec.overhead === undefined && !isGivenEmpty(pod.spec, "overhead")) return;
     return refuse(
       request,
       "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
@@ -59,6 +62,8 @@ function classOf(
 ): { readonly runtimeClass: RuntimeClass } | { readonly status: Status } | undefined {
   const name = spec.runtimeClassName;
   if (name === undefined) return undefined;
+  const fault = unaskableName(name);
+  if (fault !== undefined) return { status: unknownStatus(fault) };
   const found = objects.get(runtimeClassKind, "", name);
   if (found !== undefined) return { runtimeClass: found };
   return { status: refuse(request, `pod rejected: RuntimeClass ${goQuote(name)} not found`) };

@@ -64,6 +64,14 @@ describe("ServiceAccount", () => {
     );
   });
 
+  test("refuses an account that cannot be asked for", async () => {
+    const { status } = await admitWith(plugin, podKind, pod({ serviceAccountName: "a/b" }));
+    assert.match(
+      status?.message ?? "",
+      /service account ns\/a\/b: invalid resource name "a\/b": \[may not contain '\/'\]$/,
+    );
+  });
+
   test("waits a second for the default account", async () => {
     const clock = new VirtualClock(0);
     const waiting = serviceAccount({ clock, random: seededRandom(1) });

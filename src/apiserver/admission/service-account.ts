@@ -20,6 +20,7 @@ import type { Objects } from "../objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
 import { draftOf } from "./requests.ts";
+import { unaskableName } from "./unaskable-name.ts";
 
 const MIRROR = "kubernetes.io/config.mirror";
 const ENFORCE_SECRETS = "kubernetes.io/enforce-mountable-secrets";
@@ -100,8 +101,9 @@ function withAccount(
   const name = spec.serviceAccountName ?? "";
   const missing = (): Status => {
     const { message } = notFoundStatus({ group: "", resource: "serviceaccount" }, name);
+    const why = unaskableName(name) ?? message;
     const where = `${namespace}/${name}`;
-    return refuse(request, `error looking up service account ${where}: ${message}`);
+    return refuse(request, `error looking up service account ${where}: ${why}`);
   };
   const found = objects.get(serviceAccountKind, namespace, name);
   if (found !== undefined) return goOn(found);

@@ -1,5 +1,6 @@
 /** POST to a collection: a new object. */
 
+import { cloneGiven } from "#api/codec/given-empty.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import {
@@ -67,7 +68,7 @@ async function createDecoded(
   const { generateName = "", name = "" } = stored.metadata;
   if (generateName === "" || name !== "") return await createOnce(verb, stored, options);
   for (let attempt = 1; ; attempt++) {
-    const tried = structuredClone(stored);
+    const tried = cloneGiven(stored);
     tried.metadata.name = generatedName(generateName, verb.parts.random);
     const created = await createOnce(verb, tried, options);
     if (created.ok || created.status.reason !== "AlreadyExists") return created;

@@ -1,4 +1,5 @@
 /** PUT: the whole object, or what one of its subresources covers. */
+import { cloneGiven } from "#api/codec/given-empty.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { decodeBody, expectKind } from "../decode-body.ts";
@@ -30,7 +31,7 @@ export async function update(verb: VerbRequest): Promise<VerbResult> {
     mayCreate: resource.stored.kind.createOnUpdate === true && info.subresource === "",
     subresource: subresourceOf(verb),
     next: (current) => {
-      const next = structuredClone(draft);
+      const next = cloneGiven(draft);
       trackUpdate(verb, current, next, options.value);
       return success(next);
     },

@@ -47,6 +47,22 @@ describe("defaults", () => {
     });
   });
 
+  test("DaemonSet fills in numbers that its strategy does not use", () => {
+    const { updateStrategy } = specOf(daemonSetKind, {
+      updateStrategy: { type: "OnDelete", rollingUpdate: { maxSurge: 1 } },
+    });
+    assert.deepEqual(updateStrategy, {
+      type: "OnDelete",
+      rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
+    });
+  });
+
+  test("templates have no managers", () => {
+    const metadata = { ...TEMPLATE.metadata, managedFields: [] };
+    const { template } = specOf(deploymentKind, { template: { ...TEMPLATE, metadata } });
+    assert.deepEqual((template as Fields).metadata, TEMPLATE.metadata);
+  });
+
   test("StatefulSet", () => {
     const claim = {
       metadata: { name: "d" },
@@ -95,6 +111,22 @@ describe("defaults", () => {
 });
 
 const rules: readonly { name: string; kind: Kind; fields: Fields; want: readonly string[] }[] = [
+  {
+    name: "a template with no labels, given so",
+    kind: replicaSetKind,
+    fields: { template: { ...TEMPLATE, metadata: { labels: {} } } },
+    want: [
+      "spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`",
+    ],
+  },
+  {
+    name: "a template without labels",
+    kind: replicaSetKind,
+    fields: { template: { ...TEMPLATE, metadata: {} } },
+    want: [
+      "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`",
+    ],
+  },
   {
     name: "a selector that cannot be read",
     kind: replicaSetKind,
@@ -198,6 +230,16 @@ describe("rules", () => {
       assert.deepEqual(runKind(kind, { object: spec(fields) }).faults, want);
     });
   }
+});
+
+test("the name of a ReplicationController is counted in bytes, and its start not at all", () => {
+  const object = {
+    metadata: { name: "a".repeat(254), generateName: "-" },
+    spec: { template: TEMPLATE },
+  };
+  assert.deepEqual(runKind(replicationControllerKind, { object }).faults, [
+    `metadata.name: Invalid value: "${"a".repeat(254)}": must be no more than 253 bytes`,
+  ]);
 });
 
 describe("updates", () => {

@@ -134,6 +134,9 @@ function defaults(draft: Draft<DaemonSet>): void {
   if (updateStrategy.type === "RollingUpdate") {
     updateStrategy.rollingUpdate ??= {};
     updateStrategy.rollingUpdate.maxUnavailable ??= 1;
+  }
+  if (updateStrategy.rollingUpdate !== undefined) {
+    updateStrategy.rollingUpdate.maxUnavailable ??= 0;
     updateStrategy.rollingUpdate.maxSurge ??= 0;
   }
   spec.revisionHistoryLimit ??= 10;

@@ -55,31 +55,40 @@ function metricsText(specs: readonly MetricSpec[], statuses: readonly MetricStat
   return more > 0 ? `${text} + ${more} more...` : text;
 }
 
+/** A metric may lack the source that its type asks for: tables show what is stored, sound or not. */
 function metricText(spec: MetricSpec, status: MetricStatus | undefined): string {
   switch (spec.type) {
     case "External":
-      return valueText(spec.external!.target, status?.external?.current);
+      return valueText(spec.external?.target, status?.external?.current);
     case "Object":
-      return valueText(spec.object!.target, status?.object?.current);
+      return valueText(spec.object?.target, status?.object?.current);
     case "Pods":
-      return `${status?.pods?.current.averageValue ?? UNKNOWN}/${spec.pods!.target.averageValue ?? "0"}`;
+      return `${status?.pods?.current.averageValue ?? UNKNOWN}/${spec.pods?.target.averageValue ?? "0"}`;
     case "Resource":
-      return resourceText(spec.resource!, status?.resource?.current);
+      return resourceText(spec.resource, status?.resource?.current);
     case "ContainerResource":
-      return resourceText(spec.containerResource!, status?.containerResource?.current);
+      return resourceText(spec.containerResource, status?.containerResource?.current);
     default:
       return "<unknown type>";
   }
 }
 
-function valueText(target: MetricTarget, current: MetricValueStatus | undefined): string {
+function valueText(
+  target: Partial<MetricTarget> = {},
+  current: MetricValueStatus | undefined,
+): string {
   if (target.averageValue === undefined)
     return `${current?.value ?? UNKNOWN}/${target.value ?? "0"}`;
   return `${current?.averageValue ?? UNKNOWN}/${target.averageValue} (avg)`;
 }
 
+const NO_RESOURCE: { readonly name: string; readonly target: Partial<MetricTarget> } = {
+  name: "",
+  target: {},
+};
+
 function resourceText(
-  { name, target }: { readonly name: string; readonly target: MetricTarget },
+  { name, target } = NO_RESOURCE,
   current: MetricValueStatus | undefined,
 ): string {
   if (target.averageValue !== undefined) {

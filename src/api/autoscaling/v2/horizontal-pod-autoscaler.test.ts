@@ -256,6 +256,12 @@ describe("autoscalers: behavior", () => {
 describe("autoscalers: cells", () => {
   const rows = [
     {
+      name: "a metric without its source",
+      metrics: [{ type: "Resource" }, { type: "External" }],
+      current: [],
+      text: ": <unknown>/<auto>, <unknown>/0",
+    },
+    {
       name: "no metrics seen yet",
       metrics: [cpu(percent)],
       current: [],

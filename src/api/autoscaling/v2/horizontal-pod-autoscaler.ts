@@ -7,6 +7,7 @@ import type {
 } from "#api/generated/autoscaling.v2.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
+import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateNonNegative } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
@@ -45,12 +46,21 @@ export const horizontalPodAutoscalerKind = defineKind<HorizontalPodAutoscaler>({
     draft.status = { desiredReplicas: 0, currentMetrics: null };
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
-  validate: ({ spec }) => validateSpec(spec, undefined),
-  validateUpdate: ({ spec }, old) => validateSpec(spec, old.spec),
+  validate: ({ metadata, spec }) => [
+    ...validateFinalizers(metadata),
+    ...validateSpec(spec, undefined),
+  ],
+  validateUpdate: (autoscaler, old) => [
+    ...validateKubeMetaUpdate(autoscaler, old),
+    ...validateSpec(autoscaler.spec, old.spec),
+  ],
   subresources: {
     status: {
       prepareUpdate: (draft, old) => keepFields(draft, old, "spec"),
-      validateUpdate: validateStatus,
+      validateUpdate: (autoscaler, old) => [
+        ...validateKubeMetaUpdate(autoscaler, old),
+        ...validateStatus(autoscaler),
+      ],
     },
   },
   columns: autoscalerColumns,

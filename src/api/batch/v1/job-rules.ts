@@ -54,10 +54,11 @@ function validateJob(job: Job, rules: TemplateRules, requireLabels: boolean): Fi
   const { metadata, spec } = job;
   const errors = [...validateGeneratedSelector(job, requireLabels), ...validateSpec(spec, rules)];
   if (spec.completionMode === "Indexed" && (spec.completions ?? 0) > 0) {
-    const hostname = `${metadata.name ?? ""}-${spec.completions! - 1}`;
+    const { name = "" } = metadata;
+    const hostname = `${name}-${spec.completions! - 1}`;
     if (isDns1123Label(hostname).length > 0) {
       const detail = `will not able to create pod with invalid DNS label: ${hostname}`;
-      errors.push(invalid(Path.of("metadata", "name"), metadata.name, detail));
+      errors.push(invalid(Path.of("metadata", "name"), name, detail));
     }
   }
   return errors;

@@ -32,7 +32,6 @@ export const jobKind = defineKind<Job>({
   },
   prepareCreate: (draft) => {
     if (!draft.spec.manualSelector) generateSelector(draft);
-    defaultLabels(draft);
     draft.status = {};
     draft.metadata.generation = 1;
     dropDisabledTemplateFields(draft.spec.template);
@@ -44,6 +43,7 @@ export const jobKind = defineKind<Job>({
     countChange(draft, old, specsDiffer(draft.spec, old.spec));
   },
   validateUpdate: validateJobUpdate,
+  canonicalize: defaultLabels,
   warnings: (job, old) => {
     if (old !== undefined && job.metadata.generation === old.metadata.generation) return [];
     const warnings = jobSpecWarnings(job.spec, SPEC);

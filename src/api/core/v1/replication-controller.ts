@@ -1,17 +1,14 @@
 /** v1 ReplicationController: what ReplicaSets were before they had selectors with expressions. */
-import { ageColumn, formatLabels, nameColumn } from "#api/columns.ts";
-import { keep } from "#api/draft.ts";
+import { formatLabels } from "#api/columns.ts";
 import type { ReplicationController } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
 import { type FieldError, invalid, notFound, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
-import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { nameIsLongName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { containerColumns } from "./container-columns.ts";
 import { defaultPodTemplate } from "./pod/defaults.ts";
-import { dropDisabledTemplateFields } from "./pod/drop-disabled.ts";
 import { templateWarnings } from "./pod/warnings.ts";
 import {
   type TemplateRules,
@@ -19,17 +16,20 @@ import {
   validatePodTemplateSpec,
 } from "./pod-template-validation.ts";
 import {
-  countChange,
+  prepareReplicasCreate,
+  prepareReplicasUpdate,
+  REPLICA_SCALE,
+  replicaColumns,
+  replicaStatus,
+} from "./replicas.ts";
+import {
   podNameWarnings,
-  specsDiffer,
-  validateAtMost,
   validateCounts,
   validateRunsForever,
   validateSelectsTemplate,
 } from "./workload.ts";
 
 const SPEC = Path.of("spec");
-const STATUS = Path.of("status");
 const NON_CONVERTIBLE = "non-convertible.kubernetes.io";
 
 export const replicationControllerKind = defineKind<ReplicationController>({
@@ -43,23 +43,15 @@ export const replicationControllerKind = defineKind<ReplicationController>({
   },
   scope: "Namespaced",
   type: "core.v1.ReplicationController",
-  nameRule: nameIsDnsSubdomain,
+  nameRule: nameIsLongName,
   unconditionalUpdate: true,
   defaults,
-  prepareCreate: (draft) => {
-    draft.status = { replicas: 0 };
-    draft.metadata.generation = 1;
-    dropDisabledTemplateFields(draft.spec.template);
-  },
+  prepareCreate: prepareReplicasCreate,
   validate: (controller, context) => [
     ...validateFinalizers(controller.metadata),
     ...validateSpec(controller, templateRules(context)),
   ],
-  prepareUpdate: (draft, old) => {
-    draft.status = keep(old.status);
-    dropDisabledTemplateFields(draft.spec.template, old.spec.template);
-    countChange(draft, old, specsDiffer(draft.spec, old.spec));
-  },
+  prepareUpdate: prepareReplicasUpdate,
   validateUpdate: (controller, old, context) => [
     ...validateKubeMetaUpdate(controller, old),
     ...validateSpec(controller, templateRules(context, old.spec.template)),
@@ -73,41 +65,10 @@ export const replicationControllerKind = defineKind<ReplicationController>({
     const warnings = template === undefined ? [] : templateWarnings(template, at);
     return old === undefined ? [...podNameWarnings(controller), ...warnings] : warnings;
   },
-  subresources: {
-    status: {
-      prepareUpdate: (draft, old) => {
-        draft.spec = keep(old.spec);
-      },
-      validateUpdate: validateStatusUpdate,
-    },
-  },
-  scale: {
-    specReplicas: ".spec.replicas",
-    statusReplicas: ".status.replicas",
-    selector: ".spec.selector",
-  },
+  subresources: { status: replicaStatus() },
+  scale: REPLICA_SCALE,
   columns: [
-    nameColumn,
-    {
-      name: "Desired",
-      type: "integer",
-      describedBy: "core.v1.ReplicationControllerSpec.replicas",
-      cell: ({ spec }) => spec.replicas ?? 0,
-    },
-    {
-      name: "Current",
-      type: "integer",
-      describedBy: "core.v1.ReplicationControllerStatus.replicas",
-      cell: ({ status }) => status.replicas,
-    },
-    {
-      name: "Ready",
-      type: "integer",
-      describedBy: "core.v1.ReplicationControllerStatus.readyReplicas",
-      cell: ({ status }) => status.readyReplicas ?? 0,
-    },
-    ageColumn,
-    ...containerColumns<ReplicationController>(({ spec }) => spec.template),
+    ...replicaColumns<ReplicationController>("core.v1.ReplicationController"),
     {
       name: "Selector",
       type: "string",
@@ -159,39 +120,4 @@ function validateNonConvertible(
     const detail = "cannot update non-convertible selector";
     return [invalid(SPEC.child("selector"), spec.selector, detail)];
   });
-}
-
-function validateStatusUpdate(
-  controller: ReplicationController,
-  old: ReplicationController,
-): FieldError[] {
-  const { status } = controller;
-  return [
-    ...validateKubeMetaUpdate(controller, old),
-    ...validateCounts(
-      status,
-      [
-        "replicas",
-        "fullyLabeledReplicas",
-        "readyReplicas",
-        "availableReplicas",
-        "observedGeneration",
-      ],
-      STATUS,
-    ),
-    ...validateAtMost(
-      status,
-      ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
-      "replicas",
-      "cannot be greater than status.replicas",
-      STATUS,
-    ),
-    ...validateAtMost(
-      status,
-      ["availableReplicas"],
-      "readyReplicas",
-      "cannot be greater than readyReplicas",
-      STATUS,
-    ),
-  ];
 }

@@ -1,4 +1,5 @@
 /** What the kinds that make pods have in common. */
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import type { PodTemplateSpec } from "#api/generated/core.v1.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
@@ -79,7 +80,8 @@ export function validateSelectsTemplate(
 ): FieldError[] {
   if (matchesLabels(selector, metadata?.labels)) return [];
   const at = path.child("metadata", "labels");
-  return [invalid(at, metadata?.labels, "`selector` does not match template `labels`")];
+  const shown = metadata?.labels ?? (isGivenEmpty(metadata, "labels") ? {} : undefined);
+  return [invalid(at, shown, "`selector` does not match template `labels`")];
 }
 
 /** Pods of controllers are replaced when they end, so they never end by themselves. */

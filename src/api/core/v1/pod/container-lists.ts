@@ -1,4 +1,5 @@
 /** The lists of containers of a pod: regular, init and ephemeral ones, and what tells them apart. */
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import type { Container, EphemeralContainer } from "#api/generated/core.v1.ts";
 import {
   duplicate,
@@ -122,8 +123,7 @@ function forbidServiceFields(
   errors: FieldError[],
 ): void {
   for (const field of NOT_EPHEMERAL) {
-    const value = container[field];
-    if (value === undefined || Object.keys(value).length === 0) continue;
+    if (!isSet(container, field)) continue;
     errors.push(forbidden(path.child(field), NOT_EPHEMERAL_DETAIL));
   }
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
@@ -133,6 +133,15 @@ function forbidServiceFields(
       errors.push(forbidden(at, NOT_EPHEMERAL_DETAIL));
     }
   }
+}
+
+function isSet(container: EphemeralContainer, field: (typeof NOT_EPHEMERAL)[number]): boolean {
+  if (field !== "resources")
+    return container[field] !== undefined || isGivenEmpty(container, field);
+  const { resources } = container;
+  return (["limits", "requests", "claims"] as const).some(
+    (part) => resources?.[part] !== undefined || isGivenEmpty(resources, part),
+  );
 }
 
 function validateHostPorts(

@@ -24,9 +24,34 @@ import { utf8Length } from "#lib/utf8-length.ts";
 const HEALTHS = ["Healthy", "Unhealthy", "Unknown"];
 const MESSAGE_MAX = 1024;
 
-export function validateContainerStatuses(
+/** Which of the containers that have ended may run again. */
+export function validateContainerTransitions(
   status: PodStatus,
   old: PodStatus,
+  spec: PodSpec,
+  path: Path,
+  errors: FieldError[],
+): void {
+  const { containers, initContainers = [] } = spec;
+  if (!anyRestartsAll(spec)) {
+    const mayRestart = (list: readonly Container[]) => (name: string, exitCode: number) => {
+      const container = list.find((each) => each.name === name);
+      return container !== undefined && shouldRestart(container, spec, exitCode);
+    };
+    const check = (field: StatusList, list: readonly Container[]) =>
+      validateTransitions(status[field], old[field], mayRestart(list), path.child(field), errors);
+    check("containerStatuses", containers ?? []);
+    check("initContainerStatuses", initContainers);
+  }
+  const field = "ephemeralContainerStatuses";
+  validateTransitions(status[field], old[field], () => false, path.child(field), errors);
+}
+
+type StatusList = "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses";
+
+/** Who runs in the containers, and with which devices. */
+export function validateContainerStatuses(
+  status: PodStatus,
   spec: PodSpec,
   path: Path,
   errors: FieldError[],
@@ -38,20 +63,6 @@ export function validateContainerStatuses(
   const initPath = path.child("initContainerStatuses");
   const ephemeralPath = path.child("ephemeralContainerStatuses");
   const { containers, initContainers = [] } = spec;
-
-  if (!anyRestartsAll(spec)) {
-    const mayRestart = (list: readonly Container[]) => (name: string, exitCode: number) => {
-      const container = list.find((each) => each.name === name);
-      return container !== undefined && shouldRestart(container, spec, exitCode);
-    };
-    const check = mayRestart(containers ?? []);
-    validateTransitions(regular, old.containerStatuses ?? [], check, regularPath, errors);
-    const checkInit = mayRestart(initContainers);
-    validateTransitions(init, old.initContainerStatuses ?? [], checkInit, initPath, errors);
-  }
-  const oldEphemeral = old.ephemeralContainerStatuses ?? [];
-  validateTransitions(ephemeral, oldEphemeral, () => false, ephemeralPath, errors);
-
   const onWindows = spec.os?.name === "windows";
   validateUsers(regular, onWindows, regularPath, errors);
   validateUsers(init, onWindows, initPath, errors);
@@ -67,8 +78,8 @@ export function validateContainerStatuses(
 
 /** A container that has ended stays so, unless it is one that is started again. */
 function validateTransitions(
-  statuses: readonly ContainerStatus[],
-  old: readonly ContainerStatus[],
+  statuses: readonly ContainerStatus[] = [],
+  old: readonly ContainerStatus[] = [],
   mayRestart: (name: string, exitCode: number) => boolean,
   path: Path,
   errors: FieldError[],

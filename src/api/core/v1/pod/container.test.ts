@@ -309,6 +309,18 @@ describe("lists of containers", () => {
     ]);
   });
 
+  test("ephemeral containers have no part in the service, not even an empty one", () => {
+    const given = { ports: [], resources: { limits: {} }, lifecycle: {}, restartPolicy: "" };
+    const faults = podFaults({ ephemeralContainers: [{ name: "e", image: "i", ...given }] });
+    assert.deepEqual(
+      faults.filter((fault) => fault.includes("Ephemeral Container")),
+      ["ports", "resources", "restartPolicy", "lifecycle"].map(
+        (field) =>
+          `spec.ephemeralContainers[0].${field}: Forbidden: cannot be set for an Ephemeral Container`,
+      ),
+    );
+  });
+
   test("a volume without a source is an empty folder", () => {
     assert.deepEqual(volumeFaults({}), []);
   });

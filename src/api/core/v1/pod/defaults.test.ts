@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { runPod } from "#api/testing/run-pod.ts";
+import { podOf, runPod } from "#api/testing/run-pod.ts";
 import { imageTag } from "./image-tag.ts";
 
 type Fields = Record<string, unknown>;
@@ -219,6 +219,12 @@ describe("what the server puts into new pods", () => {
     const annotations = { "pod.beta.kubernetes.io/init-containers": "[]", a: "b" };
     assert.deepEqual(runPod({}, { annotations }).object.metadata.annotations, { a: "b" });
   });
+});
+
+test("a class of service that is given is kept", () => {
+  const given = { ...podOf(), status: { qosClass: "Guaranteed" } };
+  const { status } = runPod({}, {}, { object: given }).object as unknown as { status: Fields };
+  assert.equal(status.qosClass, "Guaranteed");
 });
 
 describe("tags of images", () => {

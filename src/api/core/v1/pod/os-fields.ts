@@ -1,4 +1,5 @@
 /** Fields that mean nothing on the operating system that a pod asks for. */
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import type { PodSecurityContext, PodSpec, SecurityContext } from "#api/generated/core.v1.ts";
 import { type FieldError, forbidden, notSupported, required } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
@@ -63,8 +64,10 @@ const CONTAINER_FIELDS: readonly (keyof SecurityContext)[] = [
 function validateWindows(spec: PodSpec, path: Path, errors: FieldError[]): void {
   const fields = { ...spec.securityContext, ...ofSpec(spec) } as Record<string, unknown>;
   for (const field of POD_FIELDS) {
-    const value = fields[field];
-    if (value === undefined || (field === "sysctls" && isEmptyList(value))) continue;
+    const isGiven =
+      fields[field] !== undefined ||
+      (field === "supplementalGroups" && isGivenEmpty(spec.securityContext, field));
+    if (!isGiven) continue;
     const inSpec = (OF_SPEC as readonly string[]).includes(field);
     const at = inSpec ? path.child(field) : path.child("securityContext", field);
     errors.push(forbidden(at, NOT_ON_WINDOWS));
@@ -82,8 +85,4 @@ function ofSpec(spec: PodSpec): Record<string, unknown> {
   const hostPID = spec.hostPID || undefined;
   const hostIPC = spec.hostIPC || undefined;
   return { hostUsers, shareProcessNamespace, hostPID, hostIPC };
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0;
 }

@@ -25,7 +25,7 @@ import { podSpecsEqual } from "./spec-equality.ts";
 export function preparePodCreate(pod: Draft<Pod>, context: RuleContext): void {
   pod.metadata.generation = 1;
   defaultServiceAccount(pod.spec); // admission may have chosen one
-  pod.status = { phase: "Pending", qosClass: qosClassOf(pod.spec) };
+  pod.status = { phase: "Pending", qosClass: pod.status?.qosClass || qosClassOf(pod.spec) };
   dropDisabledPodFields(pod);
   if ((pod.spec.schedulingGates ?? []).length > 0) {
     pod.status.conditions = [

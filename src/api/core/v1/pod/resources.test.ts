@@ -58,6 +58,12 @@ describe("resources of a container", () => {
 describe("resources of a pod", () => {
   const container = (resources: Fields) => ({ containers: [{ name: "c", image: "i", resources }] });
 
+  test("has no claims, not even an empty list of them", () => {
+    assert.deepEqual(podFaults({ resources: { claims: [] } }), [
+      "spec.resources.claims: Forbidden: claims may not be set for Resources at pod-level",
+    ]);
+  });
+
   test("must cover its containers", () => {
     const spec = {
       ...container({ requests: { cpu: "2" }, limits: { cpu: "4", "hugepages-2Mi": "4Mi" } }),

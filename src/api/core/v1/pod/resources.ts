@@ -1,4 +1,5 @@
 /** What containers, and pods as a whole, may ask for. */
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import {
   compareAmounts,
   isWhole,
@@ -74,7 +75,7 @@ export function validatePodResources(
     errors.push(forbidden(path, "may not be set for a windows pod"));
     return;
   }
-  if (resources.claims !== undefined) {
+  if (resources.claims !== undefined || isGivenEmpty(resources, "claims")) {
     const at = path.child("claims");
     errors.push(forbidden(at, "claims may not be set for Resources at pod-level"));
   }

@@ -17,7 +17,7 @@ import { isDns1123Label, isQualifiedName, nameIsDnsSubdomain } from "#api/valida
 import { Path } from "#api/validation/path.ts";
 import { ownValue } from "#lib/own-value.ts";
 import { validatePodAnnotationUpdate } from "./annotations.ts";
-import { validateContainerStatuses } from "./container-statuses.ts";
+import { validateContainerStatuses, validateContainerTransitions } from "./container-statuses.ts";
 import { ANNOTATIONS_PATH } from "./pod-rules.ts";
 import { podRules } from "./rules.ts";
 
@@ -38,11 +38,12 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, context: RuleContext
   }
   const qosPath = STATUS.child("qosClass");
   errors.push(...validateImmutableField(status.qosClass ?? "", before.qosClass ?? "", qosPath));
-  validateContainerStatuses(status, before, old.spec, STATUS, errors);
+  validateContainerTransitions(status, before, old.spec, STATUS, errors);
   validateClaimStatuses(status, pod.spec, errors);
   validateExtendedClaim(status, pod.spec, errors);
   validatePodIps(status, before, errors);
   validateHostIps(status, before, errors);
+  validateContainerStatuses(status, pod.spec, STATUS, errors);
   return errors;
 }
 
