@@ -54,6 +54,7 @@ const SPECIAL: Readonly<Record<string, DeleteTraits>> = {
     isHeld: (object) => ((object as Namespace).spec.finalizers ?? []).length > 0,
     mark: (draft) => {
       (draft as Draft<Namespace>).status.phase = "Terminating";
+      delete draft.metadata.deletionGracePeriodSeconds; // there is none, not even of zero
     },
   },
   "/replicationcontrollers": { garbageCollection: "orphan", returnsObject: false },

@@ -158,7 +158,8 @@ function part({ parts, special }: DispatchOptions, request: ApiRequest, info: Re
   if (info.rest.length > 0 && route.name !== "proxy") return missing;
   const verb = info.verb === "watch" || info.verb === "list" ? "get" : info.verb;
   const headless = request.method === "HEAD" && route.name !== "proxy";
-  if (headless || !route.verbs.includes(verb))
+  const anyway = verb === "" && request.method === "OPTIONS" && route.name === "proxy";
+  if (headless || !(anyway || route.verbs.includes(verb)))
     return { ok: false, status: methodNotAllowedStatus() };
   const run = runOf(resource, route, verb, special);
   if (run === undefined) return missing;

@@ -43,7 +43,9 @@ export function eventRateLimit(
           : [`limit reached on type ${one.limit.type} for key ${key}`];
       });
       if (refusals.length === 0) return;
-      return tooManyRequestsStatus(`Too many requests: ${aggregateText(refusals)}`, 0);
+      const message = `Too many requests: ${aggregateText(refusals)}`;
+      const { details: _, ...status } = tooManyRequestsStatus(message, 0);
+      return status;
     },
   };
 }

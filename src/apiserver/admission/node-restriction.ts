@@ -217,7 +217,9 @@ function judgeCertificateRequest({ node, request }: Write): Judgement {
   };
   if (!NODE_SIGNERS.includes(spec.signerName)) return undefined;
   const subject = certificateRequestSubject(spec.request ?? "");
-  if (subject === undefined) return "unable to parse csr";
+  if (subject === undefined) {
+    return "unable to parse csr: PEM block type must be CERTIFICATE REQUEST";
+  }
   return subject.commonName === `system:node:${node}`
     ? undefined
     : `can only create a node CSR with CN=system:node:${node}`;

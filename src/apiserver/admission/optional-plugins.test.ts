@@ -115,3 +115,9 @@ test("a node must know how to resize a pod as a whole", async () => {
       'which are not available on node "n"',
   );
 });
+
+test("DenyServiceExternalIPs looks at Services only", async () => {
+  const node = { metadata: { name: "n" } } as never;
+  const { status } = await admitWith(denyServiceExternalIps, nodeKind, node, { old: node });
+  assert.equal(status, undefined);
+});

@@ -64,8 +64,9 @@ export const denyServiceExternalIps: AdmissionPlugin = {
   name: "DenyServiceExternalIPs",
   validate(request) {
     const service = draftOf(request, serviceKind, ["CREATE", "UPDATE"]);
+    if (service === undefined) return;
     const known = (request.old as Service | undefined)?.spec.externalIPs ?? [];
-    const added = service?.spec.externalIPs?.some((address) => !known.includes(address));
+    const added = service.spec.externalIPs?.some((address) => !known.includes(address));
     if (!added) return;
     return refuse(request, "Use of external IPs is denied by admission control");
   },

@@ -1,4 +1,5 @@
 /** PodTolerationRestriction: what pods of a namespace tolerate without asking, and what they may. */
+import { parseJson } from "#api/codec/json.ts";
 import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { Toleration } from "#api/generated/core.v1.ts";
@@ -10,6 +11,8 @@ import { draftOf } from "./requests.ts";
 
 const DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations";
 const ALLOWED = "scheduler.alpha.kubernetes.io/tolerationsWhitelist";
+/** What decides whether a pod is more than a best effort. */
+const QUALITY: ReadonlySet<string> = new Set(["cpu", "memory"]);
 const MEMORY_PRESSURE: Toleration = {
   key: "node.kubernetes.io/memory-pressure",
   operator: "Exists",
@@ -52,7 +55,9 @@ export function podTolerationRestriction(configuration: unknown): AdmissionPlugi
       // Pods without requests or limits are the first to go when memory is short.
       const modest = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])].every(
         ({ resources }) =>
-          Object.keys({ ...resources?.requests, ...resources?.limits }).length === 0,
+          !Object.keys({ ...resources?.requests, ...resources?.limits }).some((name) =>
+            QUALITY.has(name),
+          ),
       );
       if (!modest) added = [...added, MEMORY_PRESSURE];
       if (added.length > 0) {
@@ -76,9 +81,6 @@ function annotated(
   const text = objects.get(namespaceKind, "", namespace)?.metadata.annotations?.[annotation];
   if (text === undefined) return undefined;
   if (text === "") return [];
-  try {
-    return JSON.parse(text) as Toleration[];
-  } catch (error) {
-    return (error as Error).message;
-  }
+  const parsed = parseJson(text);
+  return parsed.ok ? (parsed.value as Toleration[]) : parsed.error;
 }

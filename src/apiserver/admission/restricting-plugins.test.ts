@@ -113,6 +113,12 @@ describe("PodTolerationRestriction", () => {
         want: [pressure],
       },
       {
+        name: "who asks for other things goes first all the same",
+        annotations: defaults([]),
+        spec: { containers: [{ resources: { requests: { "a.b/gpu": "1" } } }] },
+        want: undefined,
+      },
+      {
         name: "narrower than allowed",
         annotations: { ...defaults([]), ...allowed([a]) },
         spec: { tolerations: [narrow] },

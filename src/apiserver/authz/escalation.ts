@@ -51,7 +51,7 @@ export function createEscalationCheck(rules: RbacRules, authorizer: Authorizer):
     const resource = `${roleKind.toLowerCase()}s`;
     if (known && (await may(request, { verb: "bind", group, resource, name }))) return;
     const granted = rules.rulesOf(binding.roleRef, namespace);
-    if ("fault" in granted) return unresolved(binding, granted.fault);
+    if ("fault" in granted) return unresolved(request.kind, binding, granted.fault);
     const excess = excessText(rules, user, namespace, granted);
     return excess === undefined ? undefined : refusal(kind, binding, excess);
   };
@@ -125,9 +125,9 @@ function hasSelectors(rule: ClusterRole["aggregationRule"]): boolean {
   return (rule?.clusterRoleSelectors ?? []).length > 0;
 }
 
-/** A role that is not there: the fault of the lookup is the answer. */
-function unresolved({ roleRef }: RoleBinding, fault: string): Status {
+/** A role that is not there; what is told missing is of the kind that was written, as upstream does. */
+function unresolved({ names }: Kind, { roleRef }: RoleBinding, fault: string): Status {
   return roleRef.kind === "Role" || roleRef.kind === "ClusterRole"
-    ? notFoundStatus({ group: GROUP, resource: roleRef.kind.toLowerCase() }, roleRef.name)
+    ? notFoundStatus({ group: GROUP, resource: names.plural }, roleRef.name)
     : unknownStatus(fault);
 }

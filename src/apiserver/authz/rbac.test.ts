@@ -340,7 +340,7 @@ describe("handing out permissions", () => {
   test("a role that is not there cannot be bound", async () => {
     assert.equal(
       await attempt(roleBindingKind, toBoss),
-      'clusterrole.rbac.authorization.k8s.io "boss" not found',
+      'rolebindings.rbac.authorization.k8s.io "boss" not found',
     );
   });
 

@@ -28,10 +28,11 @@ export class Kubelets {
     this.#options = options;
   }
 
-  addressOf(nodeName: string): Result<KubeletAddress> {
+  /** `asker`: the resource that is asked for, which upstream names when the node is not there. */
+  addressOf(nodeName: string, asker: string): Result<KubeletAddress> {
     const node = this.#options.objects.get(nodeKind, "", nodeName);
     if (node === undefined) {
-      return failure(notFoundStatus({ group: "", resource: "nodes" }, nodeName));
+      return failure(notFoundStatus({ group: "", resource: asker }, nodeName));
     }
     const host = this.#hostOf(node);
     if (host === undefined) {
@@ -47,7 +48,7 @@ export class Kubelets {
 
   /** `skipVerify`: the client asks not to check the kubelet's certificate. */
   target(nodeName: string, path: string, skipVerify = false): Result<Target> {
-    const address = this.addressOf(nodeName);
+    const address = this.addressOf(nodeName, "pods");
     if (!address.ok) return address;
     const tls = this.#options.tls();
     return success({

@@ -31,7 +31,7 @@ export async function locateNode(
 ): Promise<Result<Target>> {
   const split = splitSchemeNamePort(id);
   if (split === undefined) return invalidRequest("node", id);
-  const address = kubelets.addressOf(split.name);
+  const address = kubelets.addressOf(split.name, "nodes");
   if (!address.ok) return address;
   const { host, port } = address.value;
   const found = await lookup(host, { all: true }).catch(() => []);

@@ -64,7 +64,7 @@ function optionFaults(query: URLSearchParams): FieldError[] {
   }
   if (since !== undefined && (query.get("sinceTime") ?? "") !== "") {
     const detail = "at most one of `sinceTime` or `sinceSeconds` may be specified";
-    faults.push(forbidden(Path.of(""), detail));
+    faults.push(forbidden(Path.of("[]"), detail));
   } else if (since !== undefined && since < 1) {
     faults.push(invalid(Path.of("sinceSeconds"), since, "must be greater than 0"));
   }

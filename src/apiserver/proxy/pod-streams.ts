@@ -52,9 +52,9 @@ export function portForwardCall(
   const nodeName = pod.spec?.nodeName ?? "";
   if (nodeName === "") return noHost(name);
   const ports = query.getAll("ports").flatMap((text) => text.split(","));
-  const wrong = ports.find((port) => !/^[+-]?\d+$/.test(port));
+  const wrong = ports.find((port) => !/^\d+$/.test(port));
   if (wrong !== undefined) {
-    const message = `strconv.ParseInt: parsing ${JSON.stringify(wrong)}: invalid syntax`;
+    const message = `cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(wrong)}: invalid syntax`;
     return failure(badRequestStatus(message));
   }
   const tail = ports.length === 0 ? "" : `?${new URLSearchParams({ port: ports.join(",") })}`;

@@ -162,6 +162,7 @@ function tunnelOf(request: ApiRequest, target: Target, how: TunnelKind): Tunnel 
 
 async function admitConnect(verb: VerbRequest): Promise<Status | undefined> {
   const { resource, info, user, warn, request, parts } = verb;
+  if (request.query.has("dryRun")) return badRequestStatus("dryRun is not supported");
   const object = { kind: OPTIONS[info.subresource] ?? "", apiVersion: "v1", metadata: {} };
   const attributes = {
     operation: "CONNECT",

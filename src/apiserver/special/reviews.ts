@@ -76,6 +76,7 @@ export function reviewVerbs(security: RequestSecurity): SpecialVerbs {
           version: "v1",
           schema: schemaOf("authentication.v1.TokenRequest"),
         }),
+        keepsMetadata: true, // a uid says which account of the name is meant
         answer: async (request, { info, warn }) =>
           issueToken(request, info.namespace, info.name, warn),
         withDefaults: withTokenDefaults,

@@ -116,6 +116,7 @@ async function admitDelete(
   options: DeleteOptions,
   dryRun: boolean,
 ): Promise<Status | undefined> {
+  if (info.subresource !== "") return undefined; // an eviction was admitted as such
   const { name = "", namespace = "" } = current.value.metadata;
   const request = {
     operation: "DELETE",
