@@ -30,7 +30,7 @@ export async function inFrame(
   );
   // Components in this process have no connection that could be overloaded.
   const turn =
-    request.peer.user === undefined ? await flow?.admit(user, info, request.signal) : undefined;
+    request.peer.user === undefined ? await flow?.admit(user, info, request) : undefined;
   if (turn?.outcome === "refused") {
     return withTrail(tooBusy(turn.retryAfterSeconds), trail, false);
   }

@@ -30,7 +30,7 @@ const get = (changes: Partial<RequestInfo> = {}): RequestInfo => ({
   ...changes,
 });
 const path = (text: string): RequestInfo => get({ isResource: false, path: text, resource: "" });
-const never = new AbortController().signal;
+const never = new AbortController();
 
 describe("which flow a request belongs to", () => {
   const schemas = flowSchemas().sort(byPrecedence);
@@ -127,7 +127,7 @@ describe("seats", () => {
     const flow = control(clock);
     const gone = new AbortController();
     let waiting: FlowDecision | Promise<FlowDecision>;
-    do waiting = flow.admit(person("alice"), get(), gone.signal);
+    do waiting = flow.admit(person("alice"), get(), gone);
     while (!(waiting instanceof Promise));
     gone.abort();
     assert.equal((await waiting).outcome, "refused");
@@ -161,7 +161,7 @@ describe("seats", () => {
     for (const level of priorityLevels()) objects.put(priorityLevelConfigurationKind, level);
     for (const schema of flowSchemas()) objects.put(flowSchemaKind, schema);
     const flow = control();
-    flow.start(objects, never);
+    flow.start(objects, never.signal);
     const alice = person("alice");
     const own = flowSchemas().find(({ metadata }) => metadata.name === "exempt")!;
     objects.put(flowSchemaKind, {
@@ -214,7 +214,7 @@ test("a schema tells whether its priority level is there", async () => {
   const [schema] = flowSchemas();
   objects.put(flowSchemaKind, schema!);
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
-  tellDangling(objects, clock, silentLogger, never);
+  tellDangling(objects, clock, silentLogger, never.signal);
   await clock.advance(0);
   const condition = () =>
     objects.get(flowSchemaKind, "", schema!.metadata.name!)!.status.conditions![0]!;

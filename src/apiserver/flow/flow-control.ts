@@ -18,7 +18,7 @@ import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import type { Objects } from "../objects.ts";
 import type { RequestInfo, User } from "../request.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
-import { PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
+import { type Asker, PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
 
 export interface FlowControlOptions {
   /** Requests that run at once, reads and writes together. */
@@ -41,7 +41,7 @@ export type FlowDecision =
 
 /** Says when a request may be worked on. */
 export interface TurnTaking {
-  admit(user: User, info: RequestInfo, signal: AbortSignal): FlowDecision | Promise<FlowDecision>;
+  admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision>;
 }
 
 const REFUSED: FlowDecision = { outcome: "refused", retryAfterSeconds: 1 };
@@ -87,7 +87,7 @@ export class FlowControl implements TurnTaking {
     read();
   }
 
-  admit(user: User, info: RequestInfo, signal: AbortSignal): FlowDecision | Promise<FlowDecision> {
+  admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision> {
     const { schema, level, levelUid } = this.#flowOf(user, info);
     const admitted = (seat: Seat): Admitted => ({
       outcome: "admitted",
@@ -96,7 +96,7 @@ export class FlowControl implements TurnTaking {
     });
     if (level === undefined) return admitted(NO_SEAT);
     if (isLongRunning(info)) return this.#admitLongRunning(admitted);
-    const seat = level.enter(flowName(schema, user, info), signal);
+    const seat = level.enter(flowName(schema, user, info), asker);
     if (seat instanceof Promise) return seat.then((one) => (one ? admitted(one) : REFUSED));
     return seat === undefined ? REFUSED : admitted(seat);
   }

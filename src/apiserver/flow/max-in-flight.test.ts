@@ -19,7 +19,7 @@ const info = (verb: string, changes: Partial<RequestInfo> = {}): RequestInfo => 
   rest: [],
   ...changes,
 });
-const never = new AbortController().signal;
+const never = new AbortController();
 
 test("reads and writes have places of their own, and masters and health checks need none", () => {
   const turns = createMaxInFlight({ reads: 1, writes: 1 });

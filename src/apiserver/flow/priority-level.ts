@@ -7,6 +7,11 @@ export interface Seat {
   release(): void;
 }
 
+/** Whoever may have to wait. The signal is asked for only then: making one costs. */
+export interface Asker {
+  readonly signal: AbortSignal;
+}
+
 export interface PriorityLevelOptions {
   readonly name: string;
   /** Its share of the server. */
@@ -75,12 +80,12 @@ export class PriorityLevel implements Seat {
   }
 
   /** A seat now or later; undefined: there is no room, or none came free in time. */
-  enter(flow: string, signal: AbortSignal): Seat | undefined | Promise<Seat | undefined> {
+  enter(flow: string, asker: Asker): Seat | undefined | Promise<Seat | undefined> {
     if (this.waiting === 0 && this.#hasRoom()) {
       this.#running += 1;
       return this;
     }
-    return this.#queue === undefined ? undefined : this.#wait(this.#queue, flow, signal);
+    return this.#queue === undefined ? undefined : this.#wait(this.#queue, flow, asker.signal);
   }
 
   release(): void {
