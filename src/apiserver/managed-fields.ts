@@ -199,12 +199,15 @@ function versionSeam(own: Kind, resources: Resources): VersionSeam {
 }
 
 const MANAGER_BYTES_MAX = 128;
+const PLAIN = /^[ -~]*$/;
 const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
 /** What stands before the first slash, as far as it can be printed. */
 function managerFromUserAgent(userAgent: string): string {
+  const [name = ""] = userAgent.split("/", 1);
+  if (name.length <= MANAGER_BYTES_MAX && PLAIN.test(name)) return name;
   let manager = "";
-  for (const character of userAgent.split("/")[0]!) {
+  for (const character of name) {
     if (!PRINTABLE.test(character)) continue;
     if (utf8Length(manager) + utf8Length(character) > MANAGER_BYTES_MAX) break;
     manager += character;

@@ -66,18 +66,20 @@ class Delta {
 }
 
 function compareMembers(before: JsonObject, after: JsonObject, schema: Schema, delta: Delta): void {
+  const fields = schema.shape === "struct" ? rankedFields(schema).byName : undefined;
+  const compare = (name: string, old: unknown, now: unknown): void => {
+    const field = fields?.get(name);
+    if (field === undefined) {
+      compareValues(`f:${name}`, old, now, memberSchema(schema, name), delta);
+    } else compareValues(field.element, old, now, field.schema, delta);
+  };
   for (const name in after) {
     const old = ownMember(before, name);
     const now = after[name];
-    if (old === now) continue;
-    const element = memberElement(schema, name);
-    compareValues(element, old, now, memberSchema(schema, name), delta);
+    if (old !== now) compare(name, old, now);
   }
   for (const name in before) {
-    if (ownMember(after, name) === undefined) {
-      const element = memberElement(schema, name);
-      compareValues(element, before[name], undefined, memberSchema(schema, name), delta);
-    }
+    if (ownMember(after, name) === undefined) compare(name, before[name], undefined);
   }
 }
 
@@ -224,8 +226,8 @@ function structNode(object: JsonObject, schema: StructSchema): FieldSet {
   const known = plain ? plainNodes.get(mask) : undefined;
   if (known !== undefined) return known;
   const node: Record<string, FieldSet> = { ".": LEAF };
-  for (const { field, element } of present) {
-    node[element] = plain ? LEAF : wholeNode(object[field.name], field.schema);
+  for (const { name, element, schema: type, isLeaf } of present) {
+    node[element] = plain || isLeaf ? LEAF : wholeNode(object[name], type);
   }
   if (plain && plainNodes.size < PLAIN_NODES_MAX) plainNodes.set(mask, Object.freeze(node));
   return node;

@@ -95,7 +95,7 @@ function orderedNode(node: FieldSet, depth: number): FieldSet {
   let last: string | undefined;
   let children: Record<string, FieldSet> | undefined;
   for (const key in node) {
-    if (last !== undefined && compareElements(last, key) > 0) sorted = false;
+    if (last !== undefined && sorted) sorted = isBefore(last, key);
     last = key;
     const child = node[key]!;
     const ordered = orderedNode(child, depth + 1);
@@ -114,6 +114,14 @@ function orderedNode(node: FieldSet, depth: number): FieldSet {
   if (depth < REMEMBERED_DEPTH) orderedSets.add(result);
   return result;
 }
+
+/** Most steps are members, and most of these in order. */
+function isBefore(a: string, b: string): boolean {
+  const members = a.charCodeAt(0) === MEMBER && b.charCodeAt(0) === MEMBER;
+  return members ? a < b : compareElements(a, b) < 0;
+}
+
+const MEMBER = "f".charCodeAt(0);
 
 /** Reads what came from outside, dropping steps that nobody knows; throws if it is no set at all. */
 export function decodeFieldSet(json: unknown): FieldSet {

@@ -41,8 +41,9 @@ export function memberElement(schema: Schema, name: string): string {
 }
 
 export interface RankedField {
-  readonly field: Field;
+  readonly name: string;
   readonly element: string;
+  readonly schema: Schema;
   /** Its place among the fields of its struct, in the order of their elements. */
   readonly rank: number;
   /** Owned as one value, whatever it is. */
@@ -67,9 +68,9 @@ export function rankedFields({ fields }: StructSchema): RankedFields {
 }
 
 function rankedField(field: Field, rank: number): RankedField {
-  const { shape } = field.schema;
-  const isLeaf = shape !== "any" && ownershipOf(undefined, field.schema) === "leaf";
-  return { field, element: `f:${field.name}`, rank, isLeaf };
+  const { name, schema } = field;
+  const isLeaf = schema.shape !== "any" && ownershipOf(undefined, schema) === "leaf";
+  return { name, element: `f:${name}`, schema, rank, isLeaf };
 }
 
 // Memory of pure results.

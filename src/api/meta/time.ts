@@ -192,6 +192,14 @@ function daysSince1970(year: number, month: number, day: number): number {
 }
 
 function dateAndTime(seconds: number): string {
+  if (seconds !== latest.seconds) latest = { seconds, text: writtenOut(seconds) };
+  return latest.text;
+}
+
+// Memory of a pure result: every write asks for the present second, some of them several times.
+let latest = { seconds: Number.NaN, text: "" };
+
+function writtenOut(seconds: number): string {
   const inRange = Math.max(-DATE_SECONDS_MAX, Math.min(DATE_SECONDS_MAX, seconds));
   const iso = new Date(inRange * 1000).toISOString();
   if (!/^[-+]/.test(iso)) return iso.slice(0, 19);

@@ -92,6 +92,7 @@ export function validateFinalizerName(name: string, path: Path): FieldError[] {
 export function validateFieldManager(manager: string, path: Path): FieldError[] {
   const errors: FieldError[] = [];
   if (utf8Length(manager) > FIELD_MANAGER_MAX) errors.push(tooLong(path, FIELD_MANAGER_MAX));
+  if (ALL_PRINTABLE.test(manager)) return errors;
   let position = 0;
   for (const character of manager) {
     if (!PRINTABLE.test(character)) {
@@ -110,6 +111,7 @@ const IMMUTABLE_POINTERS = [
   "deletionGracePeriodSeconds",
 ] as const;
 
+const ALL_PRINTABLE = /^[ -~]*$/;
 const PRINTABLE = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 
 function validateNamespace(namespace: string, namespaced: boolean, path: Path): FieldError[] {
