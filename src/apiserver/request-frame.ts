@@ -29,8 +29,7 @@ export async function inFrame(
     receivedMs,
   );
   // Components in this process have no connection that could be overloaded.
-  const turn =
-    request.peer.user === undefined ? await flow?.admit(user, info, request) : undefined;
+  const turn = request.peer.user === undefined ? await flow?.admit(user, info, request) : undefined;
   if (turn?.outcome === "refused") {
     return withTrail(tooBusy(turn.retryAfterSeconds), trail, false);
   }

@@ -56,11 +56,10 @@ export function withoutSystemFields(fields: FieldSet): FieldSet {
 
 /** A manager's fields with more; as a manager that changed something now. */
 export function takeOver(
-  managers: readonly Manager[],
+  others: readonly Manager[],
   taker: Manager,
   previous: Manager | undefined,
 ): readonly Manager[] {
-  const others = managers.filter((manager) => manager !== previous);
   const fields = previous === undefined ? taker.fields : union(previous.fields, taker.fields);
   return [...others, { ...taker, fields }];
 }

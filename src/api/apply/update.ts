@@ -11,7 +11,7 @@
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { emptyObject } from "./empty-object.ts";
-import { isEmptySet } from "./field-set.ts";
+import { difference, isEmptySet, union } from "./field-set.ts";
 import { managedFieldsOf, metadataOf, withManagedFields } from "./managed-object.ts";
 import {
   capUpdaters,
@@ -19,6 +19,7 @@ import {
   encodeManagers,
   isSameManager,
   type Manager,
+  withFields,
 } from "./managers.ts";
 import { reconcileManagers, takeOver, withoutLost, withoutSystemFields } from "./ownership.ts";
 import { ItemError } from "./typed-values.ts";
@@ -65,11 +66,11 @@ function managersAfter(input: UpdateInput): readonly Manager[] | undefined {
   const changes = new Changes(versions, before, after, input.filter);
   const { changed, removed } = changes.at(apiVersion)!;
   const known = reconcileManagers(managers, versions);
-  const quiet = isEmptySet(changed) && isEmptySet(removed);
-  const left = quiet && isAllOf(known, apiVersion) ? known : withoutLost(known, changes);
-
   const fields = withoutSystemFields(changed);
-  if (isEmptySet(fields)) return capUpdaters(left);
+  if (isEmptySet(fields)) {
+    const quiet = isEmptySet(changed) && isEmptySet(removed);
+    return capUpdaters(quiet && isAllOf(known, apiVersion) ? known : withoutLost(known, changes));
+  }
   const name = input.manager === "" ? "unknown" : input.manager;
   const writer: Manager = {
     name,
@@ -79,8 +80,12 @@ function managersAfter(input: UpdateInput): readonly Manager[] | undefined {
     time: nowIso,
     fields,
   };
-  const previous = left.find((manager) => isSameManager(manager, writer));
-  return capUpdaters(takeOver(left, writer, previous));
+  // What the writer would lose and get back stays: a set that does not change costs nothing.
+  const own = known.find((manager) => isSameManager(manager, writer));
+  const lost = union(difference(changed, fields), removed);
+  const kept = own && withFields(own, difference(own.fields, lost));
+  const others = withoutLost(own === undefined ? known : without(known, own), changes);
+  return capUpdaters(takeOver(others, writer, kept));
 }
 
 /** Those that the request states, if it may state any and they can be read; else the live ones. */
@@ -101,6 +106,10 @@ function isReset(managedFields: unknown): boolean {
   if (managedFields.length === 0) return true;
   const [entry] = managedFields;
   return managedFields.length === 1 && isObject(entry) && Object.keys(entry).length === 0;
+}
+
+function without(managers: readonly Manager[], one: Manager): readonly Manager[] {
+  return managers.filter((manager) => manager !== one);
 }
 
 function isAllOf(managers: readonly Manager[], apiVersion: string): boolean {

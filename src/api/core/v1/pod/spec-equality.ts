@@ -23,11 +23,15 @@ function equal(a: unknown, b: unknown, name: string): boolean {
   }
   if (!isFields(a) || !isFields(b)) return (a ?? undefined) === (b ?? undefined);
   const areAmounts = AMOUNT_LISTS.has(name);
-  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
-    if (areAmounts && typeof a[key] === "string" && typeof b[key] === "string") {
-      if (compareAmounts(a[key], b[key]) !== 0) return false;
-    } else if (!equal(a[key], b[key], key)) return false;
+  for (const key in a) {
+    const left = a[key];
+    const right = b[key];
+    if (left === right) continue;
+    if (areAmounts && typeof left === "string" && typeof right === "string") {
+      if (compareAmounts(left, right) !== 0) return false;
+    } else if (!equal(left, right, key)) return false;
   }
+  for (const key in b) if (!(key in a) && !equal(undefined, b[key], key)) return false;
   return true;
 }
 
