@@ -3,6 +3,7 @@ import { type Decoded, decodeJson } from "#api/codec/json.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import { decodeYaml } from "#api/codec/yaml.ts";
 import type { DeleteOptions } from "#api/generated/meta.v1.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import {
   badRequestStatus,
   failure,
@@ -26,12 +27,23 @@ export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Resul
   }
   const decoded = decode(encoding, body.bytes);
   if (!decoded.ok) return failure(badRequestStatus(decoded.error));
-  return checkDeleteOptions(decoded.value as DeleteOptions);
+  const options = decoded.value as DeleteOptions;
+  const { kind = "DeleteOptions", apiVersion = "v1" } = options;
+  if (kind !== "DeleteOptions") {
+    const scheme = "pkg/apis/meta/internalversion/scheme/register.go:27";
+    const why = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)}`;
+    return failure(badRequestStatus(`${why} in scheme ${goQuote(scheme)}`));
+  }
+  return checkDeleteOptions(options);
 }
 
 function decode(encoding: Encoding, bytes: Uint8Array): Decoded {
   const schema = schemaOf("meta.v1.DeleteOptions");
-  if (encoding === "json") return decodeJson(schema, bytes);
+  if (encoding === "json") {
+    const decoded = decodeJson(schema, bytes);
+    if (decoded.ok || decoded.error.startsWith("json:")) return decoded;
+    return { ok: false, error: `couldn't get version/kind; json parse error: ${decoded.error}` };
+  }
   if (encoding === "yaml") return decodeYaml(schema, Buffer.from(bytes).toString());
   const envelope = readEnvelope(bytes);
   return envelope.ok ? decodeProtobuf(schema, envelope.message) : envelope;

@@ -1,6 +1,5 @@
 /** Finds the verb of a request for a resource, settles the form of its answer, and runs it. */
 import type { Verb } from "#api/kind.ts";
-import { parseDuration } from "#api/meta/duration.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { badRequestStatus, noSuchPathStatus } from "#api/meta/status.ts";
 import { type Answer, answer, statusAnswer } from "./answer.ts";
@@ -69,8 +68,6 @@ export async function dispatch(
   if (badName !== undefined) return statusAnswer(badRequestStatus(badName));
   const { resource, run, forms } = found;
   const { headers, query } = request;
-  const badTimeout = info.verb === "watch" ? undefined : timeoutFault(query);
-  if (badTimeout !== undefined) return statusAnswer(badRequestStatus(badTimeout));
   if (info.verb === "patch" && !(mediaTypeOf(headers["content-type"] ?? "") in PATCH_TYPES)) {
     return statusAnswer(unsupportedByRouteStatus());
   }
@@ -118,15 +115,6 @@ function nameFault(name: string): string | undefined {
       ? [`may not be '${name}'`]
       : ["/", "%"].filter((sign) => name.includes(sign)).map((sign) => `may not contain '${sign}'`);
   return `Name parameter invalid: ${goQuote(name)}: ${faults.join(";")}`;
-}
-
-/** Requests that end by themselves may say how long they have. */
-function timeoutFault(query: URLSearchParams): string | undefined {
-  const timeout = query.get("timeout") ?? "";
-  if (timeout === "") return undefined;
-  const parsed = parseDuration(timeout);
-  if (parsed.ok) return undefined;
-  return `invalid timeout specified in the request URL - ${parsed.error}`;
 }
 
 type Found =

@@ -2,11 +2,13 @@
  * The chain that every request goes through, whatever brought it:
  * who asks → whose turn is it → may they → which route → the verb → the answer.
  */
-import { internalErrorStatus } from "#api/meta/status.ts";
+import { parseDuration } from "#api/meta/duration.ts";
+import { badRequestStatus, internalErrorStatus } from "#api/meta/status.ts";
 import { type Answer, statusAnswer, textAnswer } from "./answer.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
 import type { AuditTrail } from "./audit/audit.ts";
 import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
+import { isLongRunning } from "./flow/flow-control.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import { inFrame, whenSent } from "./request-frame.ts";
 import { requestInfoOf } from "./request-info.ts";
@@ -52,6 +54,15 @@ function isServedBelow(resources: ServerParts["resources"], { group, path }: Req
 
 const LONG: ReadonlySet<string> = new Set(["watch", "stream", "tunnel"]);
 
+/** Requests that end by themselves may say how long they have. */
+function timeoutFault(query: URLSearchParams): string | undefined {
+  const timeout = query.get("timeout") ?? "";
+  if (timeout === "") return undefined;
+  const parsed = parseDuration(timeout);
+  if (parsed.ok) return undefined;
+  return `invalid timeout specified in the request URL - ${parsed.error}`;
+}
+
 /** Whatever happens, the client gets an answer. */
 async function answerSafely(
   options: HandlerOptions,
@@ -60,6 +71,8 @@ async function answerSafely(
 ): Promise<Answer> {
   const { parts, security } = options;
   const receivedMs = parts.clock.nowMs();
+  const badTimeout = isLongRunning(info) ? undefined : timeoutFault(request.query);
+  if (badTimeout !== undefined) return statusAnswer(badRequestStatus(badTimeout));
   try {
     const known = await security.authenticate(request, info);
     if ("status" in known) {

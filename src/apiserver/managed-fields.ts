@@ -141,7 +141,10 @@ function readConfiguration(
   warn: (text: string) => void,
 ): Result<JsonObject> {
   const json = yamlToJson(Buffer.from(bytes).toString());
-  if (!json.ok) return failure(badRequestStatus(`error decoding YAML: ${json.error}`));
+  if (!json.ok)
+    return failure(
+      badRequestStatus(`error decoding YAML: error converting YAML to JSON: ${json.error}`),
+    );
   const parsed = parseJson(json.json);
   if (!parsed.ok) return failure(badRequestStatus(`error decoding YAML: ${parsed.error}`));
   if (parsed.value !== null && !isObject(parsed.value)) {

@@ -83,8 +83,9 @@ export function refuseByRoute(headers: Headers, lists: boolean): Status | undefi
 
 /** The encoding of a request body; undefined if it is none that the server reads. */
 export function bodyEncoding(headers: Headers): Encoding | undefined {
-  const type = mediaTypeOf(headers["content-type"] ?? "");
-  if (type === "") return "json";
+  const header = headers["content-type"] ?? "";
+  if (header === "") return "json";
+  const type = mediaTypeOf(header);
   return ENCODINGS.find((encoding) => MEDIA_TYPES[encoding] === type);
 }
 

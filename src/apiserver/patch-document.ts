@@ -101,15 +101,16 @@ function notAMap(patch: unknown, prefix = "error decoding patch: "): string {
 /** A patch may have turned the object into one of another kind: then that one's type decides. */
 function decodePatched(document: unknown, kind: Kind): Decoded {
   const said = (isObject(document) ? document : {}) as { kind?: unknown; apiVersion?: unknown };
-  if (said.kind === kind.names.kind && said.apiVersion === kind.apiVersion) {
+  const saidKind = String(said.kind || kind.names.kind);
+  const apiVersion = String(said.apiVersion || kind.apiVersion);
+  if (saidKind === kind.names.kind && apiVersion === kind.apiVersion) {
     return normalize(schemaOf(kind.type), document);
   }
-  const apiVersion = String(said.apiVersion ?? "");
   const slash = apiVersion.indexOf("/");
   const group = slash < 0 ? "" : apiVersion.slice(0, slash);
-  const schema = findSchemaOfKind(group, apiVersion.slice(slash + 1), String(said.kind ?? ""));
+  const schema = findSchemaOfKind(group, apiVersion.slice(slash + 1), saidKind);
   if (schema === undefined) {
-    const error = `no kind "${String(said.kind ?? "")}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`;
+    const error = `no kind "${saidKind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`;
     return { ok: false, error };
   }
   const decoded = normalize(schema, document);

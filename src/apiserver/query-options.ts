@@ -149,14 +149,17 @@ export function listOptions(query: URLSearchParams, forceWatch = false): Result<
   return failure(invalidStatus({ group: META, kind: "ListOptions" }, "", errors));
 }
 
-/** A 64-bit integer parameter; absent and empty mean the same. */
+/** A 64-bit integer parameter. */
 function integer(query: URLSearchParams, name: string): Result<number | undefined> {
-  const text = query.get(name) ?? "";
-  if (text === "") return success(undefined);
-  if (/^[+-]?\d+$/.test(text)) return success(Number(text));
-  const message = `strconv.ParseInt: parsing ${goQuote(text)}: invalid syntax`;
-  return failure(badRequestStatus(message));
+  const text = query.get(name);
+  if (text === null) return success(undefined);
+  const number = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Math.abs(number) < INT64_LIMIT) return success(number);
+  const why = Number.isNaN(number) ? "invalid syntax" : "value out of range";
+  return failure(badRequestStatus(`strconv.ParseInt: parsing ${goQuote(text)}: ${why}`));
 }
+
+const INT64_LIMIT = 2 ** 63;
 
 /** A watch that names no revision to start from begins with the state. */
 function withDefaults(options: ListOptions): ListOptions {

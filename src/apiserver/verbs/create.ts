@@ -66,13 +66,13 @@ async function createDecoded(
   dedupeOwners(stored.metadata, verb.warn, true);
 
   const { generateName = "", name = "" } = stored.metadata;
-  if (generateName === "" || name !== "") return await createOnce(verb, stored, options);
+  if (generateName === "") return await createOnce(verb, stored, options);
   for (let attempt = 1; ; attempt++) {
     const tried = cloneGiven(stored);
-    tried.metadata.name = generatedName(generateName, verb.parts.random);
+    tried.metadata.name = name || generatedName(generateName, verb.parts.random);
     const created = await createOnce(verb, tried, options);
     if (created.ok || created.status.reason !== "AlreadyExists") return created;
-    if (attempt < NAME_ATTEMPTS) continue;
+    if (name === "" && attempt < NAME_ATTEMPTS) continue;
     const subject = groupResourceOf(verb.resource);
     return failure(generateNameConflictStatus(subject, tried.metadata.name, 1));
   }

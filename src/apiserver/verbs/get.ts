@@ -1,16 +1,28 @@
 /** GET of one object. */
 
 import { goQuote } from "#api/meta/go-quote.ts";
-import { failure, notFoundStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
-import { type FieldError, invalid } from "#api/validation/field-error.ts";
+import {
+  badRequestStatus,
+  failure,
+  notFoundStatus,
+  type Result,
+  success,
+  unknownStatus,
+} from "#api/meta/status.ts";
+import { invalid } from "#api/validation/field-error.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
+import { isTrue } from "../request-info.ts";
 import { keyOf } from "../resources.ts";
 import type { Revision } from "../revision.ts";
 import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
 
 export async function get(verb: VerbRequest): Promise<VerbResult> {
   const { resource, info, request, parts } = verb;
+  if (isTrue(request.query.get("export"))) {
+    const gone = "the export parameter, deprecated since v1.14, is no longer supported";
+    return failure(badRequestStatus(gone));
+  }
   const asked = request.query.get("resourceVersion") ?? "";
   if (asked !== "") {
     const revision = parseResourceVersion(asked);
@@ -43,12 +55,25 @@ export function notFound({ resource, info }: VerbRequest): Result<never> {
 
 /** "" and "0" mean: any. */
 export function parseResourceVersion(text: string): Result<number> {
-  if (text === "") return success(0);
-  if (/^\d+$/.test(text)) return success(Number(text));
-  return failure(unknownStatus(`resourceVersion: ${formatFieldError(versionFault(text))}`));
+  const version = readVersion(text);
+  return typeof version === "number" ? success(version) : failure(unknownStatus(version.fault));
 }
 
-export function versionFault(text: string): FieldError {
-  const error = `strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`;
-  return invalid(Path.of("resourceVersion"), text, error);
+/** The same where a bad one is the client's fault. */
+export function parseListVersion(text: string): Result<number> {
+  const version = readVersion(text);
+  if (typeof version === "number") return success(version);
+  return failure(badRequestStatus(`invalid resource version: ${version.fault}`));
+}
+
+const UINT64_LIMIT = 2 ** 64;
+
+function readVersion(text: string): number | { readonly fault: string } {
+  if (text === "") return 0;
+  const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (number < UINT64_LIMIT) return number;
+  const why = Number.isNaN(number) ? "invalid syntax" : "value out of range";
+  const error = `strconv.ParseUint: parsing ${goQuote(text)}: ${why}`;
+  const path = Path.of("resourceVersion");
+  return { fault: `${path}: ${formatFieldError(invalid(path, text, error))}` };
 }

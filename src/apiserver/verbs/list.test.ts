@@ -119,6 +119,14 @@ describe("a list", () => {
     assert.equal(body.details.causes[0].reason, "ResourceVersionTooLarge");
   });
 
+  test("with resourceVersion 0 is whole, whatever the limit", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a", "b", "c"]);
+    const list = await t.want(200, "GET", `${CONFIG_MAPS}?limit=1&resourceVersion=0`);
+    assert.deepEqual(namesOf(list), ["a", "b", "c"]);
+    assert.equal(list.metadata.continue, undefined);
+  });
+
   const refused = [
     { query: "limit=x", code: 400 },
     { query: "continue=garbage", code: 400 },
@@ -126,7 +134,11 @@ describe("a list", () => {
     { query: "fieldSelector=data.k%3Dv", code: 400 },
     { query: "resourceVersionMatch=Exact", code: 422 },
     { query: "resourceVersion=1&resourceVersionMatch=Sometimes", code: 422 },
-    { query: "resourceVersion=abc", code: 500 },
+    { query: "resourceVersion=abc", code: 400 },
+    { query: "resourceVersion=18446744073709551616", code: 400 },
+    { query: "limit=", code: 400 },
+    { query: "limit=9223372036854775808", code: 400 },
+    { query: "watch=1&resourceVersion=abc", code: 500 },
     { query: "sendInitialEvents=true", code: 422 },
     { query: "timeout=soon", code: 400 },
   ];

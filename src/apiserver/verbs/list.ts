@@ -3,7 +3,7 @@
  *
  *   resourceVersion   match            state
  *   ""                                 the newest in the store
- *   "0"               (NotOlderThan)   whatever the cache has
+ *   "0"               (NotOlderThan)   whatever the cache has, all of it: a limit does not count
  *   n                 (NotOlderThan)   at least n
  *   n                 Exact            exactly n; also n with a limit and no match
  *   continue token                     exactly as on the first page
@@ -23,15 +23,17 @@ import { type ListOptions, listOptions } from "../query-options.ts";
 import type { Revision } from "../revision.ts";
 import { type Selection, select } from "../selection.ts";
 import type { VerbRequest, VerbResult } from "../verb.ts";
-import { parseResourceVersion } from "./get.ts";
+import { parseListVersion } from "./get.ts";
 
 export async function list(verb: VerbRequest): Promise<VerbResult> {
   const { resource, info, request } = verb;
-  const options = listOptions(request.query);
-  if (!options.ok) return options;
-  const selection = select(resource, info.namespace, options.value);
+  const given = listOptions(request.query);
+  if (!given.ok) return given;
+  const wholeCache = given.value.resourceVersion === "0" && given.value.continueToken === "";
+  const options = wholeCache ? { ...given.value, limit: 0 } : given.value;
+  const selection = select(resource, info.namespace, options);
   if (!selection.ok) return selection;
-  const listed = await listSelected(verb, selection.value, options.value);
+  const listed = await listSelected(verb, selection.value, options);
   if (!listed.ok) return listed;
   return success({ code: 200, body: { form: "list", list: listed.value } });
 }
@@ -78,19 +80,19 @@ async function listingPoint(
   const { objects } = verb.parts;
   const { resourceVersion, resourceVersionMatch, continueToken, limit } = options;
   if (continueToken !== "") {
+    const decoded = decodeContinue(selection.prefix, continueToken);
+    if (!decoded.ok) return decoded;
     if (resourceVersion !== "" && resourceVersion !== "0") {
       const message = "specifying resource version is not allowed when using continue";
       return failure(badRequestStatus(message));
     }
-    const decoded = decodeContinue(selection.prefix, continueToken);
-    if (!decoded.ok) return decoded;
     return success({ startAfter: decoded.value.startAfter, revision: decoded.value.revision });
   }
   if (resourceVersion === "") {
     const fresh = await objects.fresh();
     return fresh.ok ? success({ revision: undefined, startAfter: undefined }) : fresh;
   }
-  const asked = parseResourceVersion(resourceVersion);
+  const asked = parseListVersion(resourceVersion);
   if (!asked.ok) return asked;
   const reached = await objects.notOlderThan(asked.value);
   if (!reached.ok) return reached;

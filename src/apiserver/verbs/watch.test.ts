@@ -40,6 +40,18 @@ describe("a watch", () => {
     assert.deepEqual(seen(late), want.slice(2));
   });
 
+  test("that wants no initial events begins now; one that has ended already tells nothing", async () => {
+    await using t = await startTestApi();
+    await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
+    const none = "watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
+    for (const version of ["", "&resourceVersion=0"]) {
+      using feed = await t.watch(`${CONFIG_MAPS}?${none}${version}`);
+      assert.deepEqual(seen(feed), []);
+    }
+    using over = await t.watch(`${CONFIG_MAPS}?watch=1&timeoutSeconds=-1`);
+    assert.deepEqual(seen(over), ["over"]);
+  });
+
   test("begins with the state when it names no revision, and marks its end", async () => {
     await using t = await startTestApi();
     for (const name of ["b", "a"])

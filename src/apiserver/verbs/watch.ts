@@ -1,10 +1,10 @@
 /** GET of a collection with `watch`: its changes as they happen. */
-import { failure, invalidStatus, success } from "#api/meta/status.ts";
+import { success } from "#api/meta/status.ts";
 import { listOptions } from "../query-options.ts";
 import { select } from "../selection.ts";
 import type { VerbRequest, VerbResult } from "../verb.ts";
 import { WatchFeed } from "../watch-feed.ts";
-import { parseResourceVersion, versionFault } from "./get.ts";
+import { parseResourceVersion } from "./get.ts";
 
 /** A watch without a timeout of its own ends at some time in this range, so that load spreads. */
 const TIMEOUT_MIN_MS = 1_800_000;
@@ -18,10 +18,7 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
   const selection = select(resource, info.namespace, options.value, name);
   if (!selection.ok) return selection;
   const asked = parseResourceVersion(resourceVersion);
-  if (!asked.ok) {
-    const kind = { group: resource.kind.group, kind: resource.kind.names.plural };
-    return failure(invalidStatus(kind, "", [versionFault(resourceVersion)]));
-  }
+  if (!asked.ok) return asked;
 
   const { objects, clock, random } = parts;
   if (sendInitialEvents) {
@@ -30,6 +27,7 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
       : objects.notOlderThan(asked.value));
     if (!ready.ok) return ready;
   }
+  const isOver = (timeoutSeconds ?? 0) < 0; // it has ended before it began
   const feed = new WatchFeed({
     cache: objects.cacheOf(resource.stored),
     currentRevision: () => objects.cache.revision,
@@ -38,9 +36,9 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
     matches: selection.value.matches,
     trigger: selection.value.trigger,
     from:
-      sendInitialEvents === true
+      sendInitialEvents === true && !isOver
         ? { point: "state", endMark: true }
-        : { point: "after", revision: asked.value },
+        : { point: "after", revision: asked.value || objects.cache.revision },
     bookmarks: allowWatchBookmarks,
     timeoutMs: timeoutSeconds ? timeoutSeconds * 1000 : TIMEOUT_MIN_MS * (1 + random.next()),
     clock,

@@ -25,6 +25,32 @@ describe("writes", () => {
     assert.deepEqual(await t.want(200, "GET", `${CONFIG_MAPS}/a`), made);
   });
 
+  test("a name that exists, from someone who would take a generated one", async () => {
+    await using t = await startTestApi();
+    const body = configMap("a", { metadata: { generateName: "a-" } });
+    await t.want(201, "POST", CONFIG_MAPS, { body });
+    const refused = await t.want(409, "POST", CONFIG_MAPS, { body });
+    assert.equal(
+      refused.message,
+      'configmaps "a" already exists, the server was not able to generate a unique name for the object',
+    );
+    assert.equal(refused.details.retryAfterSeconds, 1);
+  });
+
+  test("options of a delete must be such", async () => {
+    await using t = await startTestApi();
+    await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
+    const kind = { apiVersion: "v1", kind: "Pod" };
+    const wrong = await t.want(400, "DELETE", `${CONFIG_MAPS}/a`, { body: kind });
+    assert.match(wrong.message, /^no kind "Pod" is registered for version "v1" in scheme/);
+    const garbage = await t.want(400, "DELETE", `${CONFIG_MAPS}/a`, { body: "x" });
+    assert.match(
+      garbage.message,
+      /^couldn't get version\/kind; json parse error: invalid character/,
+    );
+    await t.want(200, "DELETE", `${CONFIG_MAPS}/a`, { body: { ...kind, kind: "DeleteOptions" } });
+  });
+
   test("a stale update is refused, an update without a version is taken as it is", async () => {
     await using t = await startTestApi();
     const { metadata } = await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
