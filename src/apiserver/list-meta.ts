@@ -4,7 +4,7 @@ import type { ObjectList } from "./answer.ts";
 export function listMeta(list: ObjectList): Record<string, unknown> {
   const { resourceVersion, continueToken, remaining } = list;
   return {
-    resourceVersion,
+    ...(resourceVersion === "" ? {} : { resourceVersion }), // of what is not stored
     ...(continueToken === undefined ? {} : { continue: continueToken }),
     ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
   };

@@ -9,6 +9,7 @@ import {
   unknownFieldText,
   unsupportedFieldText,
 } from "#api/meta/field-selector.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import { matchesLabels, parseSelector, type Selector } from "#api/meta/label-selector.ts";
 import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
@@ -89,15 +90,24 @@ function parseFields(kind: Kind, text: string): Result<FieldSelector> {
   if (!parsed.ok) return failure(badRequestStatus(parsed.error));
   const known = selectableNames(kind);
   for (const { field } of parsed.value) {
-    if (METADATA_FIELDS.has(field) || known.has(field)) continue;
-    const message =
-      kind.selectableFields === undefined ? unknownFieldText(field) : unsupportedFieldText(field);
-    return failure(badRequestStatus(message));
+    if (field === "metadata.name" || known.has(field)) continue;
+    if (field === "metadata.namespace" && mayHaveNamespace(kind)) continue;
+    return failure(badRequestStatus(fieldFault(kind, field)));
   }
   return success(parsed.value);
 }
 
-const METADATA_FIELDS: ReadonlySet<string> = new Set(["metadata.name", "metadata.namespace"]);
+/** Kinds with fields of their own know what they are without. */
+function mayHaveNamespace({ scope, selectableFields }: Kind): boolean {
+  return scope === "Namespaced" || selectableFields === undefined;
+}
+
+function fieldFault({ selectableFields, names, apiVersion }: Kind, field: string): string {
+  if (selectableFields === undefined) return unknownFieldText(field);
+  if (names.kind === "Job") return `field label ${goQuote(field)} not supported for Job`;
+  if (names.kind !== "ResourceSlice") return unsupportedFieldText(field);
+  return unsupportedFieldText(field, `${apiVersion}, Kind=${names.kind}`);
+}
 
 /** The names that a kind's selectable fields have on an object with nothing in it. */
 function selectableNames(kind: Kind): ReadonlySet<string> {

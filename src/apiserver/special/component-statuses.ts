@@ -2,7 +2,9 @@
 import type { ComponentStatus } from "#api/generated/core.v1.ts";
 import { failure, notFoundStatus, success } from "#api/meta/status.ts";
 import type { SpecialVerbs } from "../dispatch.ts";
+import { listOptions } from "../query-options.ts";
 import { Revision } from "../revision.ts";
+import { select } from "../selection.ts";
 import type { VerbRequest } from "../verb.ts";
 
 export function componentStatusVerbs(storeIsWell: () => boolean): SpecialVerbs {
@@ -32,7 +34,12 @@ export function componentStatusVerbs(storeIsWell: () => boolean): SpecialVerbs {
       },
       list: async (verb) => {
         const { resource, request } = verb;
-        const items = [etcd(verb)];
+        const options = listOptions(request.query);
+        if (!options.ok) return options;
+        const selection = select(resource, "", options.value);
+        if (!selection.ok) return selection;
+        const { matches } = selection.value;
+        const items = [etcd(verb)].filter((one) => matches?.(one) ?? true);
         const list = {
           kind: resource.kind,
           items,
