@@ -1,0 +1,137 @@
+/** API servers on a real etcd: what they show when it is fresh, shared, and gone. */
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, test } from "vitest";
+import { configMapKind } from "#api/core/v1/config-map.ts";
+import { missingProgram } from "../../tools/debian-packages.ts";
+import { startEtcd } from "../store/etcd-cluster.ts";
+import { askHttps, type HttpsAsk } from "./https-ask.ts";
+import { startTestServer, type TestServer } from "./test-server.ts";
+
+const missing = missingProgram("etcd");
+const TOKENS = 'tok,admin,1,"system:masters"\n';
+const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+const CLUSTER_ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+/** Upstream's own count on a fresh cluster. */
+const CLUSTER_ROLES_COUNT = 69;
+
+const start = (endpoints: readonly string[]): Promise<TestServer> =>
+  startTestServer({ tokens: TOKENS, flags: ["--etcd-servers", endpoints.join(",")] });
+const ask = (server: TestServer, request: HttpsAsk) =>
+  askHttps(server, { ...request, token: "tok" });
+const create = (server: TestServer, name: string) =>
+  ask(server, { method: "POST", path: CONFIG_MAPS, body: { metadata: { name } } });
+
+describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}`, () => {
+  test("a fresh cluster has all that it begins with as soon as it is ready, every time", async () => {
+    for (let round = 0; round < 4; round++) {
+      await using etcd = await startEtcd();
+      await using server = await start(etcd.endpoints);
+      for (const query of ["", "?resourceVersion=0", "?limit=500"]) {
+        const { json } = await ask(server, { path: CLUSTER_ROLES + query });
+        assert.equal(json.items.length, CLUSTER_ROLES_COUNT, `round ${round}${query}`);
+      }
+      const ready = await ask(server, { path: "/readyz" });
+      assert.deepEqual([ready.code, ready.text], [200, "ok"]);
+    }
+  });
+
+  test("a second server shows at once what the first has written, and in order", async () => {
+    await using etcd = await startEtcd();
+    await using a = await start(etcd.endpoints);
+    await using b = await start(etcd.endpoints);
+    const life = new AbortController();
+    const heard: string[] = [];
+    const watching = watch(b, (name) => heard.push(name), life.signal);
+    const written: string[] = [];
+    for (let round = 0; round < 150; round++) {
+      const name = `c${String(round).padStart(3, "0")}`;
+      const [writer, reader] = round % 2 === 0 ? [a, b] : [b, a];
+      const made = await create(writer, name);
+      assert.equal(made.code, 201);
+      written.push(name);
+      if (round % 3 === 0) {
+        const list = await ask(reader, { path: CONFIG_MAPS });
+        const names = list.json.items.map(
+          ({ metadata }: { metadata: { name: string } }) => metadata.name,
+        );
+        assert.ok(names.includes(name), `the list after round ${round}`);
+        assert.ok(Number(list.json.metadata.resourceVersion) >= versionOf(made.json));
+      } else {
+        const got = await ask(reader, { path: `${CONFIG_MAPS}/${name}` });
+        assert.equal(got.code, 200, `the object of round ${round}`);
+        assert.equal(got.json.metadata.uid, made.json.metadata.uid);
+      }
+    }
+    await eventually(() => heard.length >= written.length);
+    assert.deepEqual(heard, written);
+    life.abort();
+    await watching;
+  });
+
+  test("that goes away makes the server say so, and comes back by itself", async () => {
+    await using etcd = await startEtcd();
+    await using server = await start(etcd.endpoints);
+    assert.equal((await create(server, "before")).code, 201);
+    const life = new AbortController();
+    const heard: string[] = [];
+    const watching = watch(server, (name) => heard.push(name), life.signal);
+    await eventually(() => heard.includes("before"));
+
+    await etcd.kill(0);
+    for (const refused of [
+      await ask(server, { path: `${CONFIG_MAPS}/before` }),
+      await ask(server, { path: CONFIG_MAPS }),
+      await create(server, "meanwhile"),
+      await ask(server, { method: "DELETE", path: `${CONFIG_MAPS}/before` }),
+    ]) {
+      assert.equal(refused.code, 503);
+      assert.deepEqual(
+        [refused.json.kind, refused.json.status, refused.json.reason],
+        ["Status", "Failure", "ServiceUnavailable"],
+      );
+    }
+    const cached = await ask(server, { path: `${CONFIG_MAPS}?resourceVersion=0` });
+    assert.equal(cached.code, 200); // who is content with what the cache has gets it
+    const red = await ask(server, { path: "/readyz" });
+    assert.equal(red.code, 500);
+    assert.match(red.text, /^\[-\]etcd failed: reason withheld$/m);
+    assert.equal((await ask(server, { path: "/readyz/etcd" })).code, 500);
+    assert.equal((await ask(server, { path: "/readyz/ping" })).text, "ok");
+
+    await etcd.start(0);
+    await eventually(async () => (await ask(server, { path: "/readyz" })).code === 200);
+    assert.equal((await ask(server, { path: `${CONFIG_MAPS}/before` })).code, 200);
+    assert.equal((await create(server, "after")).code, 201);
+    await eventually(() => heard.includes("after")); // in the watch that was open all the time
+    assert.deepEqual(
+      heard.filter((name) => name !== "kube-root-ca.crt"),
+      ["before", "after"],
+    );
+    life.abort();
+    await watching;
+  });
+});
+
+/** Names as they are added; one watch, which is not begun again. */
+async function watch(
+  server: TestServer,
+  onName: (name: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const event of server.client.watch(configMapKind, { namespace: "default" }, signal)) {
+    if (event.type === "ADDED") onName(event.object.metadata.name ?? "");
+  }
+}
+
+function versionOf({ metadata }: { metadata: { resourceVersion: string } }): number {
+  return Number(metadata.resourceVersion);
+}
+
+async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const untilMs = performance.now() + 15_000;
+  while (!(await isSo())) {
+    if (performance.now() > untilMs) throw new Error("it never was so");
+    await sleep(20);
+  }
+}
