@@ -91,7 +91,12 @@ export async function dispatch(
     user,
     media,
     warn: (text) => warnings.push(text),
-    ...(trail === undefined ? {} : { annotate: (key, value) => trail.annotate(key, value) }),
+    ...(trail === undefined
+      ? {}
+      : {
+          annotate: (key, value) => trail.annotate(key, value),
+          sent: (object) => trail.sent(object),
+        }),
     mayCreate: () => security.authorize(request, { ...info, verb: "create" }, user),
   });
   const extras = { media, warnings };

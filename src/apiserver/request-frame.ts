@@ -100,12 +100,19 @@ function objectOf(body: Answer["body"]): unknown {
     case "value":
       return body.value;
     case "list": {
-      const { kind, items, resourceVersion } = body.list;
+      const { kind, items, resourceVersion, continueToken, remaining } = body.list;
       return {
         kind: kind.names.list,
         apiVersion: kind.apiVersion,
-        metadata: { resourceVersion },
-        items: items.map((item) => item.as(kind).value),
+        metadata: {
+          resourceVersion,
+          ...(continueToken === undefined ? {} : { continue: continueToken }),
+          ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
+        },
+        items: items.map((item) => {
+          const { kind: _kind, apiVersion: _version, ...rest } = item.as(kind).value;
+          return rest;
+        }),
       };
     }
     default:

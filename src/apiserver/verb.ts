@@ -1,5 +1,6 @@
 /** What every verb gets: the server's parts, and the request after authentication and routing. */
 import type { Status } from "#api/generated/meta.v1.ts";
+import type { Kind } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -34,6 +35,8 @@ export interface VerbRequest {
   warn(text: string): void;
   /** Adds a note to the audit log's entry, if there is one. */
   annotate?(key: string, value: string): void;
+  /** What the client sent, as it was understood, for the audit log if that wants it. */
+  sent?(object: object): void;
   /** Updates that create need the right to create; a Status says that it is missing. */
   mayCreate(): Promise<Status | undefined>;
 }
@@ -48,6 +51,11 @@ export type VerbResult = Result<VerbAnswer>;
 /** What the resource does around its writes. */
 export function hooksOf({ parts, resource }: VerbRequest): WriteHooks | undefined {
   return parts.hooks[`${resource.stored.group}/${resource.stored.plural}`];
+}
+
+/** What an object of the kind calls itself. */
+export function typeMetaOf({ names, apiVersion }: Kind): { kind: string; apiVersion: string } {
+  return { kind: names.kind, apiVersion };
 }
 
 /** The resource as error messages name it. */

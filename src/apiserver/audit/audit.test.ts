@@ -164,6 +164,32 @@ describe("events", () => {
     }
   });
 
+  test("what was sent is told as it was understood", () => {
+    const { events, trail: one } = trail({ level: "Request" });
+    const understood = { kind: "Pod", apiVersion: "v1", spec: { restartPolicy: "Always" } };
+    const draft = structuredClone(understood);
+    one.sent(draft);
+    draft.spec.restartPolicy = "Never"; // what becomes of it later is not what was sent
+    one.completed({ code: 201 });
+    assert.deepEqual(events.at(-1)!.requestObject, understood);
+  });
+
+  test("whom someone acts as is told after the request was received", () => {
+    const events: Record<string, unknown>[] = [];
+    const audit = new Audit({
+      policy: { rules: [{ level: "Metadata" }] },
+      clock: new VirtualClock(0),
+      random: seededRandom(1),
+      write: (line) => void events.push(JSON.parse(line)),
+    });
+    const asker = { user, impersonated: { name: "bob", groups: [] } };
+    audit.begin(request, info, asker, 0)!.completed({ code: 200 });
+    assert.deepEqual(
+      events.map(({ impersonatedUser }) => impersonatedUser),
+      [undefined, { username: "bob" }],
+    );
+  });
+
   test("managed fields and stages can be left out", () => {
     const { events, trail: one } = trail(
       { level: "RequestResponse", omitManagedFields: true },
@@ -193,7 +219,7 @@ describe("events", () => {
     assert.deepEqual(responseStatus, {
       metadata: {},
       status: "Failure",
-      message: "Authentication failed, attempted: bearer",
+      message: "Unauthorized",
       code: 401,
     });
   });

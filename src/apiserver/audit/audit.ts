@@ -43,6 +43,8 @@ export interface AuditedAnswer {
 /** One request on its way. */
 export interface AuditTrail {
   annotate(key: string, value: string): void;
+  /** What the client sent, as it was understood; otherwise it is told as it came. */
+  sent(object: object): void;
   /** The first bytes of an answer that goes on for long. */
   started(answer: AuditedAnswer): void;
   completed(answer: AuditedAnswer): void;
@@ -64,6 +66,17 @@ export class Audit {
     asker: Asker,
     receivedMs: number,
   ): AuditTrail | undefined {
+    const trail = this.#trail(request, info, asker, receivedMs);
+    trail?.received();
+    return trail;
+  }
+
+  #trail(
+    request: ApiRequest,
+    info: RequestInfo,
+    asker: Asker,
+    receivedMs: number,
+  ): Trail | undefined {
     const scope = auditScope(this.#options.policy, info, asker.user);
     if (scope.level === "None") return undefined;
     return new Trail(this.#options, scope, request, info, asker, receivedMs);
@@ -76,36 +89,27 @@ export class Audit {
     { refused, status }: { readonly refused: User | undefined; readonly status: Status },
     receivedMs: number,
   ): void {
-    const trail = this.begin(request, info, { user: refused ?? NOBODY }, receivedMs);
-    const code = status.code ?? 0;
+    const answer = { code: status.code ?? 0, status, object: () => status };
     if (refused !== undefined) {
-      trail?.completed({ code, status });
-      return;
+      this.begin(request, info, { user: refused }, receivedMs)?.completed(answer);
+    } else {
+      this.#trail(request, info, { user: NOBODY }, receivedMs)?.started(answer);
     }
-    const message = `Authentication failed, attempted: ${attempts(request).join(", ")}`;
-    trail?.started({ code, status: { metadata: {}, status: "Failure", message } });
   }
 }
 
 const NOBODY: User = { name: "", groups: [] };
-
-function attempts({ headers, peer }: ApiRequest): string[] {
-  const scheme = headers.authorization?.split(" ")[0]?.toLowerCase();
-  const tried = [
-    ...(scheme === undefined ? [] : [scheme]),
-    ...(peer.certificate || peer.certificateFault ? ["x509"] : []),
-  ];
-  return tried.length > 0 ? tried : ["none"];
-}
 
 class Trail implements AuditTrail {
   readonly #options: AuditOptions;
   readonly #scope: AuditScope;
   readonly #request: ApiRequest;
   readonly #info: RequestInfo;
-  readonly #head: Readonly<Record<string, unknown>>;
+  readonly #asker: Asker;
+  readonly #id: string;
   readonly #receivedMs: number;
   readonly #annotations: Record<string, string> = {};
+  #sent: object | undefined;
 
   constructor(
     options: AuditOptions,
@@ -120,7 +124,11 @@ class Trail implements AuditTrail {
     this.#request = request;
     this.#info = info;
     this.#receivedMs = receivedMs;
-    this.#head = headOf(request, info, asker, request.auditId ?? options.random.uuid());
+    this.#asker = asker;
+    this.#id = request.auditId ?? options.random.uuid();
+  }
+
+  received(): void {
     this.#write("RequestReceived", {});
   }
 
@@ -128,20 +136,31 @@ class Trail implements AuditTrail {
     this.#annotations[key] = value;
   }
 
+  sent(object: object): void {
+    // It is changed on its way, and of no use unless it will be told.
+    if (this.#tellsSent()) this.#sent = structuredClone(object);
+  }
+
   started(answer: AuditedAnswer): void {
-    this.#write("ResponseStarted", { responseStatus: responseStatus(answer) });
+    this.#write("ResponseStarted", this.#about(answer));
   }
 
   completed(answer: AuditedAnswer): void {
-    const { level } = this.#scope;
-    const sent =
-      level === "Request" || level === "RequestResponse" ? sentObject(this.#request) : undefined;
-    const got = level === "RequestResponse" ? answer.object?.() : undefined;
-    this.#write("ResponseComplete", {
+    this.#write("ResponseComplete", this.#about(answer));
+  }
+
+  #tellsSent(): boolean {
+    return this.#scope.level === "Request" || this.#scope.level === "RequestResponse";
+  }
+
+  #about(answer: AuditedAnswer): Readonly<Record<string, unknown>> {
+    const sent = this.#tellsSent() ? (this.#sent ?? sentObject(this.#request)) : undefined;
+    const got = this.#scope.level === "RequestResponse" ? answer.object?.() : undefined;
+    return {
       responseStatus: responseStatus(answer),
       ...(sent === undefined ? {} : { requestObject: this.#shown(sent) }),
       ...(got === undefined ? {} : { responseObject: this.#shown(got) }),
-    });
+    };
   }
 
   #shown(object: unknown): unknown {
@@ -151,14 +170,16 @@ class Trail implements AuditTrail {
   #write(stage: AuditStage, more: Readonly<Record<string, unknown>>): void {
     if (this.#scope.omitStages.has(stage)) return;
     const annotated = Object.keys(this.#annotations).length > 0;
-    const { auditID, ...head } = this.#head;
+    // Whom someone acts as is found out after the request was received.
+    const { user } = this.#asker;
+    const asker = stage === "RequestReceived" ? { user } : this.#asker;
     const event = {
       kind: "Event",
       apiVersion: "audit.k8s.io/v1",
       level: this.#scope.level,
-      auditID,
+      auditID: this.#id,
       stage,
-      ...head,
+      ...headOf(this.#request, this.#info, asker),
       ...objectRef(this.#info, more),
       ...more,
       requestReceivedTimestamp: microTimeFromMs(this.#receivedMs),
@@ -173,13 +194,11 @@ function headOf(
   request: ApiRequest,
   { verb }: RequestInfo,
   { user, impersonated, constraint }: Asker,
-  auditID: string,
 ): Readonly<Record<string, unknown>> {
   const query = request.query.toString();
   const agent = request.headers["user-agent"];
   return {
-    auditID,
-    requestURI: query === "" ? request.path : `${request.path}?${query}`,
+    requestURI: request.rawUrl ?? (query === "" ? request.path : `${request.path}?${query}`),
     verb,
     user: userInfo(user),
     ...(impersonated === undefined ? {} : { impersonatedUser: userInfo(impersonated) }),

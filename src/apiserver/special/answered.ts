@@ -28,12 +28,13 @@ export function answeredCreate<T extends object>(create: AnsweredCreate<T>): Run
     if (!decoded.ok) return decoded;
     const given = decoded.value as unknown as T;
     const object = (create.withDefaults?.(given) ?? given) as unknown as Draft<KubeObject>;
+    const { schema, group, version } = expected;
+    const apiVersion = group === "" ? version : `${group}/${version}`;
+    verb.sent?.({ kind: expected.kind, apiVersion, ...object });
     if (!create.keepsMetadata) wipeSystemFields(object.metadata);
     const namespaced = resource.kind.scope === "Namespaced";
     const placed = settleNamespace(object.metadata, namespaced ? info.namespace : "");
     if (!placed.ok) return placed;
-    const { schema, group, version } = expected;
-    const apiVersion = group === "" ? version : `${group}/${version}`;
     trackCreate(verb, object, options.value, { schema, apiVersion });
     const refusal = await parts.admission.admit({
       operation: "CREATE",

@@ -14,6 +14,7 @@ import type {
 } from "#api/generated/authorization.v1.ts";
 import { success } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
+import { decodeToken, stringClaim } from "../authn/jwt.ts";
 import { reviewSelf, reviewToken } from "../authn/reviews.ts";
 import {
   reviewLocalSubjectAccess,
@@ -26,6 +27,8 @@ import type { SpecialVerbs } from "../dispatch.ts";
 import type { RequestSecurity } from "../security.ts";
 import type { VerbRequest } from "../verb.ts";
 import { answeredCreate } from "./answered.ts";
+
+const ISSUED = "authentication.kubernetes.io/issued-credential-id";
 
 export function reviewVerbs(security: RequestSecurity): SpecialVerbs {
   const { authorizer, tokens, audiences, issueToken } = security;
@@ -77,10 +80,19 @@ export function reviewVerbs(security: RequestSecurity): SpecialVerbs {
           schema: schemaOf("authentication.v1.TokenRequest"),
         }),
         keepsMetadata: true, // a uid says which account of the name is meant
-        answer: async (request, { info, warn }) =>
-          issueToken(request, info.namespace, info.name, warn),
+        answer: async (request, { info, warn, annotate }) => {
+          const issued = issueToken(request, info.namespace, info.name, warn);
+          if (issued.ok) annotate?.(ISSUED, credentialId(issued.value));
+          return issued;
+        },
         withDefaults: withTokenDefaults,
       }),
     },
   };
+}
+
+/** The token's own name, by which its uses can be found in the audit log. */
+function credentialId({ status }: TokenRequest): string {
+  const claims = decodeToken(status?.token ?? "")?.claims ?? {};
+  return `JTI=${stringClaim(claims, "jti")}`;
 }

@@ -25,7 +25,13 @@ import { type WriteOptions, writeOptions } from "../query-options.ts";
 import { keyOf } from "../resources.ts";
 import { Revision } from "../revision.ts";
 import { ruleContextOf } from "../rule-context.ts";
-import { groupResourceOf, hooksOf, type VerbRequest, type VerbResult } from "../verb.ts";
+import {
+  groupResourceOf,
+  hooksOf,
+  typeMetaOf,
+  type VerbRequest,
+  type VerbResult,
+} from "../verb.ts";
 import { applyCreateRules, finishObject, toStoredVersion } from "../write-rules.ts";
 
 /** So many names are tried before a generated name counts as taken. */
@@ -40,6 +46,7 @@ export async function create(verb: VerbRequest): Promise<VerbResult> {
   if (!decoded.ok) return decoded;
   const draft = decoded.value;
   resource.kind.defaults?.(draft);
+  verb.sent?.({ ...typeMetaOf(resource.kind), ...draft });
 
   wipeSystemFields(draft.metadata);
   const namespace = resource.kind.scope === "Namespaced" ? info.namespace : "";

@@ -13,6 +13,11 @@ import { notFound } from "./get.ts";
 export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {
   const options = decodeDeleteOptions(verb.request);
   if (!options.ok) return options;
+  const { body } = verb.request;
+  if (body.form === "bytes" && body.bytes.length > 0) {
+    const apiVersion = "meta.k8s.io/__internal"; // what upstream's log calls it
+    verb.sent?.({ kind: "DeleteOptions", apiVersion, ...options.value });
+  }
   const deleted = await deleteObject(verb, verb.info.namespace, verb.info.name, options.value);
   if (!deleted.ok) return deleted;
   const { resource } = verb;

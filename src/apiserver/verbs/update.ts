@@ -7,7 +7,7 @@ import { trackUpdate } from "../managed-fields.ts";
 import { dedupeOwners, settleNamespace } from "../object-metadata.ts";
 import { writeOptions } from "../query-options.ts";
 import { updateObject } from "../update-object.ts";
-import type { VerbRequest, VerbResult } from "../verb.ts";
+import { typeMetaOf, type VerbRequest, type VerbResult } from "../verb.ts";
 
 export async function update(verb: VerbRequest): Promise<VerbResult> {
   const { request, resource, info } = verb;
@@ -18,6 +18,7 @@ export async function update(verb: VerbRequest): Promise<VerbResult> {
   if (!decoded.ok) return decoded;
   const draft = decoded.value;
   resource.kind.defaults?.(draft);
+  verb.sent?.({ ...typeMetaOf(resource.kind), ...draft });
   const named = checkName(draft, info.name);
   if (!named.ok) return named;
   const namespace = resource.kind.scope === "Namespaced" ? info.namespace : "";
