@@ -143,4 +143,19 @@ describe("garbage collector in a cluster", () => {
       [[], [], []],
     );
   });
+
+  test("foreground: what has another owner stays, and lets the first one go", async () => {
+    await using cluster = await startCluster({ controllers: [collector] });
+    const [a, z] = [await map(cluster, "a"), await map(cluster, "z")];
+    await map(cluster, "only-a", owner(a));
+    await map(cluster, "both", owner(a));
+    const ownerReferences = [owner(a), owner(z)];
+    await cluster.client.patch(configMapKind, { namespace: "default", name: "both" }, "merge", {
+      metadata: { ownerReferences },
+    });
+    await remove(cluster, "a", "Foreground");
+    assert.deepEqual(cluster.names(configMapKind), ["both", "z"]);
+    const left = cluster.list(configMapKind).find(({ metadata }) => metadata.name === "both");
+    assert.deepEqual(left?.metadata.ownerReferences, [owner(z)]);
+  });
 });

@@ -52,7 +52,10 @@ function withDependents(state: GarbageState, ...dependents: KubeObject[]): Garba
 }
 
 function show(write: Write): string {
-  if (write.op === "delete") return `delete ${write.target.name} ${write.propagation}`;
+  if (write.op === "delete") {
+    const { target, propagation, resourceVersion } = write;
+    return `delete ${target.name}${resourceVersion === undefined ? "" : " unchanged"} ${propagation}`;
+  }
   if (write.op !== "patch") return write.op;
   const {
     uid: _,
@@ -64,11 +67,20 @@ function show(write: Write): string {
 
 const cases: { name: string; state: GarbageState; want: readonly string[] }[] = [
   { name: "an owner that is there keeps it", state: owned({ o: "solid" }), want: [] },
-  { name: "no owner left: it goes", state: owned({ o: "absent" }), want: ["delete a Background"] },
+  {
+    name: "no owner left: it goes",
+    state: owned({ o: "absent" }),
+    want: ["delete a unchanged Background"],
+  },
+  {
+    name: "an owner that waits is let go while another owner is there",
+    state: owned({ o: "waiting", p: "solid" }),
+    want: [`patch a {"ownerReferences":[${JSON.stringify(owner("p"))}]}`],
+  },
   {
     name: "its own finalizers choose how",
     state: owned({ o: "absent" }, { finalizers: ["foregroundDeletion"] }),
-    want: ["delete a Foreground"],
+    want: ["delete a unchanged Foreground"],
   },
   {
     name: "dangling references are cut off while another owner is there",
@@ -78,7 +90,7 @@ const cases: { name: string; state: GarbageState; want: readonly string[] }[] = 
   {
     name: "an owner that waits takes it along, in the foreground if it has dependents itself",
     state: withDependents(owned({ o: "waiting" }), object("b")),
-    want: ["delete a Foreground"],
+    want: ["delete a unchanged Foreground"],
   },
   {
     name: "two that wait for each other: the inner one stops blocking",
@@ -97,14 +109,14 @@ const cases: { name: string; state: GarbageState; want: readonly string[] }[] = 
     want: [],
   },
   {
-    name: "foreground: dependents that block are deleted first",
+    name: "foreground: it waits for dependents that block",
     state: withDependents(
       owned({}, { deletionTimestamp: DELETED, finalizers: ["foregroundDeletion"] }),
       object("b", { ownerReferences: [owner("a")] }),
       object("c", { ownerReferences: [owner("a", false)] }),
       object("d", { ownerReferences: [owner("a")], deletionTimestamp: DELETED }),
     ),
-    want: ["delete b Background"],
+    want: [],
   },
   {
     name: "foreground: without dependents that block it may go",

@@ -22,7 +22,7 @@ import {
   type Reader,
   type Resource,
 } from "#runtime/controller.ts";
-import { patch, remove, type Write } from "#runtime/writes.ts";
+import { deleteUnchanged, patch, remove, type Write } from "#runtime/writes.ts";
 
 const FOREGROUND = "foregroundDeletion";
 const ORPHAN = "orphan";
@@ -68,17 +68,17 @@ function feedOf(resource: Resource, all: () => readonly Resource[]): Feed {
     kind: resource,
     keys: (object) => (concerns(object) ? [keyFor(resource, object)] : []),
     keysOfChange: ({ next, old }: Change<KubeObject>, caches) => {
-      if (next === undefined) {
-        return [
-          ...dependentsOf(old!, caches, all().filter(isWatched(caches))).map((d) =>
-            keyFor(d.resource, d.object),
-          ),
-          ...ownersToWake(old!, caches, all()),
-        ];
-      }
+      const dependentKeys = (owner: KubeObject): readonly Key[] =>
+        dependentsOf(owner, caches, all().filter(isWatched(caches))).map((d) =>
+          keyFor(d.resource, d.object),
+        );
+      if (next === undefined) return [...dependentKeys(old!), ...ownersToWake(old!, caches, all())];
       if (old !== undefined && !isRelevant(next, old)) return [];
-      const keys = concerns(next) ? [keyFor(resource, next)] : [];
-      return old === undefined ? keys : [...keys, ...ownersToWake(old, caches, all())];
+      return [
+        ...(concerns(next) ? [keyFor(resource, next)] : []),
+        ...(isDeletingDependents(next) ? dependentKeys(next) : []),
+        ...(old === undefined ? [] : ownersToWake(old, caches, all())),
+      ];
     },
   };
 }
@@ -180,10 +180,8 @@ export function decide(state: GarbageState): Outcome {
         because: "no dependent holds it back",
       };
     }
-    const next = blocking.filter((d) => d.object.metadata.deletionTimestamp === undefined);
-    return {
-      writes: [next.map((d) => remove(d.resource, d.object, { propagation: policyOf(d.object) }))],
-    };
+    // Each of them is judged by all of its owners: one that has another may only let this one go.
+    return { writes: [], because: "dependents hold it back" };
   }
   return judgeOwners(state);
 }
@@ -203,14 +201,17 @@ function judgeOwners({ resource, object, owners, dependents }: GarbageState): Ou
   if (waiting && dependents.length > 0) {
     // Two objects that wait for each other would wait for ever: the inner one stops blocking.
     const inCircle = dependents.some((d) => isDeletingDependents(d.object));
-    const unblock = inCircle ? [unblocked(resource, object)] : [];
+    const options = { propagation: "Foreground" } as const;
     return {
-      writes: [...unblock, remove(resource, object, { propagation: "Foreground" })],
+      writes: inCircle
+        ? [unblocked(resource, object), remove(resource, object, options)]
+        : [deleteUnchanged(resource, object, options)],
       because: "an owner waits for its dependents to go",
     };
   }
   return {
-    writes: [remove(resource, object, { propagation: policyOf(object) })],
+    // It may have been given another owner meanwhile.
+    writes: [deleteUnchanged(resource, object, { propagation: policyOf(object) })],
     because: "all owners are gone",
   };
 }
