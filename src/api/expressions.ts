@@ -4,7 +4,13 @@
  * taken on trust.
  */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
-import { type FieldError, internalError, invalid, required } from "./validation/field-error.ts";
+import {
+  type FieldError,
+  forbidden,
+  internalError,
+  invalid,
+  required,
+} from "./validation/field-error.ts";
 import type { Path } from "./validation/path.ts";
 
 export interface ExpressionCompiler {
@@ -42,7 +48,7 @@ export interface StoredSchemaRules {
 }
 
 export interface ExpressionFault {
-  readonly type: "required" | "invalid" | "internal";
+  readonly type: "required" | "invalid" | "internal" | "forbidden";
   readonly detail: string;
 }
 
@@ -60,5 +66,7 @@ export function expressionError(
       return [invalid(path, expression, fault.detail)];
     case "internal":
       return [internalError(path, fault.detail)];
+    case "forbidden":
+      return [forbidden(path, fault.detail)];
   }
 }

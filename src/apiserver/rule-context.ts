@@ -1,5 +1,6 @@
 /** What the rules of kinds may know about a request beside its object. */
 import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { expressionCompiler } from "#api/expressions/compiler.ts";
 import type { RuleContext } from "#api/kind.ts";
 import { userInfo } from "./authn/reviews.ts";
 import { keyOf } from "./resources.ts";
@@ -13,6 +14,7 @@ export function ruleContextOf({ parts, info, user }: VerbRequest): RuleContext {
     allowPrivileged: parts.allowPrivileged,
     user: userInfo(user),
     signatures,
+    expressions: expressionCompiler,
     namespaceLabels: () => {
       const stored = parts.resources.storedOf(namespaceKind);
       const namespace = parts.objects.cacheOf(stored).get(keyOf(stored, "", info.namespace));

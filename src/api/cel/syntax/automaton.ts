@@ -142,8 +142,10 @@ class Builder {
       return undefined;
     }
     const choice = this.#state(rule, "choice");
+    const end = this.#state(rule, "plain");
     from.edges.push({ type: "free", to: choice });
-    for (const { items } of alternatives) this.#sequence(rule, items, this.#way(choice), to);
+    end.edges.push({ type: "free", to });
+    for (const { items } of alternatives) this.#part(rule, items, this.#way(choice), end);
     return this.#decision(choice);
   }
 
@@ -153,9 +155,16 @@ class Builder {
     for (const { items, precedence } of turns) {
       const first = this.#state(rule, "plain");
       this.#way(choice).edges.push({ type: "precedence", level: precedence!, to: first });
-      this.#sequence(rule, items, first, to);
+      this.#part(rule, items, first, to);
     }
     return this.#decision(choice);
+  }
+
+  /** A way through a choice or loop. All ways end in the same state: so they can be found equal. */
+  #part(rule: RuleName, items: readonly Item[], from: State, to: State): void {
+    let at = from;
+    for (const item of items.slice(0, -1)) at = this.#item(rule, item, at);
+    this.#item(rule, items.at(-1)!, at, to);
   }
 
   #sequence(rule: RuleName, items: readonly Item[], from: State, to: State): void {
@@ -165,8 +174,7 @@ class Builder {
   }
 
   /** Joins an item to a state and gives the state behind it. */
-  #item(rule: RuleName, item: Item, from: State): State {
-    const after = this.#state(rule, "plain");
+  #item(rule: RuleName, item: Item, from: State, after = this.#state(rule, "plain")): State {
     switch (item.type) {
       case "token": {
         const state = this.#joined(rule, "plain", from);
@@ -188,7 +196,7 @@ class Builder {
       }
       case "optional": {
         const state = this.#joined(rule, "choice", from);
-        this.#sequence(rule, item.body, this.#way(state), after);
+        this.#part(rule, item.body, this.#way(state), after);
         state.edges.push({ type: "free", to: after });
         this.#places.set(item, { state, decision: this.#decision(state) });
         return after;
@@ -197,7 +205,7 @@ class Builder {
         const state = this.#joined(rule, "loopEntry", from);
         const loopBack = this.#state(rule, "loopBack");
         loopBack.edges.push({ type: "free", to: state });
-        this.#sequence(rule, item.body, this.#way(state), loopBack);
+        this.#part(rule, item.body, this.#way(state), loopBack);
         state.edges.push({ type: "free", to: after });
         this.#places.set(item, { state, loopBack, decision: this.#decision(state) });
         return after;
@@ -205,7 +213,7 @@ class Builder {
       case "plus": {
         const state = this.#joined(rule, "choice", from);
         const loopBack = this.#state(rule, "loopBack");
-        this.#sequence(rule, item.body, this.#way(state), loopBack);
+        this.#part(rule, item.body, this.#way(state), loopBack);
         loopBack.edges.push({ type: "free", to: state }, { type: "free", to: after });
         this.#places.set(item, { state, loopBack, decision: this.#decision(loopBack) });
         return after;

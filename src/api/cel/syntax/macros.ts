@@ -31,7 +31,6 @@ export const STANDARD_MACROS: readonly Macro[] = [
   receiver("all", 2, quantifier("all", 1)),
   receiver("exists", 2, quantifier("exists", 1)),
   receiver("exists_one", 2, quantifier("existsOne", 1)),
-  receiver("existsOne", 2, quantifier("existsOne", 1)),
   receiver("map", 2, (call) => expandMap(call, undefined, call.args[1]!)),
   receiver("map", 3, (call) => expandMap(call, call.args[1]!, call.args[2]!)),
   receiver("filter", 2, (call) => expandMap(call, call.args[1]!, call.args[0]!)),
@@ -87,14 +86,11 @@ export const SORT_BY_MACRO: Macro = receiver("sortBy", 2, ({ build, at, target, 
       "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
     return fault(list, message);
   }
-  const keys = expandMap(
-    { build, at, target: build.copy(list), args: [name, key] },
-    undefined,
-    key,
-  );
-  if (keys.kind === "fault") return keys;
   const variable = "@__sortBy_input__";
-  const sorted = build.call(at, "@sortByAssociatedKeys", [keys], build.ident(at, variable));
+  const input = () => build.ident(at, variable);
+  const keys = expandMap({ build, at, target: input(), args: [name, key] }, undefined, key);
+  if (keys.kind === "fault") return keys;
+  const sorted = build.call(at, "@sortByAssociatedKeys", [keys], input());
   return bind(build, at, variable, list, sorted);
 });
 

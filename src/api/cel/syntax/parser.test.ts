@@ -12,9 +12,11 @@ const OPTIONS: ParserOptions = { macros: MACROS, optionalSyntax: true };
 describe("cel-go's own cases", () => {
   // Its tests lower the limits, and run some expressions with a part of the syntax turned off.
   const limits = { depthMax: 32, recoveriesMax: 4, skippedMax: 4 };
+  const existsOne = STANDARD_MACROS.find(({ name }) => name === "exists_one")!;
+  const macros = [...STANDARD_MACROS, { ...existsOne, name: "existsOne" }];
   const variants: ParserOptions[] = [true, false].flatMap((optionalSyntax) =>
     [true, false].map((escapedIdentifiers) => {
-      return { macros: STANDARD_MACROS, optionalSyntax, escapedIdentifiers, limits };
+      return { macros, optionalSyntax, escapedIdentifiers, limits };
     }),
   );
   for (const [i, { original, ast, error }] of parsing.tests!.entries()) {

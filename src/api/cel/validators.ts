@@ -1,0 +1,118 @@
+/** Checks of what is written out in an expression that type-checks: literals that cannot work. */
+import type { CallExpr, Expr } from "./ast.ts";
+import type { Checked } from "./checker.ts";
+import { compilePattern } from "./libraries/regular-expressions.ts";
+import { formatFault } from "./libraries/string-format-check.ts";
+import type { Faults } from "./syntax/faults.ts";
+import { locationOf, type Source } from "./syntax/source.ts";
+import { isSameType, showType, type Type, unwrapOptional } from "./types/type.ts";
+import { parseDuration, parseTimestamp } from "./values/time.ts";
+
+export function validateLiterals(
+  root: Expr,
+  { types }: Checked,
+  source: Source,
+  faults: Faults,
+): void {
+  const fault = ({ offset }: { readonly offset: number }, message: string) => {
+    faults.add(locationOf(source, offset), message);
+  };
+  const typeOf = ({ id }: Expr) => types.get(id)!;
+  const formatted: Expr[] = [];
+  const visit = (expr: Expr, inFormat: boolean): void => {
+    let inside = inFormat;
+    switch (expr.kind) {
+      case "call":
+        validateArgument(expr, fault);
+        if (expr.name === "format") {
+          inside = true;
+          formatted.push(expr);
+        }
+        break;
+      case "list":
+        if (!inFormat) validateElements(expr.elements, expr.optionals, typeOf, fault);
+        break;
+      case "map":
+        if (!inFormat) {
+          const { entries } = expr;
+          const optionals = new Set(entries.flatMap(({ optional }, i) => (optional ? [i] : [])));
+          validateElements(
+            entries.map(({ key }) => key),
+            new Set(),
+            typeOf,
+            fault,
+          );
+          validateElements(
+            entries.map(({ value }) => value),
+            optionals,
+            typeOf,
+            fault,
+          );
+        }
+        break;
+    }
+    for (const child of childrenOf(expr)) visit(child, inside);
+  };
+  visit(root, false);
+  for (const call of formatted) {
+    const found = formatFault(call as CallExpr, typeOf);
+    if (found !== undefined) fault(found.at, found.message);
+  }
+}
+
+const CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
+  duration: (text) => parseDuration(text) !== undefined,
+  timestamp: (text) => parseTimestamp(text) !== undefined,
+  matches: (text) => {
+    try {
+      compilePattern(text);
+      return true;
+    } catch {
+      return false;
+    }
+  },
+};
+
+type Tell = (at: { readonly offset: number }, message: string) => void;
+
+function validateArgument({ name, args }: CallExpr, fault: Tell): void {
+  const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
+  const [arg] = args;
+  if (check === undefined || arg?.kind !== "constant" || arg.constant.type !== "string") return;
+  if (!check(arg.constant.value)) fault(arg, `invalid ${name} argument`);
+}
+
+function validateElements(
+  elements: readonly Expr[],
+  optionals: ReadonlySet<number>,
+  typeOf: (expr: Expr) => Type,
+  fault: Tell,
+): void {
+  let wanted: Type | undefined;
+  for (const [i, element] of elements.entries()) {
+    const type = optionals.has(i) ? unwrapOptional(typeOf(element)) : typeOf(element);
+    wanted ??= type;
+    if (isSameType(wanted, type)) continue;
+    fault(element, `expected type '${showType(wanted)}' but found '${showType(type)}'`);
+    return;
+  }
+}
+
+export function childrenOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case "select":
+      return [expr.operand];
+    case "call":
+      return expr.target === undefined ? expr.args : [expr.target, ...expr.args];
+    case "list":
+      return expr.elements;
+    case "map":
+      return expr.entries.flatMap(({ key, value }) => [key, value]);
+    case "struct":
+      return expr.fields.map(({ value }) => value);
+    case "comprehension":
+      return [expr.range, expr.accuInit, expr.condition, expr.step, expr.result];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,20 @@
+/** Names of properties as expressions write them, where they are no names of the language. */
+const RESERVED = new Set(
+  (
+    "true false null in as break const continue else for function if import let loop package " +
+    "namespace return var void while"
+  ).split(" "),
+);
+const ESCAPES: Readonly<Record<string, string>> = {
+  __: "__underscores__",
+  ".": "__dot__",
+  "-": "__dash__",
+  "/": "__slash__",
+};
+
+/** Undefined for names that cannot be written. */
+export function escapeFieldName(name: string): string | undefined {
+  if (RESERVED.has(name)) return `__${name}__`;
+  if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(name)) return undefined;
+  return name.replaceAll(/__|[./-]/g, (part) => ESCAPES[part]!);
+}
