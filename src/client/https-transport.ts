@@ -5,9 +5,9 @@
 
 import type { IncomingMessage } from "node:http";
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
-import type { Status } from "#api/generated/meta.v1.ts";
 import { failure, type Result, success } from "#api/meta/status.ts";
 import type { Connection } from "./kubeconfig.ts";
+import { statusFrom } from "./status-from.ts";
 import {
   type Call,
   METHODS,
@@ -79,7 +79,7 @@ export class HttpsTransport implements Transport, Disposable {
       const unexpected = `unexpected answer ${statusCode} to a watch`;
       yield {
         type: "ERROR",
-        object: result.ok ? statusOf(statusCode, unexpected) : result.status,
+        object: result.ok ? statusFrom(statusCode, unexpected) : result.status,
       };
       return;
     }
@@ -159,42 +159,11 @@ function resultOf(answer: IncomingMessage, text: string): Result<unknown> {
     // plain text: /readyz and the like
   }
   if (code >= 200 && code < 300) return success(body);
-  const isStatus = typeof body === "object" && body !== null && (body as Status).kind === "Status";
-  const status = isStatus ? (body as Status) : statusOf(code, text);
+  const status = statusFrom(code, body);
   const retryAfterSeconds = Number(headers["retry-after"] ?? Number.NaN);
   if (!Number.isInteger(retryAfterSeconds) || status.details?.retryAfterSeconds !== undefined)
     return failure(status);
   return failure({ ...status, details: { ...status.details, retryAfterSeconds } });
-}
-
-/** What an answer without a Status means, in the words that clients of Kubernetes use for it. */
-const UNSAID: Readonly<Record<number, readonly [reason: string, message: string]>> = {
-  400: ["BadRequest", "the server rejected our request for an unknown reason"],
-  401: ["Unauthorized", "the server has asked for the client to provide credentials"],
-  404: ["NotFound", "the server could not find the requested resource"],
-  405: ["MethodNotAllowed", "the server does not allow this method on the requested resource"],
-  409: ["Conflict", "the server reported a conflict"],
-  422: ["Invalid", "the server rejected our request due to an error in our request"],
-  429: [
-    "TooManyRequests",
-    "the server has received too many requests and has asked us to try again later",
-  ],
-  503: ["ServiceUnavailable", "the server is currently unable to handle the request"],
-  504: [
-    "Timeout",
-    "the server was unable to return a response in the time allotted, but may still be processing the request",
-  ],
-};
-
-function statusOf(code: number, text: string): Status {
-  const [reason, message] = UNSAID[code] ?? [
-    code === 403 ? "Forbidden" : code >= 500 ? "InternalError" : "Unknown",
-    code >= 500
-      ? `an error on the server (${JSON.stringify(text)}) has prevented the request from succeeding`
-      : text,
-  ];
-  const outcome = { status: "Failure", code, reason, message } as const;
-  return { kind: "Status", apiVersion: "v1", metadata: {}, ...outcome };
 }
 
 async function* linesOf(answer: IncomingMessage): AsyncGenerator<string> {

@@ -132,6 +132,8 @@ export class Informer<T extends KubeObject> {
 
   async #pagedList(signal: AbortSignal): Promise<void> {
     const seen = new Set<string>();
+    const { apiVersion, names } = this.#options.kind;
+    const itemType = { apiVersion, kind: names.kind }; // the items of a list do not say it
     let token = "";
     do {
       const page = await this.#options.client.list(
@@ -142,7 +144,7 @@ export class Informer<T extends KubeObject> {
       if (!page.ok) throw new ServerRefused(page.status);
       for (const item of page.value.items) {
         seen.add(keyOf(item.metadata.namespace, item.metadata.name ?? ""));
-        this.cache.put(item);
+        this.cache.put(item.kind === undefined ? { ...itemType, ...item } : item);
       }
       token = page.value.metadata.continue ?? "";
       this.#revision = page.value.metadata.resourceVersion;

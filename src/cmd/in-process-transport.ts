@@ -3,13 +3,13 @@
  * authentication, authorization and admission. No sockets, no JSON: objects go in and out as they
  * are, frozen and shared.
  */
-import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { failure, type Result, success } from "#api/meta/status.ts";
 import type { Answer } from "#apiserver/answer.ts";
 import type { Handler } from "#apiserver/handler.ts";
 import type { RequestBody, User } from "#apiserver/request.ts";
 import type { FeedEvent, WatchFeed } from "#apiserver/watch-feed.ts";
+import { statusFrom } from "#client/status-from.ts";
 import {
   METHODS,
   PATCH_MEDIA_TYPES,
@@ -147,7 +147,7 @@ function bodyOf(body: unknown, patchType: PatchType | undefined): RequestBody {
 
 function resultOf({ code, body }: Answer): Result<unknown> {
   const value = contentOf(body);
-  return code >= 200 && code < 300 ? success(value) : failure(value as Status);
+  return code >= 200 && code < 300 ? success(value) : failure(statusFrom(code, value));
 }
 
 function contentOf(body: Answer["body"]): unknown {

@@ -11,12 +11,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { Condition as MetaCondition, OwnerReference } from "#api/generated/meta.v1.ts";
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "#api/generated/policy.v1.ts";
 import { scaledIntOrPercent } from "#api/meta/int-or-string.ts";
-import {
-  formatSelector,
-  matchesLabels,
-  type Selector,
-  selectorOf,
-} from "#api/meta/label-selector.ts";
+import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -34,14 +29,16 @@ import { discoverResources } from "#runtime/discovery.ts";
 import { updateStatus } from "#runtime/writes.ts";
 import { controllerOf } from "./ownership.ts";
 import { isReady } from "./pods.ts";
+import { selectorText } from "./selector-text.ts";
 
 /** An eviction that was granted and not followed by a deletion is forgotten after this. */
 const DELETION_TIMEOUT_MS = 120_000;
 
 export interface DisruptionState {
   readonly budget: PodDisruptionBudget;
-  readonly selector: Selector;
   readonly pods: readonly Pod[];
+  /** Those of them that other budgets select too, if this is the first of these budgets. */
+  readonly contested: readonly Pod[];
   /** What the pods' controllers want, summed up; or why that cannot be told. */
   readonly scale:
     | { readonly expected: number; readonly unmanaged: boolean }
@@ -90,7 +87,20 @@ async function observe(
   const pods = [...caches(podKind).list(namespace)].filter(({ metadata }) =>
     matchesLabels(selector, metadata.labels),
   );
-  return { budget, selector, pods, scale: await scaleOf(pods, caches, reader) };
+  const others = [...caches(podDisruptionBudgetKind).list(namespace)].filter((b) => b !== budget);
+  const contested = pods.filter((pod) => isFirstOfMany(budget, others, pod));
+  return { budget, pods, contested, scale: await scaleOf(pods, caches, reader) };
+}
+
+/** Evictions of such a pod are refused, so somebody should be told: by one of the budgets. */
+function isFirstOfMany(
+  { metadata }: PodDisruptionBudget,
+  others: readonly PodDisruptionBudget[],
+  pod: Pod,
+): boolean {
+  const matching = others.filter((b) => matchesLabels(selectorFor(b), pod.metadata.labels));
+  const name = metadata.name ?? "";
+  return matching.length > 0 && matching.every((b) => (b.metadata.name ?? "") > name);
 }
 
 async function scaleOf(
@@ -165,6 +175,11 @@ function decide(state: DisruptionState, nowMs: number): Outcome {
   const { budget, pods } = state;
   const events: EventNote[] =
     pods.length === 0 ? [note(budget, "Normal", "NoPods", "No matching pods found")] : [];
+  for (const pod of state.contested) {
+    const { namespace, name } = pod.metadata;
+    const text = `Pod "${namespace}"/"${name}" matches multiple PodDisruptionBudgets.  Chose "${budget.metadata.name}" arbitrarily.`;
+    events.push(note(pod, "Warning", "MultiplePodDisruptionBudgets", text));
+  }
   const wanted = wantedHealthy(state);
   if ("error" in wanted) {
     const message = `Failed to calculate the number of expected pods: ${wanted.error}`;
@@ -172,7 +187,7 @@ function decide(state: DisruptionState, nowMs: number): Outcome {
     return { events, ...write(budget, failSafe(budget, wanted.error, nowMs)) };
   }
   if (wanted.unmanaged)
-    events.push(note(budget, "Warning", "UnmanagedPods", unmanagedText(state.selector)));
+    events.push(note(budget, "Warning", "UnmanagedPods", unmanagedText(budget)));
   const { disrupted, recheckInMs } = stillDisrupted(budget, pods, nowMs);
   for (const pod of overdue(budget, pods, nowMs)) {
     const { namespace } = budget.metadata;
@@ -322,9 +337,9 @@ function note(
   return { about, type, reason, message };
 }
 
-function unmanagedText(selector: Selector): string {
+function unmanagedText({ spec }: PodDisruptionBudget): string {
   return (
-    `Pods selected by this PodDisruptionBudget (selector: ${formatSelector(selector)}) were found ` +
+    `Pods selected by this PodDisruptionBudget (selector: ${selectorText(spec.selector)}) were found ` +
     "to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. " +
     'To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.'
   );

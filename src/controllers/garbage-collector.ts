@@ -15,6 +15,7 @@ import {
   type Change,
   type Controller,
   defineController,
+  type EventNote,
   type Feed,
   idle,
   type Key,
@@ -31,6 +32,8 @@ const BY_OWNER = "owner";
 export interface OwnerView {
   readonly reference: OwnerReference;
   readonly state: "solid" | "waiting" | "absent";
+  /** The uid is that of an object in another namespace, which can own nothing here. */
+  readonly isElsewhere?: boolean;
 }
 
 export interface GarbageState {
@@ -144,14 +147,16 @@ async function viewOf(
   const cached = indexed(caches, resource)?.byUid(reference.uid);
   if (cached !== undefined && cached.metadata.namespace === where)
     return { reference, state: stateOf(cached) };
+  const elsewhere = cached === undefined ? {} : { isElsewhere: true };
   // The cache may be behind: absent is what the server says, not what the cache does not know.
   const live = await reader.get(resource, { namespace: where, name: reference.name });
   if (!live.ok) {
     if (live.status.code !== 404)
       throw new Error(live.status.message ?? "cannot look the owner up");
-    return { reference, state: "absent" };
+    return { reference, state: "absent", ...elsewhere };
   }
-  if (live.value.metadata.uid !== reference.uid) return { reference, state: "absent" };
+  if (live.value.metadata.uid !== reference.uid)
+    return { reference, state: "absent", ...elsewhere };
   return { reference, state: stateOf(live.value) };
 }
 
@@ -183,7 +188,20 @@ export function decide(state: GarbageState): Outcome {
     // Each of them is judged by all of its owners: one that has another may only let this one go.
     return { writes: [], because: "dependents hold it back" };
   }
-  return judgeOwners(state);
+  const events = state.owners.flatMap((owner) =>
+    owner.isElsewhere === true ? [invalidOwner(state, owner.reference)] : [],
+  );
+  return events.length === 0 ? judgeOwners(state) : { ...judgeOwners(state), events };
+}
+
+function invalidOwner(
+  { object }: GarbageState,
+  { apiVersion, kind, name, uid }: OwnerReference,
+): EventNote {
+  const { namespace } = object.metadata;
+  const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
+  const message = `ownerRef ${owner} does not exist in namespace "${namespace}"`;
+  return { about: object, type: "Warning", reason: "OwnerRefInvalidNamespace", message };
 }
 
 function judgeOwners({ resource, object, owners, dependents }: GarbageState): Outcome {

@@ -154,11 +154,8 @@ const CONDITIONS = [
 
 function conditionsOf(state: NamespaceState, nowMs: number): readonly NamespaceCondition[] {
   const problems: Record<string, string | undefined> = {
-    NamespaceDeletionDiscoveryFailure: joined(
-      "Discovery failed for some groups",
-      state.undiscovered,
-    ),
-    NamespaceDeletionContentFailure: joined("Failed to delete all resource types", state.unlisted),
+    NamespaceDeletionDiscoveryFailure: undiscoveredText(state.undiscovered),
+    NamespaceDeletionContentFailure: unlistedText(state.unlisted),
     NamespaceContentRemaining: remaining(state.content),
     NamespaceFinalizersRemaining: finalizersRemaining(state.content),
   };
@@ -179,10 +176,15 @@ function conditionsOf(state: NamespaceState, nowMs: number): readonly NamespaceC
   });
 }
 
-function joined(prefix: string, texts: readonly string[]): string | undefined {
-  return texts.length === 0
-    ? undefined
-    : `${prefix}, ${texts.length} remaining: ${[...texts].sort().join(", ")}`;
+function undiscoveredText(groups: readonly string[]): string | undefined {
+  if (groups.length === 0) return undefined;
+  const why = `unable to retrieve the complete list of server APIs: ${[...groups].sort().join(", ")}`;
+  return `Discovery failed for some groups, ${groups.length} failing: ${why}`;
+}
+
+function unlistedText(texts: readonly string[]): string | undefined {
+  if (texts.length === 0) return undefined;
+  return `Failed to delete all resource types, ${texts.length} remaining: ${[...texts].sort().join(", ")}`;
 }
 
 function remaining(content: readonly Content[]): string | undefined {

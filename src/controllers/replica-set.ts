@@ -25,6 +25,7 @@ import {
 } from "#runtime/controller.ts";
 import { updateStatus, type Write } from "#runtime/writes.ts";
 import { type Condition, findCondition, withCondition, withoutCondition } from "./conditions.ts";
+import { withoutZeros } from "./counters.ts";
 import { claim, controllerOf, controllerReference } from "./ownership.ts";
 import { podsToDelete } from "./pod-ranking.ts";
 import { createPod, deletePod } from "./pod-writes.ts";
@@ -178,11 +179,12 @@ function statusOf(
   const templateLabels = selectorFromLabels(template.metadata.labels ?? {});
   const count = (test: (pod: Pod) => boolean): number => active.filter(test).length;
   return {
-    ...set.status,
     replicas: active.length,
-    fullyLabeledReplicas: count((pod) => matchesLabels(templateLabels, pod.metadata.labels)),
-    readyReplicas: count(isReady),
-    availableReplicas: count((pod) => (availableAtMs(pod, minReadySeconds) ?? Infinity) <= nowMs),
+    ...withoutZeros({
+      fullyLabeledReplicas: count((pod) => matchesLabels(templateLabels, pod.metadata.labels)),
+      readyReplicas: count(isReady),
+      availableReplicas: count((pod) => (availableAtMs(pod, minReadySeconds) ?? Infinity) <= nowMs),
+    }),
     ...(form.countsTerminating ? { terminatingReplicas: terminating.length } : {}),
     ...(set.metadata.generation === undefined
       ? {}

@@ -10,12 +10,10 @@
  * `seed` and `edit` write straight to the store, status included; `client` goes through the API.
  */
 
-import { normalize } from "#api/codec/json.ts";
 import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
 import type { Result } from "#api/meta/status.ts";
 import { NO_PROSE } from "#api/openapi/definition.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 import type { User } from "#apiserver/request.ts";
 import { createSecurity, type ServiceAccountOptions } from "#apiserver/security.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
@@ -32,19 +30,15 @@ import { newKey, privateKeyPem } from "#pki/key-pair.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { Runtime } from "#runtime/run.ts";
 import { createMemoryStore } from "#store/memory.ts";
+import { completed, type Draft } from "./build.ts";
 import { bootstrap, defaultAdmission, notingRefusals } from "./secured.ts";
+
+export type { Draft } from "./build.ts";
 
 const ADMIN: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const NAMESPACE = "default";
 /** Controllers that write for ever never settle: a test must say so instead of hanging. */
 const SETTLE_ROUNDS_MAX = 1_000;
-
-/** An object of which only some is said; the rest is defaulted or left out. */
-export type Draft<T> = T extends readonly (infer Item)[]
-  ? readonly Draft<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]?: Draft<T[Key]> }
-    : T;
 
 export interface ClusterOptions {
   /** An RFC 3339 time. */
@@ -252,13 +246,6 @@ export class Cluster implements AsyncDisposable {
     await this.#parts.running;
     await this.#parts.server.done;
   }
-}
-
-/** With everything that is always there, as if it had come in a request. */
-function completed<T extends KubeObject>(kind: KindOf<T>, draft: Draft<T>): DeepDraft<T> {
-  const decoded = normalize(schemaOf(kind.type), draft);
-  if (!decoded.ok) throw new Error(decoded.error);
-  return { ...decoded.value, apiVersion: kind.apiVersion, kind: kind.names.kind } as DeepDraft<T>;
 }
 
 function unwrap<T>(result: Result<T>): T {

@@ -18,6 +18,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
+import { withoutZeros } from "../counters.ts";
 import { claim } from "../ownership.ts";
 import { createPod, deletePod } from "../pod-writes.ts";
 import { availableAtMs, isAvailable, isFinished, isReady } from "../pods.ts";
@@ -210,23 +211,14 @@ function statusOf({ set, nodes, podsByNode, hash, nowMs }: World): DaemonSetStat
     desiredNumberScheduled: wanted.length,
     numberReady: count(isReady),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
-    ...positive(
-      "updatedNumberScheduled",
-      count((pod) => isUpdated(pod, set, hash)),
-    ),
-    ...positive("numberAvailable", available),
-    ...positive("numberUnavailable", wanted.length - available),
+    ...withoutZeros({
+      updatedNumberScheduled: count((pod) => isUpdated(pod, set, hash)),
+      numberAvailable: available,
+      numberUnavailable: wanted.length - available,
+    }),
     ...(collisionCount === undefined ? {} : { collisionCount }),
     ...(conditions === undefined ? {} : { conditions }),
   };
-}
-
-/** Counters of zero are left out, as the API has them. */
-function positive<Name extends string>(
-  name: Name,
-  count: number,
-): { readonly [key in Name]?: number } {
-  return count > 0 ? ({ [name]: count } as { readonly [key in Name]?: number }) : {};
 }
 
 function nextAvailableAtMs({ set, podsByNode, nowMs }: World): number {

@@ -166,17 +166,17 @@ export class Plan {
   }
 
   oldPodsRun(): boolean {
-    const { current, old } = this.#sets;
+    const { old } = this.#sets;
     if (old.some(({ status }) => (status.replicas ?? 0) > 0)) return true;
-    return [...this.#state.pods].some(
-      ([uid, pods]) => uid !== current?.metadata.uid && pods.some((pod) => !isFinished(pod)),
-    );
+    const pods = old.flatMap((set) => this.#state.pods.get(uidOf(set)) ?? []);
+    return pods.some((pod) => !isFinished(pod));
   }
 
   finish(form: "counted" | "rollout"): Outcome {
     const { deployment } = this;
     const statusFor = form === "counted" ? countedStatus : rolloutStatus;
-    const status = statusFor(deployment, this.#sets, this.#conditions, this.#nowMs);
+    const { current = this.#created, old } = this.#sets;
+    const status = statusFor(deployment, { current, old }, this.#conditions, this.#nowMs);
     const recheckInMs =
       form === "rollout" ? deadlineCheckInMs(deployment, status, this.#nowMs) : undefined;
     return {

@@ -7,6 +7,7 @@ import type {
 } from "#api/generated/apps.v1.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { findCondition, withCondition, withoutCondition } from "../conditions.ts";
+import { withoutZeros } from "../counters.ts";
 import { allOf, type Sets, totalSize } from "./rollout.ts";
 import { desiredReplicas, maxUnavailable } from "./strategy.ts";
 
@@ -50,11 +51,13 @@ export function countedStatus(
     ...(deployment.metadata.generation === undefined
       ? {}
       : { observedGeneration: deployment.metadata.generation }),
-    replicas: sum(({ status }) => status.replicas),
-    updatedReplicas: sets.current?.status.replicas ?? 0,
-    readyReplicas: sum(({ status }) => status.readyReplicas),
-    availableReplicas: available,
-    unavailableReplicas: Math.max(0, totalSize(all) - available),
+    ...withoutZeros({
+      replicas: sum(({ status }) => status.replicas),
+      updatedReplicas: sets.current?.status.replicas ?? 0,
+      readyReplicas: sum(({ status }) => status.readyReplicas),
+      availableReplicas: available,
+      unavailableReplicas: Math.max(0, totalSize(all) - available),
+    }),
     terminatingReplicas: sum(({ status }) => status.terminatingReplicas),
     conditions: withCondition(conditions, availability(enough, nowMs), nowMs),
     ...(collisionCount === undefined ? {} : { collisionCount }),
@@ -86,7 +89,8 @@ function judged(
   if (!hasDeadline(deployment)) return withoutCondition(conditions, "Progressing");
   const now = findCondition(known, "Progressing");
   const wasComplete =
-    status.replicas === status.updatedReplicas && now?.reason === "NewReplicaSetAvailable";
+    (status.replicas ?? 0) === (status.updatedReplicas ?? 0) &&
+    now?.reason === "NewReplicaSetAvailable";
   if (wasComplete) return conditions;
 
   const subject =

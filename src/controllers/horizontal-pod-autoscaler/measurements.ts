@@ -9,6 +9,7 @@ import { formatSelector, selectorOf } from "#api/meta/label-selector.ts";
 import { quantityMilliValue, quantityOf } from "#api/meta/quantity.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import type { Reader } from "#runtime/controller.ts";
+import { selectorText } from "../selector-text.ts";
 import { resourceOfKind } from "./scale-target.ts";
 
 export interface PodMeasure {
@@ -189,18 +190,6 @@ function metricSelector(selector: LabelSelector | undefined): Readonly<Record<st
   const parsed = selectorOf(selector);
   if (selector === undefined || !parsed.ok) return {};
   return { metricLabelSelector: formatSelector(parsed.value) };
-}
-
-/** As a Go program prints the pointer to a selector: users know these texts. */
-export function selectorText(selector: LabelSelector | undefined): string {
-  if (selector === undefined) return "nil";
-  const labels = Object.entries(selector.matchLabels ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  const rules = (selector.matchExpressions ?? []).map(
-    ({ key, operator, values = [] }) =>
-      `LabelSelectorRequirement{Key:${key},Operator:${operator},Values:[${values.join(" ")}],},`,
-  );
-  const pairs = labels.map(([key, value]) => `${key}: ${value},`).join("");
-  return `&LabelSelector{MatchLabels:map[string]string{${pairs}},MatchExpressions:[]LabelSelectorRequirement{${rules.join("")}},}`;
 }
 
 export function milliOf(quantity: string): number {

@@ -3,6 +3,7 @@ import type { Job, JobCondition, JobStatus } from "#api/generated/batch.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { EventNote } from "#runtime/controller.ts";
+import { withoutZeros } from "../counters.ts";
 import { isReady } from "../pods.ts";
 import { announced, type Ending, isSuspended } from "./ending.ts";
 import { verdictOn } from "./failure-policy.ts";
@@ -209,11 +210,6 @@ function indexTexts(
     ...(completedIndexes === "" ? {} : { completedIndexes }),
     ...(indexes.failed === undefined ? {} : { failedIndexes: formatIndexes(indexes.failed) }),
   };
-}
-
-/** Counters of zero are left out, as the API has them. */
-function withoutZeros<T extends Readonly<Record<string, number>>>(counts: T): Partial<T> {
-  return Object.fromEntries(Object.entries(counts).filter(([, n]) => n !== 0)) as Partial<T>;
 }
 
 function withoutEmpty<T extends Readonly<Record<string, readonly string[]>>>(lists: T): Partial<T> {

@@ -58,6 +58,7 @@ export function newPod(set: StatefulSet, revision: ControllerRevision, ordinal: 
     metadata: {
       ...metadata,
       name,
+      generateName: `${set.metadata.name}-`,
       labels: {
         ...metadata.labels,
         [POD_NAME_LABEL]: name,

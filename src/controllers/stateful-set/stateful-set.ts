@@ -23,6 +23,7 @@ import {
   readOnly,
 } from "#runtime/controller.ts";
 import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
+import { withoutZeros } from "../counters.ts";
 import { claim } from "../ownership.ts";
 import { availableAtMs, isAvailable, isReady } from "../pods.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
@@ -301,12 +302,14 @@ function statusOf(
   return {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     replicas: pods.length,
-    readyReplicas: ready,
     availableReplicas: count(
       (pod) => isRunningAndReady(pod) && isAvailable(pod, minReadySeconds, nowMs),
     ),
-    currentReplicas: isDone ? updated : withRevision(current),
-    updatedReplicas: updated,
+    ...withoutZeros({
+      readyReplicas: ready,
+      currentReplicas: isDone ? updated : withRevision(current),
+      updatedReplicas: updated,
+    }),
     currentRevision: (isDone ? latest : current).metadata.name ?? "",
     updateRevision: latest.metadata.name ?? "",
     collisionCount,

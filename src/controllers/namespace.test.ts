@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { configMapKind } from "#api/core/v1/config-map.ts";
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { secretKind } from "#api/core/v1/secret.ts";
+import type { ConfigMap, Namespace } from "#api/generated/core.v1.ts";
+import type { Kind, KubeObject } from "#api/kind.ts";
+import type { Resource } from "#runtime/controller.ts";
+import { build } from "#testing/build.ts";
+import { type Cluster, startCluster } from "#testing/cluster.ts";
+import { type Told, tell, written } from "#testing/decisions.ts";
+import { type Content, type NamespaceState, namespaceController } from "./namespace.ts";
+
+const AT = "2030-01-01T00:00:00Z";
+
+function namespace(finalizers: readonly string[] = ["kubernetes"]): Namespace {
+  return build(namespaceKind, {
+    metadata: { name: "shop", deletionTimestamp: AT },
+    spec: { finalizers },
+    status: { phase: "Terminating" },
+  });
+}
+
+function content(kind: Kind, ...objects: readonly Partial<KubeObject["metadata"]>[]): Content {
+  const resource: Resource = { ...kind, verbs: ["list", "delete"] };
+  return {
+    resource,
+    objects: objects.map((metadata, i) => ({ metadata: { name: `o${i}`, ...metadata } })),
+  };
+}
+
+const rows: {
+  name: string;
+  state: Partial<NamespaceState>;
+  want: Told;
+  true?: Readonly<Record<string, string>>;
+}[] = [
+  {
+    name: "nothing is left: it may go",
+    state: {},
+    want: { writes: ["update Namespace shop/finalize"] },
+  },
+  {
+    name: "others' finalizers are theirs",
+    state: { namespace: namespace(["example.com/x"]) },
+    want: { writes: [] },
+  },
+  {
+    name: "pods go first",
+    state: { content: [content(podKind, {}), content(configMapKind, {}, {})] },
+    want: { writes: ["update Namespace shop/status", "delete all pods"], recheckInMs: 100 },
+    true: {
+      NamespaceContentRemaining:
+        "Some resources are remaining: configmaps. has 2 resource instances, pods. has 1 resource instances",
+    },
+  },
+  {
+    name: "then everything else at once",
+    state: { content: [content(secretKind, {}), content(configMapKind, {})] },
+    want: {
+      writes: ["update Namespace shop/status", "delete all secrets", "delete all configmaps"],
+      recheckInMs: 100,
+    },
+  },
+  {
+    name: "pods that are going are waited for as long as their grace lasts",
+    state: { content: [content(podKind, { deletionTimestamp: "2030-01-01T00:00:08Z" })] },
+    want: { writes: ["update Namespace shop/status"], recheckInMs: 8_000 },
+  },
+  {
+    name: "finalizers that hold content are named",
+    state: {
+      content: [
+        content(configMapKind, { deletionTimestamp: AT, finalizers: ["example.com/hold"] }),
+      ],
+    },
+    want: { writes: ["update Namespace shop/status"], recheckInMs: 15_000 },
+    true: {
+      NamespaceContentRemaining:
+        "Some resources are remaining: configmaps. has 1 resource instances",
+      NamespaceFinalizersRemaining:
+        "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances",
+    },
+  },
+  {
+    name: "what cannot be found out or listed keeps it",
+    state: { undiscovered: ["x/v1: gone"], unlisted: ["no"] },
+    want: { writes: ["update Namespace shop/status"], recheckInMs: 15_000 },
+    true: {
+      NamespaceDeletionDiscoveryFailure:
+        "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: x/v1: gone",
+      NamespaceDeletionContentFailure: "Failed to delete all resource types, 1 remaining: no",
+    },
+  },
+];
+
+describe("a namespace that is being deleted", () => {
+  for (const { name, state, want, true: holds } of rows) {
+    test(name, () => {
+      const whole = {
+        namespace: namespace(),
+        content: [],
+        undiscovered: [],
+        unlisted: [],
+        ...state,
+      };
+      const outcome = namespaceController.decide(whole, Date.parse(AT));
+      assert.deepEqual(tell(outcome), want);
+      if (holds === undefined) return;
+      const conditions = written(outcome, namespaceKind)?.status.conditions ?? [];
+      assert.deepEqual(
+        Object.fromEntries(
+          conditions.filter((c) => c.status === "True").map((c) => [c.type, c.message]),
+        ),
+        holds,
+      );
+    });
+  }
+
+  test("in a cluster it empties itself, is held by a finalizer for a day, and goes when that goes", async () => {
+    await using cluster = await startCluster({ at: AT, controllers: [namespaceController] });
+    await cluster.client.create(namespaceKind, { metadata: { name: "shop" } } as Namespace);
+    await map(cluster, "free", []);
+    await map(cluster, "held", ["example.com/hold"]);
+    await cluster.client.delete(namespaceKind, { name: "shop" });
+    await cluster.advance(86_400_000);
+    assert.deepEqual(cluster.names(configMapKind, "shop"), ["held"]);
+    const held = cluster.get(namespaceKind, "shop")?.status;
+    assert.equal(held?.phase, "Terminating");
+    assert.deepEqual(
+      held?.conditions?.filter((c) => c.status === "True").map((c) => c.reason),
+      ["SomeResourcesRemain", "SomeFinalizersRemain"],
+    );
+    await cluster.edit(configMapKind, "held", (m) => void delete m.metadata.finalizers, "shop");
+    await cluster.client.delete(configMapKind, { namespace: "shop", name: "held" });
+    await cluster.advance(15_000);
+    assert.equal(cluster.get(namespaceKind, "shop"), undefined);
+  });
+});
+
+async function map(cluster: Cluster, name: string, finalizers: readonly string[]): Promise<void> {
+  const metadata = { name, namespace: "shop", finalizers };
+  await cluster.client.create(configMapKind, { metadata } as ConfigMap);
+}

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { jobKind } from "#api/batch/v1/job.ts";
+import type { Job } from "#api/generated/batch.v1.ts";
+import { build } from "#testing/build.ts";
+import { type Told, tell } from "#testing/decisions.ts";
+import { ttlAfterFinished } from "./ttl-after-finished.ts";
+
+const ENDED = "2030-01-01T00:00:00Z";
+const NOTHING: Told = { writes: [] };
+
+function job(ttl: number | undefined, type: string, status = "True", going = false): Job {
+  return build(jobKind, {
+    metadata: { name: "j", ...(going ? { deletionTimestamp: ENDED } : {}) },
+    spec: { ...(ttl === undefined ? {} : { ttlSecondsAfterFinished: ttl }) },
+    status: {
+      conditions: [{ type, status: status as "True", lastTransitionTime: ENDED }],
+    },
+  });
+}
+
+const rows: { name: string; job: Job | undefined; afterMs: number; want: Told }[] = [
+  { name: "gone", job: undefined, afterMs: 0, want: NOTHING },
+  { name: "no limit", job: job(undefined, "Complete"), afterMs: 1e12, want: NOTHING },
+  { name: "not finished", job: job(5, "Suspended"), afterMs: 1e12, want: NOTHING },
+  { name: "not true", job: job(5, "Complete", "False"), afterMs: 1e12, want: NOTHING },
+  { name: "going already", job: job(5, "Failed", "True", true), afterMs: 1e12, want: NOTHING },
+  {
+    name: "a moment before",
+    job: job(5, "Complete"),
+    afterMs: 4_999,
+    want: { writes: [], recheckInMs: 1 },
+  },
+  { name: "now", job: job(5, "Complete"), afterMs: 5_000, want: { writes: ["delete Job j"] } },
+  { name: "at once", job: job(0, "Failed"), afterMs: 0, want: { writes: ["delete Job j"] } },
+];
+
+describe("a Job with a time to live", () => {
+  for (const { name, job: of, afterMs, want } of rows) {
+    test(name, () => {
+      const outcome = ttlAfterFinished.decide(of, Date.parse(ENDED) + afterMs);
+      assert.deepEqual(tell(outcome), want);
+      const [write] = outcome.writes ?? [];
+      if (write !== undefined && !Array.isArray(write) && "propagation" in write)
+        assert.deepEqual([write.propagation, write.resourceVersion], ["Foreground", "1"]);
+    });
+  }
+});
