@@ -27,7 +27,7 @@ export type AnswerBody =
   | { readonly form: "list"; readonly list: ObjectList }
   | { readonly form: "watch"; readonly feed: WatchFeed }
   /** Something that is not stored: Status, Scale, reviews, discovery. */
-  | { readonly form: "value"; readonly value: ApiValue }
+  | { readonly form: "value"; readonly value: ApiValue; readonly columns?: Kind["columns"] }
   | { readonly form: "bytes"; readonly contentType: string; readonly bytes: Uint8Array }
   /** Bytes as they come: logs and what proxies answer. */
   | { readonly form: "stream"; readonly stream: AnswerStream }

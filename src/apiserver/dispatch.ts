@@ -22,7 +22,11 @@ import { PATCH_TYPES, patch } from "./verbs/patch.ts";
 import { update } from "./verbs/update.ts";
 import { watch } from "./verbs/watch.ts";
 
-export type RunVerb = (verb: VerbRequest) => Promise<VerbResult>;
+export interface RunVerb {
+  (verb: VerbRequest): Promise<VerbResult>;
+  /** False where the answer has no rows and columns. */
+  readonly tables?: boolean;
+}
 
 /**
  * Resources that are not stored but answered (reviews), and subresources with rules of their own, by
@@ -76,7 +80,7 @@ export async function dispatch(
   if (forms === "negotiated") {
     const refused = refuseByRoute(headers, watching || info.verb === "list");
     if (refused !== undefined) return statusAnswer(refused);
-    const agreed = negotiate({ headers, query, watch: watching });
+    const agreed = negotiate({ headers, query, watch: watching, tables: run.tables !== false });
     if (!agreed.ok) return statusAnswer(agreed.status, { media: mediaOrJson(request) });
     media = agreed.value;
   }

@@ -59,7 +59,7 @@ function presentedValue(
   query: URLSearchParams,
   tables: Tables,
 ): ApiValue {
-  if (body.form === "value") return body.value;
+  if (body.form === "value") return presentedAs(body, media, query, tables);
   const items = body.form === "object" ? [body.object] : body.list.items;
   if (media.as?.kind === "Table") {
     const metadata = body.form === "object" ? objectMeta(body.object) : listMeta(body.list);
@@ -85,6 +85,23 @@ function presentedValue(
   } as ApiValue;
 }
 
+/** What is not stored, in the form that was asked for. Failures are Statuses in any case. */
+function presentedAs(
+  { value, columns }: Extract<EncodableBody, { form: "value" }>,
+  { as }: Media,
+  query: URLSearchParams,
+  tables: Tables,
+): ApiValue {
+  if (as === undefined || value.kind === "Status" || !("metadata" in value)) return value;
+  const object = value as KubeObject;
+  if (as.kind !== "Table") return partialMetadata(object, as.version);
+  if (columns === undefined) return value;
+  const { resourceVersion } = object.metadata;
+  const metadata = resourceVersion === undefined ? {} : { resourceVersion };
+  const items = [{ value: object }];
+  return tables.of({ kind: { columns }, items, metadata, version: as.version, query });
+}
+
 function objectMeta({ number }: Revision): Record<string, unknown> {
   return number === 0 ? {} : { resourceVersion: String(number) };
 }
@@ -93,12 +110,14 @@ function withoutType({ kind: _, apiVersion: __, ...rest }: KubeObject): unknown 
   return rest;
 }
 
-/** Texts of a Warning header. */
-export function warningHeader(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not reach a header
-  const safe = text.replace(/[\u0000-\u001f\u007f]/g, " ");
-  const escaped = safe.replace(/[\\"]/g, "\\$&");
-  return `299 - "${Buffer.from(escaped).toString("latin1")}"`;
+/** The Warning headers of texts; those with control characters are left out, as upstream does. */
+export function warningHeaders(texts: Iterable<string>): string[] {
+  return [...texts]
+    .filter((text) => !/\p{Cc}/u.test(text))
+    .map((text) => {
+      const escaped = text.replace(/[\\"]/g, "\\$&");
+      return `299 - "${Buffer.from(escaped).toString("latin1")}"`;
+    });
 }
 
 export function isWhole(body: AnswerBody): body is EncodableBody {

@@ -41,6 +41,14 @@ describe("the form of an answer", () => {
     });
   }
 
+  test("where there are no tables, the next form that is accepted is taken", () => {
+    const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    const ask = (accept: string) =>
+      negotiate({ headers: { accept }, query: new URLSearchParams(), tables: false });
+    assert.ok(!ask(table).ok);
+    assert.ok(ask(`${table},application/json`).ok);
+  });
+
   test("a watch is never YAML", () => {
     const query = new URLSearchParams();
     const yaml = negotiate({ headers: { accept: "application/yaml" }, query, watch: true });

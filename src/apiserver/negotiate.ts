@@ -37,12 +37,14 @@ export interface NegotiationOptions {
   readonly query: URLSearchParams;
   /** The answer is a stream of events. */
   readonly watch?: boolean;
-  /** Which transformations the endpoint knows; all unless given. */
+  /** Whether the endpoint answers in other forms than its own: true unless given. */
   readonly transforms?: boolean;
+  /** Whether one of them is a Table: true unless given. */
+  readonly tables?: boolean;
 }
 
 export function negotiate(options: NegotiationOptions): Result<Media> {
-  const { headers, query, watch = false, transforms = true } = options;
+  const { headers, query, watch = false, transforms = true, tables = true } = options;
   const offered = watch ? STREAMED.map((e) => `${MEDIA_TYPES[e]};stream=watch`) : ALL_TYPES;
   const pretty = wantsPretty(headers, query);
   const accept = headers.accept ?? "";
@@ -52,7 +54,7 @@ export function negotiate(options: NegotiationOptions): Result<Media> {
     const encoding = ENCODINGS.find((one) => clauseCovers(clause, MEDIA_TYPES[one]));
     if (encoding === undefined) continue;
     const media = mediaOf(clause, encoding, pretty, transforms);
-    if (media === undefined) continue;
+    if (media === undefined || (media.as?.kind === "Table" && !tables)) continue;
     if (watch && !STREAMED.includes(encoding)) break;
     return success(media);
   }

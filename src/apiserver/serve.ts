@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { badRequestStatus, requestTooLargeStatus } from "#api/meta/status.ts";
 import { type Answer, type OutgoingHeaders, statusAnswer } from "./answer.ts";
-import { encodeAnswer, isWhole, warningHeader } from "./encode-answer.ts";
+import { encodeAnswer, isWhole, warningHeaders } from "./encode-answer.ts";
 import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-exchange.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
 import type { ApiRequest, RequestBody } from "./request.ts";
@@ -108,7 +108,7 @@ export function headersOf({ headers, warnings }: Answer, { auditId }: ApiRequest
     "cache-control": "no-cache, private",
     ...headers,
   };
-  if (warnings.length > 0) all.warning = [...new Set(warnings)].map(warningHeader);
+  if (warnings.length > 0) all.warning = warningHeaders(new Set(warnings));
   return all;
 }
 

@@ -9,13 +9,16 @@ import type { Revision } from "./revision.ts";
 export type MetaVersion = "v1" | "v1beta1";
 
 export interface TableRequest {
-  readonly kind: Kind;
-  readonly items: readonly Revision[];
+  readonly kind: TableKind;
+  readonly items: readonly Row[];
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly version: MetaVersion;
   /** Says what of each object stands beside its row. */
   readonly query: URLSearchParams;
 }
+
+type TableKind = Pick<Kind, "columns" | "rowConditions">;
+type Row = Pick<Revision, "value">;
 
 export class Tables {
   readonly #descriptions: ColumnDescriptions;
@@ -42,7 +45,7 @@ export class Tables {
     } as ApiValue;
   }
 
-  columns(kind: Kind): readonly unknown[] {
+  columns(kind: TableKind): readonly unknown[] {
     const headed = kind.columns.filter(({ headless }) => !headless);
     return headed.map((column) => ({
       name: column.name,
@@ -54,12 +57,12 @@ export class Tables {
   }
 }
 
-function conditionsOf(kind: Kind, item: Revision): Record<string, unknown> {
+function conditionsOf(kind: TableKind, item: Row): Record<string, unknown> {
   const conditions = kind.rowConditions?.(item.value) ?? [];
   return conditions.length === 0 ? {} : { conditions };
 }
 
-function rowObject(item: Revision, include: string, version: MetaVersion): unknown {
+function rowObject(item: Row, include: string, version: MetaVersion): unknown {
   if (include === "None") return null;
   return include === "Object" ? item.value : partialMetadata(item.value, version);
 }

@@ -19,7 +19,7 @@ export interface AnsweredCreate<T> {
 }
 
 export function answeredCreate<T extends object>(create: AnsweredCreate<T>): RunVerb {
-  return async (verb) => {
+  const run: RunVerb = async (verb) => {
     const { request, resource, info, user, warn, parts } = verb;
     const options = writeOptions(request.query, "CreateOptions");
     if (!options.ok) return options;
@@ -54,6 +54,7 @@ export function answeredCreate<T extends object>(create: AnsweredCreate<T>): Run
     if (!answered.ok) return answered;
     return success({ code: 201, body: { form: "value", value: answered.value } });
   };
+  return Object.assign(run, { tables: false });
 }
 
 /** What such a create answers when there is nothing to show. */

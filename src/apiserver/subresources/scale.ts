@@ -153,7 +153,8 @@ function checkScale(verb: VerbRequest, scale: Scale, current: KubeObject): Resul
 
 function answerWith(verb: VerbRequest, revision: Revision): VerbResult {
   const object = revision.as(verb.resource.kind).value;
-  return success({ code: 200, body: { form: "value", value: scaleOf(verb, object) } });
+  const value = scaleOf(verb, object);
+  return success({ code: 200, body: { form: "value", value, columns: scaleKind.columns } });
 }
 
 function scaleOf({ resource }: VerbRequest, object: KubeObject): Scale {

@@ -286,4 +286,40 @@ describe("writes", () => {
       /^failed to convert new object \(default\/q; \/v1, Kind=ResourceQuota\) to proper version: unable to convert unstructured object to \/v1, Kind=ResourceQuota: quantities must match/,
     );
   });
+
+  test("what is answered and not stored has no table; a scale has one", async () => {
+    await using t = await startTestApi();
+    const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
+    const review = {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { nonResourceAttributes: { path: "/", verb: "get" } },
+    };
+    const url = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+    const refused = await t.want(406, "POST", url, { body: review, headers });
+    assert.equal(refused.reason, "NotAcceptable");
+
+    const labels = { app: "x" };
+    const sets = "/apis/apps/v1/namespaces/default/replicasets";
+    const set = {
+      apiVersion: "apps/v1",
+      kind: "ReplicaSet",
+      metadata: { name: "r" },
+      spec: {
+        replicas: 3,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } },
+      },
+    };
+    await t.want(201, "POST", sets, { body: set });
+    const { kind, columnDefinitions, rows } = await t.want(200, "GET", `${sets}/r/scale`, {
+      headers,
+    });
+    assert.equal(kind, "Table");
+    assert.deepEqual(
+      columnDefinitions.map(({ name }: { name: string }) => name),
+      ["Name", "Desired", "Available", "Age"],
+    );
+    assert.deepEqual(rows[0].cells, ["r", 3, 0, "0s"]);
+  });
 });
