@@ -102,11 +102,11 @@ export class Discovery {
   }
 
   /** The aggregated document of /api (`core`) or /apis. */
-  aggregated(core: boolean, version: "v2" | "v2beta1"): ApiValue {
+  aggregated(core: boolean): ApiValue {
     const groups = this.#groups.filter(({ group }) => (group === "") === core);
     return {
       kind: "APIGroupDiscoveryList",
-      apiVersion: `apidiscovery.k8s.io/${version}`,
+      apiVersion: "apidiscovery.k8s.io/v2",
       metadata: {},
       items: groups.map(({ group, versions }) => ({
         metadata: group === "" ? {} : { name: group },

@@ -1,11 +1,19 @@
 /** Finds the verb of a request for a resource, settles the form of its answer, and runs it. */
+import type { Status } from "#api/generated/meta.v1.ts";
 import type { Verb } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { badRequestStatus, noSuchPathStatus } from "#api/meta/status.ts";
 import { type Answer, answer, statusAnswer } from "./answer.ts";
 import type { AuditTrail } from "./audit/audit.ts";
 import { refuseTransform } from "./check-transform.ts";
-import { JSON_MEDIA, type Media, mediaTypeOf, negotiate, refuseByRoute } from "./negotiate.ts";
+import {
+  JSON_MEDIA,
+  type Media,
+  mediaTypeOf,
+  negotiate,
+  negotiateFailure,
+  refuseByRoute,
+} from "./negotiate.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import type { ServedResource } from "./resources.ts";
 import { methodNotAllowedStatus, routeOf, unsupportedByRouteStatus } from "./router.ts";
@@ -67,24 +75,26 @@ export async function dispatch(
   const { parts, security } = options;
   const found =
     info.subresource === "" ? whole(options, request, info) : part(options, request, info);
-  if (!found.ok) return statusAnswer(found.status);
+  const refuse = (status: Status): Answer =>
+    statusAnswer(status, { media: mediaOrJson(request), warnings });
+  const warnings: string[] = [];
+  if (!found.ok) return refuse(found.status);
   const badName = nameFault(info.name);
-  if (badName !== undefined) return statusAnswer(badRequestStatus(badName));
+  if (badName !== undefined) return refuse(badRequestStatus(badName));
   const { resource, run, forms } = found;
   const { headers, query } = request;
   if (info.verb === "patch" && !(mediaTypeOf(headers["content-type"] ?? "") in PATCH_TYPES)) {
-    return statusAnswer(unsupportedByRouteStatus());
+    return refuse(unsupportedByRouteStatus());
   }
   const watching = info.verb === "watch" && info.subresource === "";
   let media: Media = JSON_MEDIA;
   if (forms === "negotiated") {
     const refused = refuseByRoute(headers, watching || info.verb === "list");
-    if (refused !== undefined) return statusAnswer(refused);
+    if (refused !== undefined) return refuse(refused);
     const agreed = negotiate({ headers, query, watch: watching, tables: run.tables !== false });
-    if (!agreed.ok) return statusAnswer(agreed.status, { media: mediaOrJson(request) });
+    if (!agreed.ok) return refuse(agreed.status);
     media = agreed.value;
   }
-  const warnings: string[] = [];
   const { deprecation } = resource.kind;
   if (deprecation !== undefined) warnings.push(deprecation);
   const result = await run({
@@ -103,17 +113,15 @@ export async function dispatch(
         }),
     mayCreate: () => security.authorize(request, { ...info, verb: "create" }, user),
   });
-  const extras = { media, warnings };
-  if (!result.ok) return statusAnswer(result.status, extras);
+  if (!result.ok) return refuse(result.status);
   const { code, body } = result.value;
   const refusal = refuseTransform(body, media, query);
-  return refusal === undefined ? answer(code, body, extras) : statusAnswer(refusal, extras);
+  return refusal === undefined ? answer(code, body, { media, warnings }) : refuse(refusal);
 }
 
-/** What an error is sent in: what the client accepts if we can, else JSON. */
+/** What a failure is sent in: what the client accepts if we can, else JSON. */
 export function mediaOrJson({ headers, query }: ApiRequest): Media {
-  const media = negotiate({ headers, query });
-  return media.ok ? media.value : JSON_MEDIA;
+  return negotiateFailure(headers, query);
 }
 
 /** Names that could not be part of a path. */

@@ -4,7 +4,7 @@
  */
 import { parseDuration } from "#api/meta/duration.ts";
 import { badRequestStatus, internalErrorStatus } from "#api/meta/status.ts";
-import { type Answer, statusAnswer, textAnswer } from "./answer.ts";
+import { type Answer, NO_SNIFFING, statusAnswer, textAnswer } from "./answer.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
 import type { AuditTrail } from "./audit/audit.ts";
 import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
@@ -96,7 +96,9 @@ async function answerOf(
   trail: AuditTrail | undefined,
 ): Promise<Answer> {
   const refusal = await options.security.authorize(request, info, user, trail);
-  if (refusal !== undefined) return statusAnswer(refusal, { media: mediaOrJson(request) });
+  if (refusal !== undefined) {
+    return statusAnswer(refusal, { media: mediaOrJson(request), headers: NO_SNIFFING });
+  }
   if (info.isResource && isServedBelow(options.parts.resources, info)) {
     return await dispatch(options, request, info, user, trail);
   }

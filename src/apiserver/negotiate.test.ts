@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { bodyEncoding, negotiate, refuseByRoute } from "./negotiate.ts";
+import { bodyEncoding, negotiate, negotiateFailure, refuseByRoute } from "./negotiate.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
@@ -27,6 +27,7 @@ describe("the form of an answer", () => {
     { accept: "application/json;as=Table;v=v2;g=meta.k8s.io,application/json", want: "json" },
     { accept: "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io", want: 406 },
     { accept: "text/html", want: 406 },
+    { accept: "application/json;as=;v=;g=", want: "json" },
   ];
   for (const { accept, want } of cases) {
     test(`${accept} gets ${want}`, () => {
@@ -42,17 +43,28 @@ describe("the form of an answer", () => {
   }
 
   test("where there are no tables, the next form that is accepted is taken", () => {
-    const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
     const ask = (accept: string) =>
       negotiate({ headers: { accept }, query: new URLSearchParams(), tables: false });
-    assert.ok(!ask(table).ok);
-    assert.ok(ask(`${table},application/json`).ok);
+    assert.ok(!ask(TABLE).ok);
+    assert.ok(ask(`${TABLE},application/json`).ok);
+  });
+
+  test("a failure is never transformed, and read by whoever accepts nothing", () => {
+    const query = new URLSearchParams();
+    const told = (accept: string) => {
+      const { encoding, pretty, as } = negotiateFailure({ accept }, query);
+      return [encoding, pretty, as];
+    };
+    assert.deepEqual(told("application/yaml"), ["yaml", false, undefined]);
+    assert.deepEqual(told(`${TABLE},application/json`), ["json", false, undefined]);
+    assert.deepEqual(told(TABLE), ["json", true, undefined]);
+    assert.deepEqual(told("text/html"), ["json", true, undefined]);
   });
 
   test("a watch is never YAML", () => {
     const query = new URLSearchParams();
     const yaml = negotiate({ headers: { accept: "application/yaml" }, query, watch: true });
-    assert.ok(!yaml.ok);
+    assert.match(yaml.ok ? "" : (yaml.status.message ?? ""), /application\/json;stream=watch/);
     const stream = { accept: "application/json;stream=watch" };
     assert.ok(negotiate({ headers: stream, query, watch: true }).ok);
   });
@@ -75,6 +87,8 @@ describe("the form of an answer", () => {
     assert.equal(refuseByRoute({ accept: "application/*" }, false)?.code, 406);
     assert.equal(refuseByRoute({ accept: TABLE }, false), undefined);
     assert.equal(refuseByRoute({ accept: "image/gif, */*" }, false), undefined);
+    assert.equal(refuseByRoute({ accept: ";" }, false)?.code, 406);
+    assert.equal(refuseByRoute({ accept: "application/yaml" }, false, ["text/plain"])?.code, 406);
   });
 
   test("the form of a body", () => {

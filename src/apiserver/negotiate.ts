@@ -45,7 +45,6 @@ export interface NegotiationOptions {
 
 export function negotiate(options: NegotiationOptions): Result<Media> {
   const { headers, query, watch = false, transforms = true, tables = true } = options;
-  const offered = watch ? STREAMED.map((e) => `${MEDIA_TYPES[e]};stream=watch`) : ALL_TYPES;
   const pretty = wantsPretty(headers, query);
   const accept = headers.accept ?? "";
   if (accept === "") return success({ encoding: "json", pretty, as: undefined });
@@ -55,32 +54,40 @@ export function negotiate(options: NegotiationOptions): Result<Media> {
     if (encoding === undefined) continue;
     const media = mediaOf(clause, encoding, pretty, transforms);
     if (media === undefined || (media.as?.kind === "Table" && !tables)) continue;
-    if (watch && !STREAMED.includes(encoding)) break;
+    if (watch && !STREAMED.includes(encoding)) return failure(notAcceptableStatus(STREAM_TYPES));
     return success(media);
   }
-  return failure(notAcceptableStatus(offered));
+  return failure(notAcceptableStatus(ALL_TYPES));
+}
+
+/** What a failure is told in: a Status is never transformed, and someone who accepts nothing reads it. */
+export function negotiateFailure(headers: Headers, query: URLSearchParams): Media {
+  const media = negotiate({ headers, query, transforms: false });
+  return media.ok ? media.value : { ...JSON_MEDIA, pretty: true };
 }
 
 const ALL_TYPES = Object.values(MEDIA_TYPES);
+const STREAM_TYPES = STREAMED.map((encoding) => `${MEDIA_TYPES[encoding]};stream=watch`);
 
 /**
  * The route's own check; undefined when it passes. It knows only whole media types and "*\/*", and
  * looks at no parameters.
  */
-export function refuseByRoute(headers: Headers, lists: boolean): Status | undefined {
+export function refuseByRoute(
+  headers: Headers,
+  lists: boolean,
+  types: readonly string[] = ALL_TYPES,
+): Status | undefined {
   const accept = headers.accept ?? "";
   if (accept === "") return undefined;
-  const streams = STREAMED.map((e) => `${MEDIA_TYPES[e]};stream=watch`);
-  const produced = lists ? [...ALL_TYPES, ...streams] : ALL_TYPES;
+  const produced = lists ? [...types, ...STREAM_TYPES] : types;
   for (const part of accept.split(",")) {
     const type = part.split(";")[0]!.trim();
-    if (type === "*/*" || type === "" || produced.includes(type)) return undefined;
+    if (type === "*/*" || produced.includes(type)) return undefined;
   }
-  return {
-    ...notAcceptableStatus([]),
-    message: `406: Not Acceptable\n\nAvailable representations: ${produced.join(", ")}`,
-    details: {},
-  };
+  const { code, ...status } = notAcceptableStatus([]);
+  const message = `406: Not Acceptable\n\nAvailable representations: ${produced.join(", ")}`;
+  return { ...status, message, details: {}, ...(code === undefined ? {} : { code }) };
 }
 
 /** The encoding of a request body; undefined if it is none that the server reads. */
@@ -135,9 +142,9 @@ function mediaOf(
   const stream = parameters.get("stream") ?? "";
   if (stream !== "" && (stream !== "watch" || !STREAMED.includes(encoding))) return undefined;
   const prettyToo = pretty || parameters.get("pretty") === "1";
-  const kind = parameters.get("as");
-  const group = parameters.get("g");
-  const version = parameters.get("v");
+  const kind = parameters.get("as") || undefined;
+  const group = parameters.get("g") || undefined;
+  const version = parameters.get("v") || undefined;
   if (kind === undefined && group === undefined && version === undefined) {
     return { encoding, pretty: prettyToo, as: undefined };
   }

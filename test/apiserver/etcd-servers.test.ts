@@ -5,6 +5,7 @@ import { describe, test } from "vitest";
 import { configMapKind } from "#api/core/v1/config-map.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { startEtcd } from "../store/etcd-cluster.ts";
+import { openWhenReady } from "../store/open-etcd.ts";
 import { askHttps, type HttpsAsk } from "./https-ask.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 
@@ -67,6 +68,29 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
     assert.deepEqual(heard, written);
     life.abort();
     await watching;
+  });
+
+  test("what someone else has written is there as soon as etcd has acknowledged it", async () => {
+    await using etcd = await startEtcd();
+    await using server = await start(etcd.endpoints);
+    await using other = await openWhenReady(etcd.endpoints);
+    // In this process, so that nothing is slower than the watch that feeds the cache.
+    for (let round = 0; round < 200; round++) {
+      const name = `r${round}`;
+      const key = { namespace: "default", name };
+      const object = { kind: "ConfigMap", apiVersion: "v1", metadata: { ...key, uid: name } };
+      const bytes = Buffer.from(JSON.stringify(object));
+      await other.put(`/registry/configmaps/default/${name}`, bytes);
+      if (round % 2 === 0) {
+        const got = await server.client.get(configMapKind, key);
+        assert.ok(got.ok, `the object of round ${round}`);
+      } else {
+        const list = await server.client.list(configMapKind, { namespace: "default" });
+        assert.ok(list.ok);
+        const names = list.value.items.map(({ metadata }) => metadata.name);
+        assert.ok(names.includes(name), `the list of round ${round}`);
+      }
+    }
   });
 
   test("that goes away makes the server say so, and comes back by itself", async () => {

@@ -5,19 +5,19 @@ import { noSuchPathStatus } from "#api/meta/status.ts";
 import { type Answer, type ApiValue, answer, statusAnswer } from "../answer.ts";
 import type { Discovery } from "../discovery.ts";
 import type { PathHandler } from "../handler.ts";
-import { JSON_MEDIA, negotiate } from "../negotiate.ts";
+import { JSON_MEDIA, negotiate, negotiateFailure } from "../negotiate.ts";
 import type { ApiRequest } from "../request.ts";
 import { getOnly } from "./get-only.ts";
 
 export function discoveryPaths(discovery: Discovery, serverAddress: string): PathHandler {
   const core = (request: ApiRequest): Answer => {
-    const asked = aggregatedVersion(request.headers.accept ?? "");
-    if (asked !== undefined) return aggregated(discovery, true, asked, request);
+    if (wantsAggregated(request)) return aggregated(discovery, true, request);
     return plain(discovery.coreVersions(serverAddress), request);
   };
   const groups = (request: ApiRequest): Answer => {
-    const asked = aggregatedVersion(request.headers.accept ?? "");
-    if (asked !== undefined) return aggregated(discovery, false, asked, request);
+    // The path with a slash at its end never learnt it.
+    const exact = request.path === "/apis";
+    if (exact && wantsAggregated(request)) return aggregated(discovery, false, request);
     return plain(discovery.groupList(), request);
   };
   // The lists of groups are told to every method, as upstream does; the others only to GET.
@@ -43,38 +43,29 @@ const NOWHERE = statusAnswer(noSuchPathStatus());
 function plain(value: ApiValue, request: ApiRequest): Answer {
   const { headers, query } = request;
   const media = negotiate({ headers, query, transforms: false });
-  if (!media.ok) return statusAnswer(media.status);
+  if (!media.ok) return statusAnswer(media.status, { media: negotiateFailure(headers, query) });
   return answer(200, { form: "value", value }, { media: media.value });
 }
 
-type Aggregated = "v2" | "v2beta1";
-
-/** The version of the aggregated document that the client likes better than a plain one. */
-function aggregatedVersion(accept: string): Aggregated | undefined {
-  for (const clause of accept.split(",")) {
+/** Whether the client knows the aggregated document: the more particular wish comes first. */
+function wantsAggregated({ headers }: ApiRequest): boolean {
+  return (headers.accept ?? "").split(",").some((clause) => {
     const [type = "", ...parameters] = clause.split(";").map((part) => part.trim());
     const given = new Map(parameters.map((p) => p.split("=") as [string, string]));
-    const version = given.get("v");
-    const isOurs =
-      given.get("g") === "apidiscovery.k8s.io" && given.get("as") === "APIGroupDiscoveryList";
-    if (type === "application/json" && isOurs && (version === "v2" || version === "v2beta1")) {
-      return version;
-    }
-    if (type === "application/json" && given.get("as") === undefined) return undefined;
-  }
-  return undefined;
+    return (
+      type === "application/json" &&
+      given.get("g") === "apidiscovery.k8s.io" &&
+      given.get("v") === "v2" &&
+      given.get("as") === "APIGroupDiscoveryList"
+    );
+  });
 }
 
-function aggregated(
-  discovery: Discovery,
-  core: boolean,
-  version: Aggregated,
-  request: ApiRequest,
-): Answer {
-  const text = `${encodeJson(discovery.aggregated(core, version))}\n`;
+function aggregated(discovery: Discovery, core: boolean, request: ApiRequest): Answer {
+  const text = `${encodeJson(discovery.aggregated(core))}\n`;
   const etag = `"${createHash("sha512").update(text).digest("hex").toUpperCase()}"`;
   const headers = { etag, vary: "Accept", "cache-control": "public" };
-  const contentType = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+  const contentType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
   if (request.headers["if-none-match"] === etag) {
     const bytes = new Uint8Array(0);
     return answer(304, { form: "bytes", contentType, bytes }, { headers, media: JSON_MEDIA });

@@ -7,6 +7,8 @@ import { getOnly } from "./get-only.ts";
 
 export const KEYS_PATH = "/openid/v1/jwks";
 const CONFIGURATION_PATH = "/.well-known/openid-configuration";
+const JSON_TYPE = "application/json";
+const KEYS_TYPE = "application/jwk-set+json";
 const CACHED = { "cache-control": "public, max-age=3600" };
 
 /** `keysUrl`: where the keys are found, unless the options name another place. */
@@ -20,9 +22,9 @@ export function issuerPaths({ issuer }: RequestSecurity, keysUrl: string): PathH
   return (request) => {
     const path = request.path.replace(/\/$/, "");
     if (path === CONFIGURATION_PATH) {
-      return getOnly(request, told("application/json", documents.configuration));
+      return getOnly(request, told(JSON_TYPE, documents.configuration), [JSON_TYPE]);
     }
     if (path !== KEYS_PATH) return undefined;
-    return getOnly(request, told("application/jwk-set+json", documents.keys));
+    return getOnly(request, told(KEYS_TYPE, documents.keys), [KEYS_TYPE]);
   };
 }

@@ -1,6 +1,6 @@
 /** /openapi/v2 and /openapi/v3 with their hashes. */
 import { V2_PROTOBUF, V2_PROTOBUF_ASKED } from "#api/openapi/v2-protobuf.ts";
-import { type Answer, answer, textAnswer } from "../answer.ts";
+import { type Answer, answer, type OutgoingHeaders, textAnswer } from "../answer.ts";
 import type { PathHandler } from "../handler.ts";
 import { type Document, type OpenApi, plainText } from "../openapi.ts";
 import type { ApiRequest } from "../request.ts";
@@ -21,8 +21,8 @@ function answerV2(openApi: OpenApi, request: ApiRequest): Answer {
   if (accepts(request, V2_PROTOBUF_ASKED)) {
     return withTag(openApi.v2Protobuf(), request, V2_HEADERS, V2_PROTOBUF);
   }
-  if (!accepts(request, ["*/*", "application/*", "application/json"])) {
-    return answer(406, { form: "bytes", contentType: "", bytes: NOTHING });
+  if (!accepts(request, JSON_TYPES)) {
+    return notAcceptable(V2_HEADERS);
   }
   return withTag(openApi.v2(), request, V2_HEADERS);
 }
@@ -43,6 +43,7 @@ function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: nu
   if (!openApi.paths().includes(path)) {
     return answer(404, { form: "bytes", contentType: "", bytes: NOTHING });
   }
+  if (!accepts(request, JSON_TYPES)) return notAcceptable({ vary: "Accept" });
   const asked = request.query.get("hash") ?? "";
   const hash = openApi.hashOf(path);
   if (asked !== "" && asked !== hash) {
@@ -58,6 +59,11 @@ function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: nu
 }
 
 const NOTHING = new Uint8Array(0);
+const JSON_TYPES = ["*/*", "application/*", "application/json"];
+
+function notAcceptable(headers: OutgoingHeaders): Answer {
+  return answer(406, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
+}
 
 function withTag(
   document: Document,

@@ -23,6 +23,9 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
       { asked: `PROPFIND ${path}`, code: 405, says: NOT_ALLOWED },
     ],
   ),
+  { asked: "GET /version application/yaml", code: 406, says: /application\/json$/m },
+  { asked: "GET /api/v1 text/html", code: 406, says: /^406: Not Acceptable/ },
+  { asked: "GET /apis text/html", code: 406, says: /^only the following media types/ },
   // Whatever the method.
   ...["/", "/index.html", "/apis", "/apis/", "/apis/apps", "/healthz", "/livez/ping"].flatMap(
     (path) => ["GET", "HEAD", "POST", "OPTIONS"].map((m) => ({ asked: `${m} ${path}`, code: 200 })),
@@ -75,8 +78,8 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
 
 describe("paths", () => {
   test.each(rows)("$asked", async ({ asked, code, says }) => {
-    const [method = "", url = ""] = asked.split(" ");
-    const answer = await api.ask(method, url);
+    const [method = "", url = "", accept] = asked.split(" ");
+    const answer = await api.ask(method, url, { headers: accept === undefined ? {} : { accept } });
     assert.equal(answer.code, code);
     if (says === undefined) return;
     const said = typeof answer.body === "string" ? answer.body : answer.body.message;

@@ -22,8 +22,11 @@ const VERSION = {
   platform: `${process.platform}/${arch() === "x64" ? "amd64" : arch()}`,
 };
 
+const JSON_TYPE = "application/json";
+
 export const versionPath: PathHandler = (request) => {
   if (request.path !== "/version" && request.path !== "/version/") return undefined;
   const bytes = Buffer.from(JSON.stringify(VERSION, undefined, 2));
-  return getOnly(request, answer(200, { form: "bytes", contentType: "application/json", bytes }));
+  const document = answer(200, { form: "bytes", contentType: JSON_TYPE, bytes });
+  return getOnly(request, document, [JSON_TYPE]);
 };
