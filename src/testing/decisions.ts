@@ -33,6 +33,18 @@ export function written<T extends KubeObject>(
   return last !== undefined && "object" in last ? (last.object as T) : undefined;
 }
 
+/** Of a value, the part that has the shape of another: for tests that care for some fields. */
+export function partLike(value: unknown, like: unknown): unknown {
+  if (Array.isArray(like)) {
+    return like.map((item, i) => partLike((value as readonly unknown[] | undefined)?.[i], item));
+  }
+  if (typeof like !== "object" || like === null) return value;
+  const fields = value as Readonly<Record<string, unknown>> | undefined;
+  return Object.fromEntries(
+    Object.entries(like).map(([name, wanted]) => [name, partLike(fields?.[name], wanted)]),
+  );
+}
+
 function lineOf(write: Write): string {
   const { kind } = write.kind.names;
   switch (write.op) {
