@@ -135,7 +135,7 @@ const rows: readonly Row[] = [
       lastFailureMs: Date.parse("2030-01-01T00:59:56Z"),
       seen: new Set(),
     },
-    want: { writes: [STATUS], recheckInMs: 6_000 },
+    want: { writes: [], recheckInMs: 6_000 },
   },
   {
     name: "and then it is",
