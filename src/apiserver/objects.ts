@@ -10,6 +10,8 @@ import type { Result } from "#api/meta/status.ts";
 export interface Objects {
   get<T extends KubeObject>(kind: KindOf<T>, namespace: string, name: string): T | undefined;
   list<T extends KubeObject>(kind: KindOf<T>, namespace?: string): Iterable<T>;
+  /** How many there are, in all namespaces, of what is stored under this name. */
+  countOf?(group: string, resource: string): number;
   create<T extends KubeObject>(kind: KindOf<T>, object: T): Promise<Result<T>>;
   /**
    * Reads, changes and writes again until no other writer was in between. `change` may return a

@@ -31,7 +31,14 @@ export function createServerObjects(
   const missing = (kind: Kind, name: string): { ok: false; status: Status } =>
     failure(notFoundStatus({ group: kind.group, resource: kind.names.plural }, name));
 
+  const byName = new Map([...resources.stored()].map((one) => [`${one.group}/${one.plural}`, one]));
+
   return {
+    countOf(group, resource) {
+      const stored = byName.get(`${group}/${resource}`);
+      return stored === undefined ? 0 : store.cacheOf(stored).size;
+    },
+
     get<T extends KubeObject>(kind: KindOf<T>, namespace: string, name: string) {
       const { cache, key } = place(kind, namespace, name);
       return cache.get(key)?.as(kind).value as T | undefined;

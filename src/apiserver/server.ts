@@ -13,12 +13,14 @@ import { ApiMetrics } from "./api-metrics.ts";
 import { ColumnDescriptions } from "./column-descriptions.ts";
 import { Discovery } from "./discovery.ts";
 import type { SpecialVerbs } from "./dispatch.ts";
+import { addFlowMetrics } from "./flow/flow-metrics.ts";
 import { createHandler, type Handler, type PathHandler } from "./handler.ts";
 import { Health } from "./health.ts";
 import { ObjectStore } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
 import { OpenApi } from "./openapi.ts";
 import { discoveryPaths } from "./paths/discovery-paths.ts";
+import { flowPaths } from "./paths/flow-paths.ts";
 import { healthPaths } from "./paths/health-paths.ts";
 import { indexPath } from "./paths/index-path.ts";
 import { issuerPaths, KEYS_PATH } from "./paths/issuer-paths.ts";
@@ -146,10 +148,12 @@ export async function startApiServer(
     indexPath(discovery, health.checks),
     discoveryPaths(discovery, options.externalAddress),
     openApiPaths(openApi, () => clock.nowMs()),
+    flowPaths(security.flow),
     issuerPaths(security, `https://${options.externalAddress}${KEYS_PATH}`),
   ];
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every watch over HTTP listens
+  addFlowMetrics(options.metrics, security.flow);
   const watched = new ApiMetrics(options.metrics, store, startMs / 1000);
   const handle = createHandler({ parts, security, metrics: watched, paths, special });
   return {

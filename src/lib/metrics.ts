@@ -28,6 +28,9 @@ export type Bind<Series> = (...labelValues: readonly string[]) => Series;
 
 const SERIES_MAX = 2_000;
 
+type LabelledOptions = MetricOptions & { readonly labels: readonly string[] };
+type ReadSeries = () => readonly { readonly labels: readonly string[]; readonly value: number }[];
+
 export class Metrics {
   readonly #families = new Map<string, Family>();
 
@@ -49,13 +52,19 @@ export class Metrics {
   }
 
   /** The same for a family of them: which there are is asked, too. */
-  gaugesOf(
-    options: MetricOptions & { readonly labels: readonly string[] },
-    read: () => readonly { readonly labels: readonly string[]; readonly value: number }[],
-  ): void {
+  gaugesOf(options: LabelledOptions, read: ReadSeries): void {
+    this.#registerRead("gauge", options, read);
+  }
+
+  /** Counters that are kept elsewhere. */
+  countersOf(options: LabelledOptions, read: ReadSeries): void {
+    this.#registerRead("counter", options, read);
+  }
+
+  #registerRead(type: string, options: LabelledOptions, read: ReadSeries): void {
     const text = (values: readonly string[]): string =>
       options.labels.map((label, i) => `${label}="${escapeLabel(values[i] ?? "")}"`).join(",");
-    this.#register("gauge", { name: options.name, help: options.help }, () => ({
+    this.#register(type, { name: options.name, help: options.help }, () => ({
       lines: (name) => read().map(({ labels, value }) => `${name}{${text(labels)}} ${show(value)}`),
     })).series([]);
   }

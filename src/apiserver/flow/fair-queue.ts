@@ -4,6 +4,10 @@
  * queues, not round the requests.
  */
 export interface Waiting {
+  /** How many seats it needs. */
+  readonly seats: number;
+  /** Whose it is, for those who look. */
+  readonly flow: string;
   /** Its turn has come. */
   go(): void;
 }
@@ -28,9 +32,9 @@ export class FairQueue {
   }
 
   /** False: all of the flow's queues are full. */
-  push(flow: string, waiting: Waiting): boolean {
+  push(waiting: Waiting): boolean {
     let best: number | undefined;
-    for (const index of dealHand(flow, this.#options)) {
+    for (const index of dealHand(waiting.flow, this.#options)) {
       if (best === undefined || this.#lengthOf(index) < this.#lengthOf(best)) best = index;
     }
     if (best === undefined || this.#lengthOf(best) >= this.#options.queueLengthLimit) return false;
@@ -39,6 +43,18 @@ export class FairQueue {
     else queue.push(waiting);
     this.#length += 1;
     return true;
+  }
+
+  /** Who is next in turn. */
+  peek(): Waiting | undefined {
+    return this.#queues.values().next().value?.[0];
+  }
+
+  /** Every queue there is, those in use with who waits in them. */
+  *waiting(): Generator<readonly [number, readonly Waiting[]]> {
+    for (let index = 0; index < this.#options.queues; index++) {
+      yield [index, this.#queues.get(index) ?? []];
+    }
   }
 
   /** The next one in turn; its queue goes to the end of the round. */

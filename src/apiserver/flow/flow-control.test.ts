@@ -6,11 +6,14 @@ import { silentLogger } from "#lib/logger.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
+import { flowPaths } from "../paths/flow-paths.ts";
 import type { RequestInfo, User } from "../request.ts";
 import { tellDangling } from "./dangling.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { type Admitted, FlowControl, type FlowDecision } from "./flow-control.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
+import { PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
+import { seatsFor } from "./work-estimate.ts";
 
 const person = (name: string, ...groups: string[]): User => ({
   name,
@@ -176,22 +179,109 @@ describe("seats", () => {
   });
 });
 
+describe("seats", () => {
+  const level = (more: object = {}, pool = new SeatPool()): PriorityLevel =>
+    new PriorityLevel(
+      {
+        name: "l",
+        seats: 20,
+        lendable: 0,
+        queuing: { queues: 1, handSize: 1, queueLengthLimit: 9 },
+        ...more,
+      },
+      pool,
+      new VirtualClock(0),
+    );
+
+  test("a wide request takes several, but not the whole level", async () => {
+    const one = level();
+    const seat = one.enter("a", never, 10);
+    assert.equal(one.taken, 3); // of 20
+    (seat as Seat).release();
+    assert.deepEqual([one.taken, one.running], [0, 0]);
+  });
+
+  test("who is next and wide is waited for, not overtaken", async () => {
+    const one = level();
+    const seats = Array.from({ length: 19 }, () => one.enter("a", never) as Seat);
+    const wide = one.enter("b", never, 3);
+    const small = one.enter("c", never);
+    assert.equal(one.waiting, 2); // one seat is free, but not three
+    seats[0]!.release();
+    assert.equal(one.waiting, 2);
+    seats[1]!.release();
+    await wide;
+    assert.equal(one.waiting, 1);
+    seats[2]!.release();
+    await small;
+  });
+
+  test("a level borrows no more than it may", () => {
+    const pool = new SeatPool();
+    const borrower = level({ seats: 2, borrowable: 1 }, pool);
+    level({ seats: 10, lendable: 10 }, pool);
+    for (let at = 0; at < 3; at++) assert.ok(!(borrower.enter("a", never) instanceof Promise));
+    assert.ok(borrower.enter("a", never) instanceof Promise);
+  });
+
+  const widths = [
+    { name: "few objects", count: 100, limit: "", want: 1 },
+    { name: "many", count: 450, limit: "", want: 5 },
+    { name: "many, a few at a time", count: 450, limit: "50", want: 1 },
+    { name: "very many", count: 100_000, limit: "0", want: 10 },
+  ];
+  for (const { name, count, limit, want } of widths) {
+    test(`a list of ${name}`, () => {
+      const query = new URLSearchParams({ limit });
+      assert.equal(
+        seatsFor(get({ verb: "list", name: "" }), query, () => count),
+        want,
+      );
+      assert.equal(
+        seatsFor(get({ verb: "list" }), query, () => count),
+        1,
+      ); // of one name
+      assert.equal(
+        seatsFor(get({ verb: "create" }), query, () => count),
+        1,
+      );
+    });
+  }
+
+  test("what became of requests is counted, also when the configuration changes", async () => {
+    const flow = new FlowControl({ seats: 1, longRunningMax: 1, clock: new VirtualClock(0) });
+    for (let at = 0; at < 3; at++) void flow.admit(person("x", "system:masters"), get(), never);
+    const exempt = flow.levels().find(({ name }) => name === "exempt")!;
+    assert.equal(exempt.counts.dispatched, 3);
+    const answer = await flowPaths(flow)(
+      { path: "/debug/api_priority_and_fairness/dump_priority_levels" } as never,
+      get(),
+      person("x"),
+    );
+    const text = Buffer.from((answer!.body as { bytes: Uint8Array }).bytes).toString();
+    assert.match(text, /^PriorityLevelName, ActiveQueues, IsIdle, IsQuiescing, WaitingRequests, /);
+    assert.match(text, /\nexempt, {12}0, {12}false, {2}false, {7}0, {15}0, {17}3, /);
+  });
+});
+
+const waitingOf = (flow: string) => ({ flow, seats: 1, go: () => undefined });
+
 describe("queues", () => {
   const options = { queues: 16, handSize: 4, queueLengthLimit: 3 };
 
   test("a busy flow fills only its own queues", () => {
     const queue = new FairQueue(options);
     let busy = 0;
-    while (queue.push("busy", { go: () => undefined })) busy += 1;
+    while (queue.push(waitingOf("busy"))) busy += 1;
     assert.equal(busy, options.handSize * options.queueLengthLimit);
-    assert.ok(queue.push("quiet", { go: () => undefined }));
+    assert.ok(queue.push(waitingOf("quiet")));
   });
 
   test("turns go round the queues", () => {
     const queue = new FairQueue({ queues: 1024, handSize: 1, queueLengthLimit: 100 });
     const order: string[] = [];
     const push = (flow: string): void => {
-      queue.push(flow, { go: () => void order.push(flow) });
+      queue.push({ ...waitingOf(flow), go: () => void order.push(flow) });
     };
     for (let count = 0; count < 5; count++) push("busy");
     push("quiet");
@@ -201,8 +291,8 @@ describe("queues", () => {
 
   test("who gives up leaves no gap", () => {
     const queue = new FairQueue(options);
-    const one = { go: () => undefined };
-    queue.push("a", one);
+    const one = waitingOf("a");
+    queue.push(one);
     queue.remove(one);
     assert.equal(queue.length, 0);
     assert.equal(queue.shift(), undefined);

@@ -18,7 +18,15 @@ import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import type { Objects } from "../objects.ts";
 import type { RequestInfo, User } from "../request.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
-import { type Asker, PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
+import {
+  type Asker,
+  type LevelCounts,
+  noCounts,
+  PriorityLevel,
+  type Seat,
+  SeatPool,
+} from "./priority-level.ts";
+import { seatsFor } from "./work-estimate.ts";
 
 export interface FlowControlOptions {
   /** Requests that run at once, reads and writes together. */
@@ -41,6 +49,8 @@ export type FlowDecision =
 
 /** Says when a request may be worked on. */
 export interface TurnTaking {
+  /** Of the forms that have levels. */
+  levels?(): readonly LevelState[];
   admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision>;
 }
 
@@ -60,6 +70,14 @@ interface Flow {
   /** Undefined: exempt. */
   readonly level: PriorityLevel | undefined;
   readonly levelUid: string;
+  readonly counts: LevelCounts;
+}
+
+export interface LevelState {
+  readonly name: string;
+  /** Undefined: exempt. */
+  readonly level: PriorityLevel | undefined;
+  readonly counts: LevelCounts;
 }
 
 export class FlowControl implements TurnTaking {
@@ -67,6 +85,9 @@ export class FlowControl implements TurnTaking {
   #schemas: readonly FlowSchema[] = [];
   #levels = new Map<string, KnownLevel>();
   #flows = new WeakMap<User, Map<string, Flow>>();
+  /** By level; they outlive its configurations. */
+  readonly #counts = new Map<string, LevelCounts>();
+  #countOf: (group: string, resource: string) => number = () => 0;
   #longRunning = 0;
 
   constructor(options: FlowControlOptions) {
@@ -82,23 +103,40 @@ export class FlowControl implements TurnTaking {
       const levels = [...objects.list(priorityLevelConfigurationKind)];
       if (schemas.length > 0 && levels.length > 0) this.#configure(schemas, levels);
     };
+    this.#countOf = (group, resource) => objects.countOf?.(group, resource) ?? 0;
     objects.onChange(flowSchemaKind, read, signal);
     objects.onChange(priorityLevelConfigurationKind, read, signal);
     read();
   }
 
   admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision> {
-    const { schema, level, levelUid } = this.#flowOf(user, info);
+    const { schema, level, levelUid, counts } = this.#flowOf(user, info);
     const admitted = (seat: Seat): Admitted => ({
       outcome: "admitted",
       seat,
       flow: { schemaUid: schema.metadata.uid ?? "", levelUid },
     });
-    if (level === undefined) return admitted(NO_SEAT);
+    if (level === undefined) {
+      counts.dispatched += 1;
+      return admitted(NO_SEAT);
+    }
     if (isLongRunning(info)) return this.#admitLongRunning(admitted);
-    const seat = level.enter(flowName(schema, user, info), asker);
-    if (seat instanceof Promise) return seat.then((one) => (one ? admitted(one) : REFUSED));
-    return seat === undefined ? REFUSED : admitted(seat);
+    const wide = seatsFor(info, asker.query, this.#countOf);
+    const seat = level.enter(flowName(schema, user, info), asker, wide);
+    if (seat instanceof Promise) {
+      return seat.then((one) => (typeof one === "string" ? REFUSED : admitted(one)));
+    }
+    return typeof seat === "string" ? REFUSED : admitted(seat);
+  }
+
+  /** Every level as it is now, in order of name. */
+  levels(): readonly LevelState[] {
+    const states = [...this.#levels].map(([name, { level }]) => ({
+      name,
+      level,
+      counts: this.#counts.get(name) ?? noCounts(),
+    }));
+    return states.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   #admitLongRunning(admitted: (seat: Seat) => Admitted): FlowDecision {
@@ -139,7 +177,18 @@ export class FlowControl implements TurnTaking {
       ) ?? this.#schemas.at(-1)!;
     const name = schema.spec.priorityLevelConfiguration.name;
     const found = this.#levels.get(name) ?? this.#levels.get("catch-all");
-    return { schema, level: found?.level, levelUid: found?.uid ?? "" };
+    return {
+      schema,
+      level: found?.level,
+      levelUid: found?.uid ?? "",
+      counts: this.#countsOf(this.#levels.has(name) ? name : "catch-all"),
+    };
+  }
+
+  #countsOf(level: string): LevelCounts {
+    const counts = this.#counts.get(level) ?? noCounts();
+    this.#counts.set(level, counts);
+    return counts;
   }
 
   /** New levels start empty; who holds a seat of an old one gives it back there. */
@@ -153,15 +202,19 @@ export class FlowControl implements TurnTaking {
         const uid = metadata.uid ?? "";
         if (spec.type === "Exempt") return [metadata.name!, { uid, level: undefined }];
         const own = Math.ceil((seats * sharesOf(spec)) / shares);
-        const { lendablePercent = 0, limitResponse } = spec.limited!;
+        const { lendablePercent = 0, borrowingLimitPercent, limitResponse } = spec.limited!;
         const queuing = limitResponse?.type === "Queue" ? limitResponse.queuing : undefined;
         const options = {
           name: metadata.name!,
           seats: own,
           lendable: Math.round((own * lendablePercent) / 100),
+          ...(borrowingLimitPercent == null
+            ? {}
+            : { borrowable: Math.round((own * borrowingLimitPercent) / 100) }),
           ...(queuing === undefined ? {} : { queuing: withDefaults(queuing) }),
         };
-        return [metadata.name!, { uid, level: new PriorityLevel(options, pool, clock) }];
+        const level = new PriorityLevel(options, pool, clock, this.#countsOf(metadata.name!));
+        return [metadata.name!, { uid, level }];
       }),
     );
     this.#flows = new WeakMap();

@@ -10,6 +10,7 @@ export interface Seat {
 /** Whoever may have to wait. The signal is asked for only then: making one costs. */
 export interface Asker {
   readonly signal: AbortSignal;
+  readonly query?: URLSearchParams;
 }
 
 export interface PriorityLevelOptions {
@@ -18,8 +19,24 @@ export interface PriorityLevelOptions {
   readonly seats: number;
   /** Of these, so many may be used by others while they are free. */
   readonly lendable: number;
+  /** So many more it may use of what others do not need; no limit unless given. */
+  readonly borrowable?: number;
   /** None: what has no seat is refused. */
   readonly queuing?: FairQueueOptions;
+}
+
+/** What became of the requests of one importance since the start. */
+export interface LevelCounts {
+  dispatched: number;
+  /** By reason, in upstream's words. */
+  readonly rejected: Record<Rejection, number>;
+}
+
+export type Rejection = "queue-full" | "concurrency-limit" | "time-out" | "cancelled";
+
+export function noCounts(): LevelCounts {
+  const rejected = { "queue-full": 0, "concurrency-limit": 0, "time-out": 0, cancelled: 0 };
+  return { dispatched: 0, rejected };
 }
 
 /** What all levels share: a level may use seats that the others do not need. */
@@ -31,17 +48,17 @@ export class SeatPool {
   }
 
   /**
-   * Whether one more may run beyond a level's own share: only as long as every other level could
-   * still have what it never lends.
+   * Whether so many more may be taken beyond a level's own share: only as long as every other level
+   * could still have what it never lends.
    */
-  mayBorrow(borrower: PriorityLevel): boolean {
+  mayBorrow(borrower: PriorityLevel, seats: number): boolean {
     let free = 0;
     for (const level of this.#levels) {
       const kept = level.seats - level.lendable;
-      const taken = level === borrower ? level.running : Math.max(level.running, kept);
+      const taken = level === borrower ? level.taken : Math.max(level.taken, kept);
       free += level.seats - taken;
     }
-    return free > 0;
+    return free >= seats;
   }
 
   /** A seat was given back: whoever waits for it, on any level, may go. */
@@ -51,26 +68,45 @@ export class SeatPool {
 }
 
 const WAIT_MS_MAX = 15_000;
+/** One request may take this part of a level at most. */
+const WIDTH_MAX = 0.15;
 
 export class PriorityLevel implements Seat {
   readonly name: string;
   readonly seats: number;
   readonly lendable: number;
+  readonly counts: LevelCounts;
+  /** The most that it may ever use. */
+  readonly seatsMax: number;
   readonly #queue: FairQueue | undefined;
   readonly #pool: SeatPool;
   readonly #clock: Pick<Clock, "schedule">;
+  #taken = 0;
   #running = 0;
 
-  constructor(options: PriorityLevelOptions, pool: SeatPool, clock: Pick<Clock, "schedule">) {
+  constructor(
+    options: PriorityLevelOptions,
+    pool: SeatPool,
+    clock: Pick<Clock, "schedule">,
+    counts = noCounts(),
+  ) {
     this.name = options.name;
     this.seats = options.seats;
     this.lendable = options.lendable;
+    this.seatsMax = options.seats + (options.borrowable ?? Number.POSITIVE_INFINITY);
+    this.counts = counts;
     this.#queue = options.queuing && new FairQueue(options.queuing);
     this.#pool = pool;
     this.#clock = clock;
     pool.add(this);
   }
 
+  /** Seats in use. */
+  get taken(): number {
+    return this.#taken;
+  }
+
+  /** Requests that run. */
   get running(): number {
     return this.#running;
   }
@@ -79,46 +115,82 @@ export class PriorityLevel implements Seat {
     return this.#queue?.length ?? 0;
   }
 
-  /** A seat now or later; undefined: there is no room, or none came free in time. */
-  enter(flow: string, asker: Asker): Seat | undefined | Promise<Seat | undefined> {
-    if (this.waiting === 0 && this.#hasRoom()) {
-      this.#running += 1;
-      return this;
+  get queue(): FairQueue | undefined {
+    return this.#queue;
+  }
+
+  /** A seat now or later; a text says why there is none: no room, or none came free in time. */
+  enter(flow: string, asker: Asker, wide = 1): Seat | Rejection | Promise<Seat | Rejection> {
+    const seats = wide === 1 ? 1 : Math.min(wide, Math.max(1, Math.ceil(this.seats * WIDTH_MAX)));
+    if (this.waiting === 0 && this.#hasRoom(seats)) {
+      this.#take(seats);
+      return this.#seatOf(seats);
     }
-    return this.#queue === undefined ? undefined : this.#wait(this.#queue, flow, asker.signal);
+    if (this.#queue === undefined) {
+      this.counts.rejected["concurrency-limit"] += 1;
+      return "concurrency-limit";
+    }
+    return this.#wait(this.#queue, flow, seats, asker.signal);
   }
 
   release(): void {
-    this.#running -= 1;
-    this.#pool.wake();
+    this.#giveBack(1);
   }
 
   admitWaiting(): void {
-    while (this.waiting > 0 && this.#hasRoom()) {
-      this.#running += 1;
+    for (;;) {
+      const next = this.#queue?.peek();
+      if (next === undefined || !this.#hasRoom(next.seats)) return;
+      this.#take(next.seats);
       this.#queue?.shift()?.go();
     }
   }
 
-  #hasRoom(): boolean {
-    return this.#running < this.seats || this.#pool.mayBorrow(this);
+  #take(seats: number): void {
+    this.#taken += seats;
+    this.#running += 1;
+    this.counts.dispatched += 1;
   }
 
-  #wait(queue: FairQueue, flow: string, signal: AbortSignal): Promise<Seat | undefined> {
+  #giveBack(seats: number): void {
+    this.#taken -= seats;
+    this.#running -= 1;
+    this.#pool.wake();
+  }
+
+  /** Most requests take one: the level itself is their seat. */
+  #seatOf(seats: number): Seat {
+    return seats === 1 ? this : { release: () => this.#giveBack(seats) };
+  }
+
+  #hasRoom(seats: number): boolean {
+    const after = this.#taken + seats;
+    if (after <= this.seats) return true;
+    return after <= this.seatsMax && this.#pool.mayBorrow(this, seats);
+  }
+
+  #wait(
+    queue: FairQueue,
+    flow: string,
+    seats: number,
+    signal: AbortSignal,
+  ): Promise<Seat | Rejection> {
     return new Promise((resolve) => {
-      const finish = (seat: Seat | undefined): void => {
+      const finish = (seat: Seat | Rejection): void => {
         timer.cancel();
-        signal.removeEventListener("abort", giveUp);
+        signal.removeEventListener("abort", cancelled);
+        if (typeof seat === "string") this.counts.rejected[seat] += 1;
         resolve(seat);
       };
-      const waiting = { go: () => finish(this) };
-      const giveUp = (): void => {
+      const waiting = { flow, seats, go: () => finish(this.#seatOf(seats)) };
+      const giveUp = (why: Rejection): void => {
         queue.remove(waiting);
-        finish(undefined);
+        finish(why);
       };
-      const timer = this.#clock.schedule(WAIT_MS_MAX, giveUp);
-      signal.addEventListener("abort", giveUp, { once: true });
-      if (!queue.push(flow, waiting)) finish(undefined);
+      const cancelled = (): void => giveUp("cancelled");
+      const timer = this.#clock.schedule(WAIT_MS_MAX, () => giveUp("time-out"));
+      signal.addEventListener("abort", cancelled, { once: true });
+      if (!queue.push(waiting)) finish("queue-full");
     });
   }
 }
