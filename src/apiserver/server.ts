@@ -43,7 +43,6 @@ import { evictionVerbs } from "./special/eviction.ts";
 import { reviewVerbs } from "./special/reviews.ts";
 import { StorageCodec, type StoredForm } from "./storage-codec.ts";
 import { Tables } from "./table.ts";
-import type { WriteHooks } from "./write-hooks.ts";
 import { ZippedLists } from "./zipped-lists.ts";
 
 export interface ApiServerOptions {
@@ -87,6 +86,8 @@ export interface ApiServer {
   readonly discovery: Discovery;
   readonly tables: Tables;
   readonly lists: ListSender;
+  /** The node ports of Services. */
+  readonly ports: PortAllocator;
   newAuditId(): string;
   /** Everything that has to be done before the server counts as ready is done. */
   ready(): void;
@@ -119,6 +120,8 @@ export async function startApiServer(
   const done = store.cache.run(signal);
   const objects = createServerObjects(store, resources, clock, random);
   const security = options.security(objects, signal);
+  const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });
+  const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });
   const parts = {
     resources,
     objects: store,
@@ -127,7 +130,7 @@ export async function startApiServer(
     random,
     logger,
     allowPrivileged: options.allowPrivileged,
-    hooks: { "/services": serviceHooks(options, objects) },
+    hooks: { "/services": createServiceHooks({ objects, addresses, ports }) },
   };
   const special: SpecialVerbs = {
     ...reviewVerbs(security),
@@ -161,6 +164,7 @@ export async function startApiServer(
     objects,
     store,
     resources,
+    ports,
     discovery,
     tables: new Tables(descriptions, clock),
     lists: { zipped: new ZippedLists(), clock },
@@ -173,15 +177,4 @@ export async function startApiServer(
     closing: closing.signal,
     done,
   };
-}
-
-function serviceHooks(
-  { store, random, serviceRanges, nodePorts }: ApiServerOptions,
-  objects: Objects,
-): WriteHooks {
-  return createServiceHooks({
-    objects,
-    addresses: new IpAllocator({ objects, random, ranges: serviceRanges }),
-    ports: new PortAllocator({ store, random, range: nodePorts }),
-  });
 }

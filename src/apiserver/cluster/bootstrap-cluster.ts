@@ -11,6 +11,8 @@ import {
 import type { Discovery } from "../discovery.ts";
 import { tellDangling } from "../flow/dangling.ts";
 import type { Objects } from "../objects.ts";
+import type { PortAllocator } from "../services/port-allocator.ts";
+import { runServiceRepair } from "../services/run-repair.ts";
 import { ensureApiServices } from "./api-services.ts";
 import { runIdentityLease } from "./identity-lease.ts";
 import { ensureKubernetesService, runAnnouncement } from "./kubernetes-service.ts";
@@ -31,6 +33,8 @@ export interface BootstrapOptions {
   readonly advertiseAddress: string;
   readonly port: number;
   readonly serviceRanges: readonly string[];
+  /** Given if what Services use is to be checked, now and for ever. */
+  readonly ports?: PortAllocator;
   readonly published: Omit<PublishedConfig, "nowMs">;
 }
 
@@ -63,7 +67,7 @@ export async function bootstrapCluster(
   options: BootstrapOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { objects, loopback, discovery, clock, logger, published } = options;
+  const { objects, loopback, discovery, clock, logger, published, ports } = options;
   const service = {
     ...options,
     shared: options.storeIsShared,
@@ -96,6 +100,7 @@ export async function bootstrapCluster(
   tellDangling(objects, clock, logger, signal);
   const peerAddress = `${options.advertiseAddress}:${options.port}`;
   Promise.all([
+    ...(ports === undefined ? [] : [runServiceRepair({ ...options, ports }, signal)]),
     runAnnouncement(service, signal),
     runIdentityLease({ ...options, peerAddress }, signal),
   ]).catch((error: unknown) => logger.error("keeping the cluster's own objects failed", { error }));

@@ -179,7 +179,7 @@ describe("seats", () => {
   });
 });
 
-describe("seats", () => {
+describe("a level and its seats", () => {
   const level = (more: object = {}, pool = new SeatPool()): PriorityLevel =>
     new PriorityLevel(
       {

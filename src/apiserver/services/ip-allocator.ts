@@ -3,12 +3,13 @@
  * so that any number of API servers on one store never give it away twice.
  */
 import type { Service } from "#api/generated/core.v1.ts";
-import type { IPAddress } from "#api/generated/networking.v1.ts";
+import type { ServiceCIDR } from "#api/generated/networking.v1.ts";
 import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
 import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
 import { formatIp, parseCidr, parseIp } from "#api/validation/ip.ts";
 import type { Random } from "#lib/random.ts";
 import type { Objects } from "../objects.ts";
+import { addressObject } from "./address-object.ts";
 import { type AddressRange, addressRange, candidates, contains } from "./address-range.ts";
 
 export type Family = "IPv4" | "IPv6";
@@ -16,8 +17,6 @@ export type Family = "IPv4" | "IPv6";
 export type Allocation =
   | { readonly ok: true; readonly address: string }
   | { readonly ok: false; readonly error: string; readonly full: boolean };
-
-const MANAGED_BY = "ipallocator.k8s.io";
 
 export interface IpAllocatorOptions {
   readonly objects: Objects;
@@ -47,7 +46,7 @@ export class IpAllocator {
       for (const address of candidates(range, random)) {
         if (objects.get(ipAddressKind, "", address) !== undefined) continue;
         if (dryRun) return { ok: true, address };
-        const taken = await this.#take(address, family, owner);
+        const taken = await this.#take(address, owner);
         if (taken === undefined) return { ok: true, address };
         if (taken !== ALREADY_ALLOCATED) return { ok: false, error: taken, full: false };
       }
@@ -69,7 +68,7 @@ export class IpAllocator {
       );
     }
     if (dryRun) return { ok: true, address };
-    const taken = await this.#take(formatIp(parsed), family, owner);
+    const taken = await this.#take(formatIp(parsed), owner);
     return taken === undefined ? { ok: true, address } : fail(taken);
   }
 
@@ -81,42 +80,28 @@ export class IpAllocator {
   }
 
   /** Undefined when it was taken; else why not. */
-  async #take(name: string, family: Family, { metadata }: Service): Promise<string | undefined> {
-    const object: IPAddress = {
-      kind: "IPAddress",
-      apiVersion: "networking.k8s.io/v1",
-      metadata: {
-        name,
-        labels: {
-          "ipaddress.kubernetes.io/ip-family": family,
-          "ipaddress.kubernetes.io/managed-by": MANAGED_BY,
-        },
-      },
-      spec: {
-        parentRef: {
-          resource: "services",
-          namespace: metadata.namespace ?? "",
-          name: metadata.name ?? "",
-        },
-      },
-    };
-    const created = await this.#options.objects.create(ipAddressKind, object);
+  async #take(name: string, owner: Service): Promise<string | undefined> {
+    const created = await this.#options.objects.create(ipAddressKind, addressObject(name, owner));
     if (created.ok) return undefined;
     return created.status.reason === "AlreadyExists"
       ? ALREADY_ALLOCATED
       : (created.status.message ?? "");
   }
 
-  /** The ranges that addresses may be taken from now: those of ServiceCIDRs, and our own. */
+  /** The ranges that addresses may be taken from now: those of ServiceCIDRs once there are any. */
   #ranges(family: Family): readonly AddressRange[] {
-    const ranges = new Map<string, AddressRange>();
-    for (const range of this.#own) ranges.set(range.cidr, range);
-    for (const { metadata, spec } of this.#options.objects.list(serviceCidrKind)) {
-      if (metadata.deletionTimestamp !== undefined) continue;
-      for (const range of (spec?.cidrs ?? []).flatMap(rangesOf)) ranges.set(range.cidr, range);
-    }
-    return [...ranges.values()].filter((range) => range.family === family);
+    const all = [...this.#options.objects.list(serviceCidrKind)];
+    const stored = all.filter(isUsable).flatMap(({ spec }) => spec?.cidrs ?? []);
+    const ranges = all.length === 0 ? this.#own : stored.flatMap(rangesOf);
+    const distinct = new Map(ranges.map((range) => [range.cidr, range]));
+    return [...distinct.values()].filter((range) => range.family === family);
   }
+}
+
+/** Not one that is going, or was found to be unusable. */
+function isUsable({ metadata, status }: ServiceCIDR): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false;
+  return status?.conditions?.find(({ type }) => type === "Ready")?.status !== "False";
 }
 
 const ALREADY_ALLOCATED = "provided IP is already allocated";

@@ -60,6 +60,22 @@ export class PortAllocator {
     });
   }
 
+  /** Writes down what `decide` says ought to be taken, given what is. */
+  rebuild<T extends { readonly taken: ReadonlySet<number> }>(
+    decide: (stored: ReadonlySet<number>, range: PortRange) => T,
+  ): Promise<T> {
+    return this.#inTurn(async () => {
+      for (;;) {
+        const { taken, entry } = await this.#load();
+        const decided = decide(taken, this.#options.range);
+        const same =
+          taken.size === decided.taken.size && [...taken].every((p) => decided.taken.has(p));
+        if (same && entry !== undefined) return decided;
+        if (await write(this.#options, decided.taken, entry)) return decided;
+      }
+    });
+  }
+
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => undefined);
@@ -157,21 +173,24 @@ function encode(range: PortRange, taken: ReadonlySet<number>) {
   };
 }
 
+/** The stored range counts from its own first port; of another range, what both have stays taken. */
 function decode(range: PortRange, { value }: Entry): Set<number> {
-  const hex = Buffer.from(dataOf(value), "base64").toString("hex");
+  const stored = allocationOf(value);
+  const first = Number(/^(\d+)-\d+$/.exec(stored.range ?? "")?.[1] ?? range.first);
+  const hex = Buffer.from(stored.data ?? "", "base64").toString("hex");
   const bits = hex === "" ? 0n : BigInt(`0x${hex}`);
   const taken = new Set<number>();
-  for (let port = range.first; port <= range.last; port++) {
-    if ((bits >> BigInt(port - range.first)) & 1n) taken.add(port);
+  for (let port = Math.max(range.first, first); port <= range.last; port++) {
+    if ((bits >> BigInt(port - first)) & 1n) taken.add(port);
   }
   return taken;
 }
 
 /** Upstream writes it as protobuf. */
-function dataOf(value: Uint8Array): string {
+function allocationOf(value: Uint8Array): { range?: string; data?: string } {
   const envelope = readEnvelope(value);
   const decoded = envelope.ok
     ? decodeProtobuf(schemaOf("core.v1.RangeAllocation"), envelope.message)
     : decodeJson(schemaOf("core.v1.RangeAllocation"), value);
-  return decoded.ok ? ((decoded.value as { data?: string }).data ?? "") : "";
+  return decoded.ok ? (decoded.value as { range?: string; data?: string }) : {};
 }

@@ -110,6 +110,7 @@ export async function runApiServer(
       advertiseAddress,
       port: server.port,
       serviceRanges: flags.serviceClusterIpRange,
+      ports: api.ports,
       published: keys.published,
     },
     ending,
