@@ -110,6 +110,8 @@ export interface KindSpec<T extends KubeObject> {
   /** An update without resourceVersion is taken as "whatever is there". */
   readonly unconditionalUpdate?: boolean;
 
+  /** Why an object of the right form cannot be read all the same; undefined if it can. */
+  unreadable?(object: T): string | undefined;
   defaults?(draft: Draft<T>): void;
   prepareCreate?(draft: Draft<T>, context: RuleContext): void;
   validate?(object: T, context: RuleContext): readonly FieldError[];

@@ -2,6 +2,7 @@
  * From the bytes of a request to an object of the expected kind, in its normal form. Faults are told
  * in the words of upstream's decoder, because users and tests match on them.
  */
+import { carryGiven } from "#api/codec/given-empty.ts";
 import { decodeJson, normalize, parseJson } from "#api/codec/json.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import { yamlToJson } from "#api/codec/yaml.ts";
@@ -26,6 +27,7 @@ export interface BodyExpectation {
   readonly group: string;
   readonly version: string;
   readonly schema: StructSchema;
+  readonly unreadable?: (object: KubeObject) => string | undefined;
 }
 
 export function expectKind(kind: Kind): BodyExpectation {
@@ -34,6 +36,7 @@ export function expectKind(kind: Kind): BodyExpectation {
     group: kind.group,
     version: kind.version,
     schema: schemaOf(kind.type),
+    ...(kind.unreadable === undefined ? {} : { unreadable: kind.unreadable }),
   };
 }
 
@@ -141,7 +144,12 @@ function finished(
     metadata: metadata ?? {},
     ...rest,
   };
-  return success({ value: object as Draft<KubeObject>, strictErrors });
+  const fault = expected.unreadable?.(object as KubeObject);
+  if (fault !== undefined) {
+    const message = cannotBeHandled(expected, expected.kind, expected.version, fault);
+    return failure(badRequestStatus(message));
+  }
+  return success({ value: carryGiven(value, object) as Draft<KubeObject>, strictErrors });
 }
 
 function saidType(

@@ -44,7 +44,10 @@ export function applyCreateRules(
   const errors: FieldError[] = [
     ...validateObjectMeta(
       draft.metadata,
-      { namespaced: kind.scope === "Namespaced", nameRule: kind.nameRule },
+      {
+        namespaced: kind.scope === "Namespaced",
+        nameRule: hasOwnRules(served) ? served.nameRule : kind.nameRule,
+      },
       METADATA,
     ),
     ...(hasOwnRules(served)

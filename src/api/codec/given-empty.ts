@@ -23,6 +23,13 @@ export function givenValue(object: Readonly<Record<string, unknown>>, field: str
   return object[field] ?? (isGivenEmpty(object, field) ? [] : undefined);
 }
 
+/** Tells a copy what is known of the original, and gives it back. */
+export function carryGiven<T extends object>(original: object, copy: T): T {
+  const fields = emptyFields.get(original);
+  if (fields !== undefined) emptyFields.set(copy, new Set(fields));
+  return copy;
+}
+
 /** A deep copy of JSON that knows the same. */
 export function cloneGiven<T>(value: T): T {
   if (Array.isArray(value)) return value.map(cloneGiven) as T;
@@ -32,7 +39,5 @@ export function cloneGiven<T>(value: T): T {
     if (key === "__proto__") define(copy, key, cloneGiven(member));
     else copy[key] = cloneGiven(member);
   }
-  const fields = emptyFields.get(value);
-  if (fields !== undefined) emptyFields.set(copy, new Set(fields));
-  return copy as T;
+  return carryGiven(value, copy) as T;
 }

@@ -19,11 +19,11 @@ export async function update(verb: VerbRequest): Promise<VerbResult> {
   const draft = decoded.value;
   resource.kind.defaults?.(draft);
   verb.sent?.({ ...typeMetaOf(resource.kind), ...draft });
-  const named = checkName(draft, info.name);
-  if (!named.ok) return named;
   const namespace = resource.kind.scope === "Namespaced" ? info.namespace : "";
   const placed = settleNamespace(draft.metadata, namespace);
   if (!placed.ok) return placed;
+  const named = checkName(draft, info.name);
+  if (!named.ok) return named;
   dedupeOwners(draft.metadata, verb.warn);
 
   const updated = await updateObject(verb, {

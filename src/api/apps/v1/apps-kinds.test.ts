@@ -232,6 +232,15 @@ describe("rules", () => {
   }
 });
 
+test("a DaemonSet whose count of templates is no number cannot be read", () => {
+  const read = (count: string) =>
+    daemonSetKind.unreadable?.({
+      metadata: { annotations: { "deprecated.daemonset.template.generation": count } },
+    });
+  assert.equal(read("7"), undefined);
+  assert.equal(read(""), 'strconv.ParseInt: parsing "": invalid syntax');
+});
+
 test("the name of a ReplicationController is counted in bytes, and its start not at all", () => {
   const object = {
     metadata: { name: "a".repeat(254), generateName: "-" },

@@ -22,6 +22,7 @@ import { keep } from "#api/draft.ts";
 import type { DaemonSet, DaemonSetUpdateStrategy } from "#api/generated/apps.v1.ts";
 import { type Column, type Draft, defineKind } from "#api/kind.ts";
 import { selectorOf } from "#api/meta/label-selector.ts";
+import { int64Fault } from "#api/meta/parse-int.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import { validateAtMost100Percent, validateIntOrPercent } from "#api/validation/int-or-percent.ts";
@@ -45,6 +46,10 @@ export const daemonSetKind = defineKind<DaemonSet>({
   type: "apps.v1.DaemonSet",
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
+  unreadable: ({ metadata }) => {
+    const count = metadata.annotations?.[TEMPLATE_GENERATION];
+    return count === undefined ? undefined : int64Fault(count);
+  },
   defaults,
   prepareCreate: (draft) => {
     draft.status = keep(NO_STATUS);

@@ -25,7 +25,7 @@ export const configMapKind = defineKind<ConfigMap>({
   validate: (configMap) => [...validateFinalizers(configMap.metadata), ...validateData(configMap)],
   validateUpdate: (next, old) => [
     ...validateKubeMetaUpdate(next, old),
-    ...validateStillImmutable(next, old, ["data", "binaryData"]),
+    ...validateStillImmutable(next, old, ["data", "binaryData"], "data"),
     ...validateKubeMeta(next.metadata, { namespaced: true, nameRule: nameIsDnsSubdomain }),
     ...validateData(next),
   ],

@@ -35,6 +35,11 @@ describe("config maps", () => {
       },
       faults: [`immutable: ${IMMUTABLE}`, `data: ${IMMUTABLE}`, `binaryData: ${IMMUTABLE}`],
     },
+    {
+      name: "an empty map where there was none",
+      write: { object: { immutable: true, data: {}, binaryData: {} }, old: { immutable: true } },
+      faults: [`binaryData: ${IMMUTABLE}`], // data is never none
+    },
   ];
   for (const { name, write, faults } of rows) {
     test(`refuse ${name}`, () => assert.deepEqual(runKind(configMapKind, write).faults, faults));

@@ -1,4 +1,5 @@
 /** What ConfigMaps and Secrets share: a size limit, and data that may be declared immutable. */
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { type FieldError, forbidden } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { Path } from "#api/validation/path.ts";
@@ -16,13 +17,18 @@ export function validateStillImmutable<T extends { readonly immutable?: boolean 
   next: T,
   old: T,
   fields: readonly (keyof T & string)[],
+  filled?: keyof T & string,
 ): FieldError[] {
   if (old.immutable !== true) return [];
   const errors: FieldError[] = [];
   const detail = "field is immutable when `immutable` is set";
   if (next.immutable !== true) errors.push(forbidden(Path.of("immutable"), detail));
   for (const field of fields) {
-    if (!semanticEqual(next[field], old[field])) errors.push(forbidden(Path.of(field), detail));
+    // An empty map differs from none, unless the kind has one always.
+    const isNewlyEmpty = field !== filled && next[field] === undefined && isGivenEmpty(next, field);
+    if (isNewlyEmpty || !semanticEqual(next[field], old[field])) {
+      errors.push(forbidden(Path.of(field), detail));
+    }
   }
   return errors;
 }

@@ -1,4 +1,5 @@
 /** What a pod spec means where it says nothing. */
+import { isGivenEmpty, markGivenEmpty } from "#api/codec/given-empty.ts";
 import { sumOverContainers } from "#api/core/v1/resource-lists.ts";
 import {
   isHugePages,
@@ -110,8 +111,11 @@ function roundRequirements(resources: Draft<ResourceRequirements>): void {
 
 /** Only for pods: what a template leaves open may be filled in when its pods are made. */
 function defaultRequestsToLimits(resources: Draft<ResourceRequirements>): void {
-  if (resources.limits === undefined) return;
-  resources.requests = { ...resources.limits, ...resources.requests };
+  if (resources.limits !== undefined) {
+    resources.requests = { ...resources.limits, ...resources.requests };
+  } else if (isGivenEmpty(resources, "limits") && resources.requests === undefined) {
+    markGivenEmpty(resources, "requests");
+  }
 }
 
 function defaultHugePagesLimits(

@@ -65,6 +65,7 @@ export function prepareEphemeralContainers(pod: Draft<Pod>, old: Pod): void {
   assign(pod.spec, "ephemeralContainers", ephemeralContainers);
   keepStatus(pod, old);
   keepMetadata(pod, old);
+  dropDisabledPodFields(pod, old);
   countSpecChange(pod, old);
 }
 
@@ -86,6 +87,7 @@ export function prepareResize(pod: Draft<Pod>, old: Pod): void {
     keepStatus(pod, old);
     keepMetadata(pod, old);
   }
+  dropDisabledPodFields(pod, old);
   countSpecChange(pod, old);
 }
 

@@ -1,5 +1,6 @@
 /** Which taints of nodes a pod puts up with. */
 import type { Toleration } from "#api/generated/core.v1.ts";
+import { int64Fault } from "#api/meta/parse-int.ts";
 import { type FieldError, forbidden, invalid, notSupported } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { validateLabelName } from "#api/validation/labels.ts";
@@ -7,9 +8,6 @@ import { isLabelValue } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
 import { TAINT_EFFECTS } from "../taint.ts";
 import type { PodRules } from "./rules.ts";
-
-const INT64_MIN = -(2n ** 63n);
-const INT64_MAX = 2n ** 63n - 1n;
 
 export function validateTolerations(
   tolerations: readonly Toleration[],
@@ -90,21 +88,10 @@ function validateOperator(
 }
 
 function validateInteger(value: string, path: Path, errors: FieldError[]): void {
-  const quoted = JSON.stringify(value);
-  if (value === "") {
-    errors.push(invalid(path, value, "must be non-empty"));
-    errors.push(invalid(path, value, `strconv.ParseInt: parsing ${quoted}: invalid syntax`));
-    return;
-  }
-  if (!/^(0|-?[1-9][0-9]*)$/.test(value)) {
+  if (value === "") errors.push(invalid(path, value, "must be non-empty"));
+  else if (!/^(0|-?[1-9][0-9]*)$/.test(value)) {
     errors.push(invalid(path, value, "must be a valid decimal integer in canonical form"));
   }
-  if (!/^[-+]?[0-9]+$/.test(value)) {
-    errors.push(invalid(path, value, `strconv.ParseInt: parsing ${quoted}: invalid syntax`));
-    return;
-  }
-  const number = BigInt(value.replace(/^\+/, ""));
-  if (number < INT64_MIN || number > INT64_MAX) {
-    errors.push(invalid(path, value, `strconv.ParseInt: parsing ${quoted}: value out of range`));
-  }
+  const fault = int64Fault(value);
+  if (fault !== undefined) errors.push(invalid(path, value, fault));
 }

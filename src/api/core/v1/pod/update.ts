@@ -1,4 +1,5 @@
 /** What may change in a pod once it is there: very little, the rest is decided when it is made. */
+import { carryGiven, isGivenEmpty } from "#api/codec/given-empty.ts";
 import type {
   Affinity,
   Container,
@@ -119,9 +120,9 @@ function validateUnchanged(spec: PodSpec, old: PodSpec, errors: FieldError[]): v
   if ((old.terminationGracePeriodSeconds ?? 0) < 0 && rest.terminationGracePeriodSeconds === 1) {
     rest = { ...rest, ...pick(old, "terminationGracePeriodSeconds") };
   }
-  if ((old.schedulingGates ?? []).length > 0) rest = withOldPlacement(rest, old, errors);
+  if ((old.schedulingGates ?? []).length > 0) rest = withOldPlacement(rest, spec, old, errors);
   if (podSpecsEqual(rest, old)) return;
-  const diff = internalDiff("core.v1.PodSpec", old, rest);
+  const diff = internalDiff("core.v1.PodSpec", old, carryGiven(spec, rest));
   const detail = `pod updates may not change fields other than ${CHANGEABLE}\n${diff}`;
   errors.push(forbidden(SPEC_PATH, detail));
 }
@@ -135,14 +136,21 @@ function pick<Field extends keyof PodSpec>(
 }
 
 function withImages(containers: readonly Container[], old: readonly Container[]): Container[] {
-  return containers.map((container, i) => ({ ...container, image: old[i]!.image ?? "" }));
+  return containers.map((container, i) =>
+    carryGiven(container, { ...container, image: old[i]!.image ?? "" }),
+  );
 }
 
 /** Where a pod may go can still be narrowed while gates hold it back. */
-function withOldPlacement(spec: PodSpec, old: PodSpec, errors: FieldError[]): PodSpec {
+function withOldPlacement(
+  spec: PodSpec,
+  given: PodSpec,
+  old: PodSpec,
+  errors: FieldError[],
+): PodSpec {
   let rest = spec;
   if (!semanticEqual(spec.nodeSelector, old.nodeSelector)) {
-    validateNodeSelectorUpdate(spec, old, errors);
+    validateNodeSelectorUpdate(given, old, errors);
     rest = { ...rest, ...pick(old, "nodeSelector") };
   }
   const before = old.affinity?.nodeAffinity;
@@ -168,7 +176,8 @@ function validateNodeSelectorUpdate(spec: PodSpec, old: PodSpec, errors: FieldEr
   const kept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => next[key] === value);
   if (kept) return;
   const detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
-  errors.push(invalid(SPEC_PATH.child("nodeSelector"), spec.nodeSelector ?? null, detail));
+  const shown = spec.nodeSelector ?? (isGivenEmpty(spec, "nodeSelector") ? {} : null);
+  errors.push(invalid(SPEC_PATH.child("nodeSelector"), shown, detail));
 }
 
 function validateNodeAffinityUpdate(
@@ -182,7 +191,9 @@ function validateNodeAffinityUpdate(
   if (before.length === 0) return;
   const at = SPEC_PATH.child("affinity", "nodeAffinity", field, "nodeSelectorTerms");
   if (before.length !== terms.length) {
-    const shown = next?.[field]?.nodeSelectorTerms;
+    const selector = next?.[field];
+    const isEmpty = isGivenEmpty(selector, "nodeSelectorTerms");
+    const shown = selector?.nodeSelectorTerms ?? (isEmpty ? [] : undefined);
     const detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
     errors.push(invalid(at, internalForm("[]core.v1.NodeSelectorTerm", shown), detail));
     return;
