@@ -1,4 +1,6 @@
 /** The schema of a custom resource, from its root: structure, defaults, keywords, expressions. */
+
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import type { CustomResourceValidation, JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import type { RuleContext } from "#api/kind.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
@@ -82,6 +84,12 @@ const AT_ROOT = [
 const AT_ROOT_TEXT =
   "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations";
 
+/** Fields not allowed there that say nothing when they are empty. */
+const EMPTIABLE =
+  "allOf anyOf oneOf enum definitions dependencies patternProperties x-kubernetes-list-map-keys".split(
+    " ",
+  );
+
 /** The first fault is told; the fields are looked at in the order of their declaration. */
 function validateSimpleRoot(schema: JSONSchemaProps, path: Path): FieldError[] {
   const fields = Object.keys(schema);
@@ -94,7 +102,8 @@ function validateSimpleRoot(schema: JSONSchemaProps, path: Path): FieldError[] {
       'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
     return [invalid(path.child("openAPIV3Schema.type"), type, detail)];
   }
-  if (!fields.some(notAllowed)) return [];
+  const givenEmpty = EMPTIABLE.some((field) => isGivenEmpty(schema, field));
+  if (!fields.some(notAllowed) && !givenEmpty) return [];
   const value = internalForm("apiextensions.v1.JSONSchemaProps", schema);
   const detail = `only [${AT_ROOT_TEXT}] fields are allowed at the root of the schema if the status subresource is enabled`;
   return [invalid(path.child("openAPIV3Schema"), value, detail)];

@@ -1,4 +1,6 @@
 /** What the JSON schema of a custom resource may say, beyond being structural. */
+
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { validateOneOf } from "#api/validation/faults.ts";
 import {
@@ -109,7 +111,10 @@ const UNSUPPORTED: readonly (readonly [string, (schema: JSONSchemaProps) => bool
   ["additionalItems", ({ additionalItems }) => additionalItems !== undefined],
   ["patternProperties", ({ patternProperties }) => isSome(patternProperties)],
   ["definitions", ({ definitions }) => isSome(definitions)],
-  ["dependencies", ({ dependencies }) => dependencies !== undefined],
+  [
+    "dependencies",
+    (schema) => schema.dependencies !== undefined || isGivenEmpty(schema, "dependencies"),
+  ],
   ["$ref", ({ $ref }) => $ref !== undefined],
 ];
 

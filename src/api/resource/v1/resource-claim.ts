@@ -1,5 +1,6 @@
 /** resource.k8s.io ResourceClaim and ResourceClaimTemplate: devices asked for by pods. */
 
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
@@ -130,9 +131,10 @@ function validateTemplate(
 
 /** A template's metadata may hold labels and annotations and nothing else. */
 function validateTemplateMeta(metadata: ObjectMeta, path: Path): FieldError[] {
-  const others = Object.keys(metadata).filter(
-    (field) => field !== "labels" && field !== "annotations",
-  );
+  const others = [
+    ...Object.keys(metadata).filter((field) => field !== "labels" && field !== "annotations"),
+    ...["ownerReferences", "finalizers"].filter((field) => isGivenEmpty(metadata, field)),
+  ];
   return [
     ...validateAnnotations(metadata.annotations, path.child("annotations")),
     ...validateLabels(metadata.labels, path.child("labels")),

@@ -1,7 +1,11 @@
 /** v1 PersistentVolume. */
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
-import type { PersistentVolume, VolumeNodeAffinity } from "#api/generated/core.v1.ts";
+import type {
+  NodeSelectorRequirement,
+  PersistentVolume,
+  VolumeNodeAffinity,
+} from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { type FieldError, forbidden, invalid, required } from "#api/validation/field-error.ts";
@@ -236,17 +240,23 @@ function withStableLabels(
   next: VolumeNodeAffinity | undefined,
 ): VolumeNodeAffinity {
   const terms = old.required?.nodeSelectorTerms?.map((term, i) => {
-    const { matchExpressions } = term;
-    if (matchExpressions === undefined) return term;
-    const now = next?.required?.nodeSelectorTerms?.[i]?.matchExpressions;
-    const renamed = matchExpressions.map((expression, j) => {
-      const stable = STABLE_LABELS[expression.key];
-      const key = stable !== undefined && now?.[j]?.key === stable ? stable : expression.key;
-      return { ...expression, key };
-    });
-    return { ...term, matchExpressions: renamed };
+    const now = next?.required?.nodeSelectorTerms?.[i];
+    return {
+      matchExpressions: renamed(term.matchExpressions, now?.matchExpressions),
+      matchFields: renamed(term.matchFields, now?.matchFields),
+    };
   });
   return terms === undefined ? old : { required: { nodeSelectorTerms: terms } };
+}
+
+function renamed(
+  old: readonly NodeSelectorRequirement[] = [],
+  next: readonly NodeSelectorRequirement[] = [],
+): NodeSelectorRequirement[] {
+  return old.map((requirement, i) => {
+    const stable = STABLE_LABELS[requirement.key] ?? ""; // whatever has none may lose its key
+    return next[i]?.key === stable ? { ...requirement, key: stable } : requirement;
+  });
 }
 
 /** A phase carries the time at which it began, whoever writes it. */

@@ -1,4 +1,6 @@
 /** What must hold for the spec of a PersistentVolume, also where it stands inside another object. */
+
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import type { PersistentVolumeSpec } from "#api/generated/core.v1.ts";
 import { quantityOf, quantitySign, quantityValue } from "#api/meta/quantity.ts";
 import {
@@ -78,13 +80,15 @@ function validateModes({ accessModes = [] }: PersistentVolumeSpec, path: Path): 
   return accessModes.length === 0 ? [required(at, "")] : validateAccessModes(accessModes, at);
 }
 
-function validateCapacity({ capacity = {} }: PersistentVolumeSpec, path: Path): FieldError[] {
+function validateCapacity(spec: PersistentVolumeSpec, path: Path): FieldError[] {
+  const { capacity = {} } = spec;
   const at = path.child("capacity");
   const names = Object.keys(capacity);
   const errors: FieldError[] = [];
   if (names.length === 0) errors.push(required(at, ""));
   if (names.length !== 1 || names[0] !== "storage") {
-    errors.push(notSupported(at, names.length === 0 ? null : capacity, ["storage"]));
+    const given = names.length > 0 || isGivenEmpty(spec, "capacity");
+    errors.push(notSupported(at, given ? capacity : null, ["storage"]));
   }
   for (const [name, text] of Object.entries(capacity)) {
     const amount = quantityOf(text);
