@@ -1,5 +1,6 @@
 /** networking.k8s.io ServiceCIDR: a range that Service addresses come from. */
 
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { ServiceCIDR, ServiceCIDRSpec } from "#api/generated/networking.v1.ts";
@@ -94,5 +95,5 @@ function validateSpecUpdate(spec: ServiceCIDRSpec, old: ServiceCIDRSpec): FieldE
   );
   if (now.length === before.length) return changed;
   if (before.length === 1 && now.length === 2) return [...changed, ...validateSpec(spec)];
-  return [invalid(path, spec.cidrs ?? null, IMMUTABLE)];
+  return [invalid(path, isGivenEmpty(spec, "cidrs") ? [] : spec.cidrs, IMMUTABLE)];
 }

@@ -205,7 +205,7 @@ function validateResult(
     ...validateDriverName(driver, path.child("driver")),
     ...validatePoolName(pool, path.child("pool")),
     ...validateLabelName(device, path.child("device")),
-    ...validateBindingConditions(result.bindingConditions, result.bindingFailureConditions, path),
+    ...validateBindingConditions(result, path),
     ...(shareID === undefined ? [] : validateShareId(shareID, path.child("shareID"))),
   ];
 }

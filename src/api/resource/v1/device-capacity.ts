@@ -110,10 +110,12 @@ function validateRange(
 }
 
 function isOnStep(value: string, min: string, step: string): boolean {
-  const [v, m, s] = [value, min, step].map((text) => quantityValue(quantityOf(text))) as [
-    number,
-    number,
-    number,
-  ];
+  const [v, m, s] = [value, min, step].map(wholeUnits) as [number, number, number];
   return s !== 0 && (v - m) % s === 0;
+}
+
+/** What is too large to count counts as nothing. */
+function wholeUnits(text: string): number {
+  const value = quantityValue(quantityOf(text));
+  return Math.abs(value) < 2 ** 63 ? value : 0;
 }

@@ -1,6 +1,8 @@
 /** Parts that claims, classes and allocations share: selectors, configurations, tolerations. */
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { expressionError } from "#api/expressions.ts";
 import type {
+  Device,
   DeviceConfiguration,
   DeviceSelector,
   DeviceTaint,
@@ -124,12 +126,10 @@ export function validateToleration(toleration: DeviceToleration, path: Path): Fi
 
 /** Conditions that a device's driver sets before a pod may be bound, and those that end the wait. */
 export function validateBindingConditions(
-  conditions: readonly string[] | undefined,
-  failures: readonly string[] | undefined,
+  device: Pick<Device, "bindingConditions" | "bindingFailureConditions">,
   path: Path,
 ): FieldError[] {
-  const wanted = conditions ?? [];
-  const failed = failures ?? [];
+  const { bindingConditions: wanted = [], bindingFailureConditions: failed = [] } = device;
   const wantedPath = path.child("bindingConditions");
   const failedPath = path.child("bindingFailureConditions");
   const errors = [
@@ -148,11 +148,13 @@ export function validateBindingConditions(
   }
   if (wanted.length === 0 && failed.length > 0) {
     const detail = "bindingConditions are required to use bindingFailureConditions";
-    errors.push(invalid(wantedPath, conditions ?? null, detail));
+    errors.push(invalid(wantedPath, isGivenEmpty(device, "bindingConditions") ? [] : null, detail));
   }
   if (failed.length === 0 && wanted.length > 0) {
     const detail = "bindingFailureConditions are required to use bindingConditions";
-    errors.push(invalid(failedPath, failures ?? null, detail));
+    errors.push(
+      invalid(failedPath, isGivenEmpty(device, "bindingFailureConditions") ? [] : null, detail),
+    );
   }
   return errors;
 }

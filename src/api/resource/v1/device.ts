@@ -92,7 +92,7 @@ export function validateDevice(
       path.child("consumesCounters"),
     ),
     ...validateNodes(device, perDeviceNodes, path),
-    ...validateBindingConditions(device.bindingConditions, device.bindingFailureConditions, path),
+    ...validateBindingConditions(device, path),
     ...validateMappings(device, path.child("nodeAllocatableResourceMappings")),
   );
   return errors;

@@ -1,5 +1,6 @@
 /** resource.k8s.io ResourceSlice: the devices that a driver has on a node or for many nodes. */
 
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { validateNodeSelector } from "#api/core/v1/pod/affinity.ts";
 import type {
@@ -14,7 +15,7 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
-import { validateImmutableField } from "#api/validation/immutable.ts";
+import { semanticEqual, validateImmutableField } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
@@ -48,8 +49,10 @@ export const resourceSliceSpec: KindSpec<ResourceSlice> = {
     stampTaints(spec, nowMs);
     dropDisabledFields(spec, undefined);
   },
-  prepareUpdate: ({ spec }, old, { nowMs }) => {
+  prepareUpdate: ({ metadata, spec }, old, { nowMs }) => {
     stampTaints(spec, nowMs);
+    // What is dropped afterwards was a change all the same.
+    if (!semanticEqual(spec, old.spec)) metadata.generation = (old.metadata.generation ?? 0) + 1;
     dropDisabledFields(spec, old.spec);
   },
   validate: ({ metadata, spec }) => [
@@ -143,7 +146,9 @@ function validateSpec(spec: ResourceSliceSpec, old: ResourceSliceSpec | undefine
     );
   }
   errors.push(...validateNodes(spec));
-  if (spec.sharedCounters !== undefined && spec.devices !== undefined) {
+  const given = (field: "sharedCounters" | "devices") =>
+    spec[field] !== undefined || isGivenEmpty(spec, field);
+  if (given("sharedCounters") && given("devices")) {
     errors.push(invalid(SPEC, "", "only one of `sharedCounters` or `devices` is allowed"));
   }
   const perDevice = spec.perDeviceNodeSelection === true;

@@ -51,7 +51,8 @@ function validateSameDriver(next: CSINodeDriver, old: CSINodeDriver): FieldError
   const { allocatable: _, ...now } = next;
   const { allocatable: __, ...before } = old;
   if (semanticEqual(now, before)) return [];
-  return [invalid(DRIVERS, internalForm("storage.v1.CSINodeDriver", now), "field is immutable")];
+  const form = internalForm("storage.v1.CSINodeDriver", next) as object;
+  return [invalid(DRIVERS, { ...form, Allocatable: null }, "field is immutable")];
 }
 
 function validateDrivers({ spec }: CSINode): FieldError[] {

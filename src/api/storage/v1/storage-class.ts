@@ -1,4 +1,5 @@
 /** storage.k8s.io/v1 StorageClass: how volumes are made on demand. */
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { nodeLabelDeprecation } from "#api/core/v1/pod/warnings.ts";
 import type { TopologySelectorTerm } from "#api/generated/core.v1.ts";
@@ -45,8 +46,13 @@ export const storageClassKind = defineKind<StorageClass>({
     ...validateKubeMeta(next.metadata, { namespaced: false, nameRule: nameIsDnsSubdomain }),
     ...validateClass(next),
     ...validateKubeMetaUpdate(next, old),
-    ...(["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] as const).flatMap(
-      (field) => validateImmutableField(next[field], old[field], Path.of(field)),
+    ...validateImmutableField(
+      isGivenEmpty(next, "parameters") ? {} : next.parameters,
+      old.parameters,
+      Path.of("parameters"),
+    ),
+    ...(["provisioner", "reclaimPolicy", "volumeBindingMode"] as const).flatMap((field) =>
+      validateImmutableField(next[field], old[field], Path.of(field)),
     ),
   ],
   warnings: ({ allowedTopologies = [] }) =>
