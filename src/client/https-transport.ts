@@ -6,6 +6,7 @@
 import type { IncomingMessage } from "node:http";
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
 import { failure, type Result, success } from "#api/meta/status.ts";
+import type { Credentials } from "./exec-credentials.ts";
 import type { Connection } from "./kubeconfig.ts";
 import { statusFrom } from "./status-from.ts";
 import {
@@ -21,33 +22,22 @@ import {
 
 const LINE_BYTES_MAX = 64 << 20;
 const SOCKETS_MAX = 64;
-/** Watches stay open: they must not take the connections that requests need. */
 const WATCHES_MAX = 1_000;
 
 export class HttpsTransport implements Transport, Disposable {
   readonly #connection: Connection;
-  readonly #agent: Agent;
-  readonly #watchAgent: Agent;
   readonly #userAgent: string;
+  #agents: Agents;
 
   constructor(connection: Connection, userAgent: string) {
     this.#connection = connection;
     this.#userAgent = userAgent;
-    const tls: AgentOptions = {
-      ...(connection.ca === undefined ? {} : { ca: connection.ca }),
-      ...(connection.clientCertificate === undefined ? {} : { cert: connection.clientCertificate }),
-      ...(connection.clientKey === undefined ? {} : { key: connection.clientKey }),
-      ...(connection.serverName === undefined ? {} : { servername: connection.serverName }),
-      rejectUnauthorized: connection.insecure !== true,
-    };
-    const pooled: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, scheduling: "lifo" };
-    this.#agent = new Agent({ ...tls, ...pooled });
-    this.#watchAgent = new Agent({ ...tls, maxSockets: WATCHES_MAX });
+    const { clientCertificate: cert, clientKey: key } = connection;
+    this.#agents = agentsFor(connection, cert, key);
   }
 
   [Symbol.dispose](): void {
-    this.#agent.destroy();
-    this.#watchAgent.destroy();
+    this.#agents.end();
   }
 
   async send(call: Call, signal?: AbortSignal): Promise<Result<unknown>> {
@@ -59,20 +49,20 @@ export class HttpsTransport implements Transport, Disposable {
       path,
       call.body,
       contentType,
-      this.#agent,
+      "requests",
       signal,
     );
     return resultOf(answer, await textOf(answer));
   }
 
   async raw(path: string, signal?: AbortSignal): Promise<Result<unknown>> {
-    const answer = await this.#request("GET", path, undefined, "", this.#agent, signal);
+    const answer = await this.#request("GET", path, undefined, "", "requests", signal);
     return resultOf(answer, await textOf(answer));
   }
 
   async *watch(call: WatchCall, signal: AbortSignal): AsyncGenerator<WatchEvent> {
     const path = withQuery(pathOf(call), call.query);
-    const answer = await this.#request("GET", path, undefined, "", this.#watchAgent, signal);
+    const answer = await this.#request("GET", path, undefined, "", "watches", signal);
     if (answer.statusCode !== 200) {
       const { statusCode = 0 } = answer;
       const result = resultOf(answer, await textOf(answer));
@@ -93,16 +83,34 @@ export class HttpsTransport implements Transport, Disposable {
     }
   }
 
+  /** What a program handed out, if one does; another certificate needs other connections. */
+  async #credentials(): Promise<Credentials | undefined> {
+    let given: Credentials | undefined;
+    try {
+      given = await this.#connection.credentials?.get();
+    } catch (error) {
+      throw new TransportError((error as Error).message, { cause: error });
+    }
+    const { certPem, keyPem } = given?.certificate ?? {};
+    if (certPem !== undefined && certPem !== this.#agents.certificate) {
+      this.#agents.end();
+      this.#agents = agentsFor(this.#connection, certPem, keyPem);
+    }
+    return given;
+  }
+
   async #request(
     method: string,
     path: string,
     body: unknown,
     contentType: string,
-    agent: Agent,
+    use: "requests" | "watches",
     signal: AbortSignal | undefined,
   ): Promise<IncomingMessage> {
-    const { server, username, password } = this.#connection;
-    const token = await this.#connection.token?.();
+    const { server, username, password, credentials } = this.#connection;
+    const given = await this.#credentials();
+    const token = given?.token ?? (await this.#connection.token?.());
+    const agent = this.#agents[use];
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers: Record<string, string | number> = {
       accept: "application/json",
@@ -120,7 +128,10 @@ export class HttpsTransport implements Transport, Disposable {
       ...(signal === undefined ? {} : { signal }),
     };
     return new Promise((resolve, reject) => {
-      const outgoing = httpsRequest(server + path, options, resolve);
+      const outgoing = httpsRequest(server + path, options, (answer) => {
+        if (answer.statusCode === 401) credentials?.forget();
+        resolve(answer);
+      });
       outgoing.on("error", (error) => {
         reject(
           signal?.aborted ? signal.reason : new TransportError(error.message, { cause: error }),
@@ -129,6 +140,36 @@ export class HttpsTransport implements Transport, Disposable {
       outgoing.end(bytes);
     });
   }
+}
+
+/** The connections of one identity: watches stay open and must not take those that requests need. */
+interface Agents {
+  readonly requests: Agent;
+  readonly watches: Agent;
+  readonly certificate: string | undefined;
+  end(): void;
+}
+
+function agentsFor(
+  { ca, serverName, insecure }: Connection,
+  cert: string | undefined,
+  key: string | undefined,
+): Agents {
+  const tls: AgentOptions = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+    rejectUnauthorized: insecure !== true,
+  };
+  const pooled: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, scheduling: "lifo" };
+  const requests = new Agent({ ...tls, ...pooled });
+  const watches = new Agent({ ...tls, maxSockets: WATCHES_MAX });
+  const end = (): void => {
+    requests.destroy();
+    watches.destroy();
+  };
+  return { requests, watches, certificate: cert, end };
 }
 
 function withQuery(path: string, query: Readonly<Record<string, string>> = {}): string {

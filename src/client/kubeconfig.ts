@@ -6,6 +6,9 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { load } from "js-yaml";
+import type { Clock } from "#lib/clock.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { ExecCredentials, ExecError } from "./exec-credentials.ts";
 
 export interface Connection {
   /** `https://127.0.0.1:6443` */
@@ -19,6 +22,15 @@ export interface Connection {
   token?(): string | undefined | Promise<string>;
   readonly username?: string;
   readonly password?: string;
+  /** From a program; asked before each request. */
+  readonly credentials?: Pick<ExecCredentials, "get" | "forget">;
+}
+
+export interface KubeconfigOptions {
+  /** Instead of the current one. */
+  readonly context?: string;
+  /** By which credentials expire. */
+  readonly clock?: Clock;
 }
 
 interface Kubeconfig {
@@ -34,18 +46,22 @@ export class KubeconfigError extends Error {
   override readonly name = "KubeconfigError";
 }
 
-export function connectionFromFile(path: string, contextName?: string): Connection {
+export function connectionFromFile(path: string, options: KubeconfigOptions = {}): Connection {
   let config: Kubeconfig;
   try {
     config = (load(readFileSync(path, "utf8")) ?? {}) as Kubeconfig;
   } catch (error) {
     throw new KubeconfigError(`cannot read kubeconfig ${path}: ${(error as Error).message}`);
   }
-  return connectionFrom(config, dirname(path), contextName);
+  return connectionFrom(config, dirname(path), options);
 }
 
-function connectionFrom(config: Kubeconfig, folder: string, contextName?: string): Connection {
-  const wanted = contextName ?? config["current-context"];
+function connectionFrom(
+  config: Kubeconfig,
+  folder: string,
+  options: KubeconfigOptions,
+): Connection {
+  const wanted = options.context ?? config["current-context"];
   if (wanted === undefined || wanted === "") throw new KubeconfigError("no current-context is set");
   const context = config.contexts?.find(({ name }) => name === wanted)?.context;
   if (context === undefined) throw new KubeconfigError(`context "${wanted}" does not exist`);
@@ -56,11 +72,12 @@ function connectionFrom(config: Kubeconfig, folder: string, contextName?: string
   const server = textOf(cluster, "server");
   if (server === undefined) throw new KubeconfigError(`cluster "${context.cluster}" has no server`);
 
+  const ca = dataOf(cluster, "certificate-authority", folder);
   const tokenFile = textOf(user, "tokenFile");
   const token = textOf(user, "token");
   return withoutUndefined({
     server: server.replace(/\/+$/, ""),
-    ca: dataOf(cluster, "certificate-authority", folder),
+    ca,
     insecure: cluster["insecure-skip-tls-verify"] === true,
     serverName: textOf(cluster, "tls-server-name"),
     clientCertificate: dataOf(user, "client-certificate", folder),
@@ -71,14 +88,37 @@ function connectionFrom(config: Kubeconfig, folder: string, contextName?: string
       tokenFile === undefined
         ? () => token
         : () => readFileSync(resolve(folder, tokenFile), "utf8").trim(),
+    credentials: credentialsOf(user, cluster, ca, folder, options.clock ?? systemClock),
   });
+}
+
+function credentialsOf(
+  { exec }: Fields,
+  cluster: Fields,
+  ca: string | undefined,
+  folder: string,
+  clock: Clock,
+): ExecCredentials | undefined {
+  if (typeof exec !== "object" || exec === null) return undefined;
+  const told = withoutUndefined<Fields>({
+    server: (textOf(cluster, "server") ?? "").replace(/\/+$/, ""),
+    "tls-server-name": textOf(cluster, "tls-server-name"),
+    "insecure-skip-tls-verify": cluster["insecure-skip-tls-verify"] === true || undefined,
+    "certificate-authority-data": ca && Buffer.from(ca).toString("base64"),
+  });
+  try {
+    return new ExecCredentials(exec, { folder, cluster: told, environment: process.env, clock });
+  } catch (error) {
+    throw error instanceof ExecError ? new KubeconfigError(error.message) : error;
+  }
 }
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Inside a pod. */
+/** Inside a pod; `folder` is where its service account is mounted. */
 export function connectionInCluster(
   environment: Readonly<Record<string, string | undefined>>,
+  folder = SERVICE_ACCOUNT,
 ): Connection {
   const host = environment.KUBERNETES_SERVICE_HOST;
   const port = environment.KUBERNETES_SERVICE_PORT;
@@ -87,8 +127,8 @@ export function connectionInCluster(
   }
   return {
     server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
-    ca: readFileSync(`${SERVICE_ACCOUNT}/ca.crt`, "utf8"),
-    token: () => readFileSync(`${SERVICE_ACCOUNT}/token`, "utf8").trim(),
+    ca: readFileSync(`${folder}/ca.crt`, "utf8"),
+    token: () => readFileSync(`${folder}/token`, "utf8").trim(),
   };
 }
 
