@@ -20,6 +20,8 @@ import { addControllerFlags, controllerOptionsOf, durationOf } from "./controlle
 import { FlagError, parseFlags } from "./parse-flags.ts";
 import { processSurroundings } from "./process-surroundings.ts";
 import { runControllers } from "./run-controllers.ts";
+import { addUpstreamFlags, flagsWithoutEffect } from "./upstream-flags.ts";
+import { addWorkerFlags, withWorkers } from "./worker-flags.ts";
 
 interface Config {
   readonly connection: Connection;
@@ -42,18 +44,21 @@ export const controllerManagerCommand: Command = {
   summary: "run the controllers",
   run: async (args, signal) => {
     const { clock, random, logger } = processSurroundings();
-    const parser = addControllerFlags(new Parser("k8ts controller-manager"))
+    const parser = addUpstreamFlags(
+      addWorkerFlags(addControllerFlags(new Parser("k8ts controller-manager"))),
+    )
       .option(
         "--kubeconfig <file>",
         "how to reach the API server; inside a pod its service account",
       )
       .option("--controllers <names>", "`*` for all, `name` to add, `-name` to leave out", "*")
       .option(
-        "--use-service-account-credentials <bool>",
+        "--use-service-account-credentials [bool]",
         "let each controller act as its own service account",
         "true",
       )
-      .option("--leader-elect <bool>", "work only while holding the lease", "true")
+      .option("--enable-garbage-collector [bool]", "delete what has lost its owners", "true")
+      .option("--leader-elect [bool]", "work only while holding the lease", "true")
       .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
       .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
       .option("--leader-elect-retry-period <duration>", "how often to try", "2s")
@@ -61,6 +66,9 @@ export const controllerManagerCommand: Command = {
       .option("--leader-elect-resource-namespace <name>", "of the lease", "kube-system");
     const parsed = parseFlags(parser, args, (flags) => configOf(flags, clock));
     if ("exitCode" in parsed) return parsed.exitCode;
+    const withoutEffect = flagsWithoutEffect(parser);
+    if (withoutEffect.length > 0)
+      logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
     const { connection, election, controllers, collectGarbage, useAccounts } = parsed.config;
     using transport = new HttpsTransport(connection, "kube-controller-manager");
     const fieldManager = "kube-controller-manager";
@@ -104,8 +112,9 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock): Confi
     );
   return {
     connection: connectionOf(text("kubeconfig")),
-    controllers: selectControllers(builtInControllers(options), selection),
-    collectGarbage: selection.has("garbage-collector-controller"),
+    controllers: withWorkers(selectControllers(builtInControllers(options), selection), flags),
+    collectGarbage:
+      selection.has("garbage-collector-controller") && text("enableGarbageCollector") !== "false",
     useAccounts: text("useServiceAccountCredentials") !== "false",
     election:
       text("leaderElect") === "false"
