@@ -78,6 +78,8 @@ export interface PeerCertificate {
   readonly notAfterMs: number;
   /** SHA-256 of the DER form, in hex. */
   readonly fingerprint: string;
-  /** Verified against the front-proxy CA instead of the client CA. */
+  /** Signed by the authority of front proxies. */
   readonly frontProxy: boolean;
+  /** Signed by the authority of clients. */
+  readonly client: boolean;
 }

@@ -16,6 +16,7 @@ const certificate: PeerCertificate = {
   notAfterMs: 1000,
   fingerprint: "abcd",
   frontProxy: false,
+  client: true,
 };
 
 function request(headers: Record<string, string | string[]>, peer: Partial<Peer> = {}): ApiRequest {
@@ -54,13 +55,39 @@ const chain = (clock = new VirtualClock(0)) =>
   );
 
 const known = (user: object): unknown => ({ outcome: "known", user });
-const frontProxy = { ...certificate, commonName: "front-proxy-client", frontProxy: true };
+const frontProxy = {
+  ...certificate,
+  commonName: "front-proxy-client",
+  frontProxy: true,
+  client: false,
+};
 
 const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
   {
     name: "no credentials at all are anonymous",
     request: request({}),
     answer: known({ name: "system:anonymous", groups: ["system:unauthenticated"] }),
+  },
+  {
+    name: "a client of an authority that signs proxies too",
+    request: request({}, { certificate: { ...certificate, frontProxy: true } }),
+    answer: known({
+      name: certificate.commonName,
+      groups: [...certificate.organizations, "system:authenticated"],
+      extra: {
+        "authentication.kubernetes.io/credential-id": [`X509SHA256=${certificate.fingerprint}`],
+      },
+    }),
+  },
+  {
+    name: "the proxy of such an authority speaks for others",
+    request: request({ "x-remote-user": "bob" }, { certificate: { ...frontProxy, client: true } }),
+    answer: known({ name: "bob", groups: ["system:authenticated"] }),
+  },
+  {
+    name: "a certificate that names nobody",
+    request: request({}, { certificate: { ...certificate, commonName: "" } }),
+    answer: { outcome: "refused", reason: "the client certificate names nobody" },
   },
   {
     name: "a token of the file, with groups",

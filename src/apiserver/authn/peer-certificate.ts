@@ -26,7 +26,8 @@ export function peerOf(socket: TLSSocket, authorities: ClientAuthorities): Peer 
   if (!socket.authorized) return fault(String(socket.authorizationError ?? "not trusted"));
 
   const byClientCa = isSignedBy(certificate, authorities.clientCaPem);
-  const byFrontProxy = !byClientCa && isSignedBy(certificate, authorities.frontProxyCaPem);
+  // Both may be the same authority: then the proxy is told from others by its name.
+  const byFrontProxy = isSignedBy(certificate, authorities.frontProxyCaPem);
   if (!byClientCa && !byFrontProxy) return fault("certificate signed by unknown authority");
 
   const { commonName, organizations, uids } = readSubject(certificateSubject(certificate.raw));
@@ -39,6 +40,7 @@ export function peerOf(socket: TLSSocket, authorities: ClientAuthorities): Peer 
       ...(uids[0] ? { uid: uids[0] } : {}),
       notAfterMs: Date.parse(certificate.validTo),
       fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+      client: byClientCa,
       frontProxy: byFrontProxy,
     },
   };

@@ -11,8 +11,9 @@ export function createX509Authenticator(clock: Pick<Clock, "nowMs">): Authentica
     name: "x509",
     authenticate({ peer: { certificate, certificateFault } }) {
       if (certificateFault !== undefined) return { outcome: "refused", reason: certificateFault };
-      if (certificate === undefined || certificate.frontProxy || certificate.commonName === "") {
-        return { outcome: "unknown" };
+      if (certificate === undefined || !certificate.client) return { outcome: "unknown" };
+      if (certificate.commonName === "") {
+        return { outcome: "refused", reason: "the client certificate names nobody" };
       }
       if (clock.nowMs() > certificate.notAfterMs) {
         return { outcome: "refused", reason: "the client certificate has expired" };
