@@ -3,6 +3,7 @@ import type { Status } from "#api/generated/meta.v1.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission/plugin.ts";
 import type { Objects } from "./objects.ts";
+import type { ObserveStep } from "./security-metrics.ts";
 
 export interface Admission {
   /** Lets the plug-ins change the object; a Status refuses it. */
@@ -15,6 +16,7 @@ export function createAdmission(
   plugins: readonly AdmissionPlugin[],
   objects: Objects,
   clock: Clock,
+  observe?: ObserveStep,
 ): Admission {
   const hooked = {
     admit: plugins.filter(({ admit }) => admit !== undefined),
@@ -33,8 +35,19 @@ export function createAdmission(
     }
     return undefined;
   };
+  const timed = async (
+    hook: "admit" | "validate",
+    request: AdmissionRequest,
+  ): Promise<Status | undefined> => {
+    if (observe === undefined) return await run(hook, request);
+    const startMs = clock.elapsedMs();
+    const refusal = await run(hook, request);
+    const seconds = (clock.elapsedMs() - startMs) / 1000;
+    observe(hook, request.operation, refusal !== undefined, seconds);
+    return refusal;
+  };
   return {
-    admit: (request) => run("admit", request),
-    validate: (request) => run("validate", request),
+    admit: (request) => timed("admit", request),
+    validate: (request) => timed("validate", request),
   };
 }

@@ -218,3 +218,34 @@ test("answers name their flow", async () => {
   const schema = api.objects.get(flowSchemaKind, "", "global-default");
   assert.equal(uid, schema?.metadata.uid);
 });
+
+test("who asked and what came of it is counted", async () => {
+  const { ask, api } = await start();
+  await ask("GET", PODS, { token: "wrong" });
+  await ask("GET", PODS, { token: "alice" });
+  const headers = { "impersonate-user": "bob" };
+  await ask("GET", PODS, { token: "root", headers });
+  await ask("POST", "/api/v1/namespaces", { token: "root", body: { metadata: { name: "n" } } });
+  const answer = await api.handle({
+    method: "GET",
+    path: "/metrics",
+    query: new URLSearchParams(),
+    headers: {},
+    body: { form: "none" },
+    peer: { address: "", user: { name: "x", groups: ["system:masters"] } },
+    signal: new AbortController().signal,
+  });
+  const text = Buffer.from((answer.body as { bytes: Uint8Array }).bytes).toString();
+  for (const line of [
+    'authentication_attempts{result="failure"} 1',
+    'authorization_attempts_total{result="denied"} 2',
+    'apiserver_impersonation_attempts_total{decision="allowed",mode="user-info"} 1',
+    'apiserver_admission_step_admission_duration_seconds_count{operation="CREATE",rejected="false",type="admit"} 1',
+  ]) {
+    assert.ok(
+      text.includes(`\n${line}\n`),
+      `${line} in ${text.match(/\n(authen|author|apiserver_imp|apiserver_adm).*/g)}`,
+    );
+  }
+  assert.match(text, /\napiserver_audit_event_total [1-9]/);
+});

@@ -31,6 +31,7 @@ import { zPages } from "./paths/z-pages.ts";
 import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
+import { countSecurity, observeAdmission } from "./security-metrics.ts";
 import type { ListSender } from "./send-list.ts";
 import { createServerObjects } from "./server-objects.ts";
 import { IpAllocator } from "./services/ip-allocator.ts";
@@ -119,13 +120,18 @@ export async function startApiServer(
   await store.cache.load();
   const done = store.cache.run(signal);
   const objects = createServerObjects(store, resources, clock, random);
-  const security = options.security(objects, signal);
+  const security = countSecurity(options.security(objects, signal), options.metrics);
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });
   const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });
   const parts = {
     resources,
     objects: store,
-    admission: createAdmission(options.admission(objects, security), objects, clock),
+    admission: createAdmission(
+      options.admission(objects, security),
+      objects,
+      clock,
+      observeAdmission(options.metrics),
+    ),
     clock,
     random,
     logger,

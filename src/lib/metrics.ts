@@ -65,7 +65,11 @@ export class Metrics {
     const text = (values: readonly string[]): string =>
       options.labels.map((label, i) => `${label}="${escapeLabel(values[i] ?? "")}"`).join(",");
     this.#register(type, { name: options.name, help: options.help }, () => ({
-      lines: (name) => read().map(({ labels, value }) => `${name}{${text(labels)}} ${show(value)}`),
+      lines: (name) =>
+        read().map(({ labels, value }) => {
+          const inside = text(labels);
+          return `${name}${inside === "" ? "" : `{${inside}}`} ${show(value)}`;
+        }),
     })).series([]);
   }
 

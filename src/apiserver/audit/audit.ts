@@ -13,7 +13,13 @@ import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { userInfo } from "../authn/reviews.ts";
 import type { ApiRequest, RequestInfo, User } from "../request.ts";
-import { type AuditPolicy, type AuditScope, type AuditStage, auditScope } from "./policy.ts";
+import {
+  type AuditLevel,
+  type AuditPolicy,
+  type AuditScope,
+  type AuditStage,
+  auditScope,
+} from "./policy.ts";
 import { sentObject } from "./sent-object.ts";
 
 export interface AuditOptions {
@@ -54,9 +60,27 @@ const USER_AGENT_LENGTH_MAX = 1024;
 
 export class Audit {
   readonly #options: AuditOptions;
+  readonly #levels = new Map<AuditLevel, number>();
+  #written = 0;
 
-  constructor(options: AuditOptions) {
-    this.#options = options;
+  constructor({ write, ...options }: AuditOptions) {
+    this.#options = {
+      ...options,
+      write: (line) => {
+        this.#written += 1;
+        write(line);
+      },
+    };
+  }
+
+  /** Events since the start. */
+  get written(): number {
+    return this.#written;
+  }
+
+  /** Requests since the start, by how much the policy wants of them. */
+  get levels(): ReadonlyMap<AuditLevel, number> {
+    return this.#levels;
   }
 
   /** Undefined: nothing is told of this request. */
@@ -78,6 +102,7 @@ export class Audit {
     receivedMs: number,
   ): Trail | undefined {
     const scope = auditScope(this.#options.policy, info, asker.user);
+    this.#levels.set(scope.level, (this.#levels.get(scope.level) ?? 0) + 1);
     if (scope.level === "None") return undefined;
     return new Trail(this.#options, scope, request, info, asker, receivedMs);
   }
