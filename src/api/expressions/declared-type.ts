@@ -16,9 +16,9 @@ export interface DeclaredType {
 }
 
 const CONTAINER_BYTES_MIN = 2;
-export const UNLIMITED = 2 ** 63 - 1;
 
-export function simpleType(type: Type, bytesMin: number, sizeMax = UNLIMITED): DeclaredType {
+/** Numbers and objects count as having no size. */
+export function simpleType(type: Type, bytesMin: number, sizeMax = 0): DeclaredType {
   return { type, bytesMin, sizeMax };
 }
 
@@ -42,7 +42,7 @@ export function declaredObject(
   fields: ReadonlyMap<string, DeclaredType>,
   bytesMin = CONTAINER_BYTES_MIN,
 ): DeclaredType {
-  return { type: objectType(name), sizeMax: UNLIMITED, bytesMin, fields };
+  return { type: objectType(name), sizeMax: 0, bytesMin, fields };
 }
 
 const RESERVED_FIELD =
