@@ -1,12 +1,12 @@
 /** Checks of what is written out in an expression that type-checks: literals that cannot work. */
-import type { CallExpr, Expr } from "./ast.ts";
+import type { CallExpr, Constant, Expr } from "./ast.ts";
 import type { Checked } from "./checker.ts";
 import { compilePattern } from "./libraries/regular-expressions.ts";
 import { formatFault } from "./libraries/string-format-check.ts";
 import type { Faults } from "./syntax/faults.ts";
 import { locationOf, type Source } from "./syntax/source.ts";
 import { isSameType, showType, type Type, unwrapOptional } from "./types/type.ts";
-import { parseDuration, parseTimestamp } from "./values/time.ts";
+import { parseDuration, parseTimestamp, timestamp } from "./values/time.ts";
 
 export function validateLiterals(
   root: Expr,
@@ -60,26 +60,36 @@ export function validateLiterals(
   }
 }
 
-const CHECKS: Readonly<Record<string, (text: string) => boolean>> = {
-  duration: (text) => parseDuration(text) !== undefined,
-  timestamp: (text) => parseTimestamp(text) !== undefined,
-  matches: (text) => {
-    try {
-      compilePattern(text);
-      return true;
-    } catch {
-      return false;
-    }
+const CHECKS: Readonly<Record<string, (value: Checkable) => boolean>> = {
+  duration: ({ type, value }) => type === "string" && parseDuration(value) !== undefined,
+  timestamp: ({ type, value }) => {
+    if (type === "int") return succeeds(() => timestamp(value * 1_000_000_000n));
+    return type === "string" && parseTimestamp(value) !== undefined;
+  },
+  matches: ({ type, value }) => {
+    return type !== "string" || succeeds(() => compilePattern(value));
   },
 };
+
+/** Constants that have a value. */
+type Checkable = Exclude<Constant, { readonly type: "null" }>;
+
+function succeeds(attempt: () => unknown): boolean {
+  try {
+    attempt();
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 type Tell = (at: { readonly offset: number }, message: string) => void;
 
 function validateArgument({ name, args }: CallExpr, fault: Tell): void {
   const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
   const [arg] = args;
-  if (check === undefined || arg?.kind !== "constant" || arg.constant.type !== "string") return;
-  if (!check(arg.constant.value)) fault(arg, `invalid ${name} argument`);
+  if (check === undefined || arg?.kind !== "constant" || arg.constant.type === "null") return;
+  if (!check(arg.constant)) fault(arg, `invalid ${name} argument`);
 }
 
 function validateElements(

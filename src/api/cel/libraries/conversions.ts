@@ -20,6 +20,9 @@ export const CONVERSIONS: Readonly<Record<string, Implementation>> = {
   "string_to_double double(string) -> double": stringToDouble,
   "uint64_to_double double(uint) -> double": (value: Uint) => Number(value.value),
   "duration_to_duration duration(duration) -> duration": same,
+  "int64_to_duration duration(int) -> duration": () => {
+    throw conversion("int", "google.protobuf.Duration");
+  },
   "string_to_duration duration(string) -> duration": (text: string) => {
     const parsed = parseDuration(text);
     if (parsed === undefined) throw conversion("string", "google.protobuf.Duration");

@@ -49,7 +49,6 @@ export const standardLibrary: Library = {
     BYTES,
     DOUBLE,
     DURATION,
-    DYN,
     INT,
     listType(DYN),
     mapType(DYN, DYN),

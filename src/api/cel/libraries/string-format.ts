@@ -38,7 +38,7 @@ function formatClause(clause: string, value: Value, precision: string | undefine
       return special(value) ?? integerOf(value, "integer").toString();
     case "f":
       return (
-        special(value) ?? numberOf(value, "fixed-point").toFixed(Number(precision ?? PRECISION))
+        special(value) ?? fixedPoint(numberOf(value, "fixed-point"), Number(precision ?? PRECISION))
       );
     case "e":
       return special(value) ?? exponential(numberOf(value, "scientific notation"), precision);
@@ -56,6 +56,16 @@ function formatClause(clause: string, value: Value, precision: string | undefine
       throw new CelError(`could not parse formatting clause: ${detail}`);
     }
   }
+}
+
+/** Halves go to the even neighbour, which is not what the language at hand does. */
+function fixedPoint(value: number, precision: number): string {
+  const exact = value.toFixed(Math.min(precision + 60, 100));
+  const cut = exact.length - (Math.min(precision + 60, 100) - precision);
+  const isHalf = /^50*$/.test(exact.slice(cut).replace(".", ""));
+  const down = exact.slice(0, cut).replace(/\.$/, "");
+  const isEven = "02468".includes(down.at(-1)!);
+  return isHalf && isEven ? down : value.toFixed(precision);
 }
 
 function exponential(value: number, precision: string | undefined): string {

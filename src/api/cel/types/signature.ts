@@ -90,7 +90,7 @@ export function parseType(text: string): Type {
     case "optional":
       return optionalType(params[0]!);
     default:
-      throw new Error(`no such type: ${text}`);
+      return opaqueType(name, ...params);
   }
 }
 

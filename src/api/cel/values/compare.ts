@@ -46,7 +46,7 @@ export function compare(a: Value, b: Value): number | undefined {
 }
 
 /** By code points, as the bytes of UTF-8 sort. */
-export function compareStrings(a: string, b: string): number {
+function compareStrings(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i);
@@ -65,12 +65,13 @@ function numeric(value: Value): bigint | number | undefined {
   return value instanceof Uint ? value.value : undefined;
 }
 
-/** Mixed comparisons of bigint and number are exact in the language itself. */
+/** Ints become doubles where they meet one, with what that loses. */
 function compareNumbers(a: bigint | number, b: bigint | number): number | undefined {
-  if (a < b) return -1;
-  if (a > b) return 1;
-  // biome-ignore lint/suspicious/noDoubleEquals: of a bigint and a number
-  return a == b ? 0 : undefined;
+  if (typeof a === "bigint" && typeof b === "bigint") return sign(a - b);
+  const [x, y] = [Number(a), Number(b)];
+  if (x === y) return 0;
+  if (x < y) return -1;
+  return x > y ? 1 : undefined;
 }
 
 function sign(value: bigint): number {
