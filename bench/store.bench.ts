@@ -4,6 +4,9 @@
  * Bare LMDB is what the library does by itself with the same settings: each writer puts its 2.5 KB
  * under one of 10,000 keys and waits until that is on disk. It keeps no revisions, no history and
  * no order, so it is a bar, not a competitor.
+ *
+ * Both are filled and written to in the same way before anything is measured, until the store has as
+ * much history as it keeps: then it gives up as many changes as it takes, and neither file grows.
  */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,6 +24,8 @@ export const name = "store";
 
 const KEYS = 10_000;
 const VALUE = Buffer.alloc(2_500, "x");
+/** More changes than the store keeps. */
+const HISTORY = 30_000;
 const WIDTHS = [1, 16, 128];
 
 export async function* run({ quick, signal, progress }: BenchOptions): AsyncIterable<Row> {
@@ -32,11 +37,15 @@ export async function* run({ quick, signal, progress }: BenchOptions): AsyncIter
       clock: systemClock,
     });
     progress("filling with 10,000 keys");
-    await Promise.all(Array.from({ length: KEYS }, (_, index) => store.put(keyOf(index), VALUE)));
+    await writeAll(KEYS, (index) => store.put(keyOf(index), VALUE));
     const heapPerKey = (heapAfterCollection() - emptyHeap) / KEYS;
     yield { name: "heap for a key of 2.5 KB", value: heapPerKey, unit: "bytes" };
     await using bare = openBare(join(directory, "bare"));
-    await Promise.all(Array.from({ length: KEYS }, (_, index) => bare.put(keyOf(index), VALUE)));
+    await writeAll(KEYS, (index) => bare.put(keyOf(index), VALUE));
+    progress("filling with history");
+    const random = seededRandom(1);
+    await writeAll(HISTORY, () => bare.put(keyOf(random.integer(KEYS)), VALUE));
+    await writeAll(HISTORY, () => store.put(keyOf(random.integer(KEYS)), VALUE));
     yield* writes(store, bare, directory, { quick, signal, progress });
     yield* ranges(store, bare, { quick, signal, progress });
     yield* fanOut(store, { quick, signal, progress });
@@ -45,7 +54,10 @@ export async function* run({ quick, signal, progress }: BenchOptions): AsyncIter
   }
 }
 
-/** The machine may be busy with something else: each ratio is taken within a second, then the median. */
+/**
+ * The machine may be busy with something else: each ratio is taken within a second, then the median.
+ * They take turns in going first.
+ */
 async function* writes(
   store: Store,
   bare: Bare,
@@ -54,17 +66,21 @@ async function* writes(
 ): AsyncIterable<Row> {
   const windowMs = quick ? 200 : 400;
   const rounds = quick ? 5 : 15;
-  const random = seededRandom(1);
+  const random = seededRandom(2);
   const key = (): string => keyOf(random.integer(KEYS));
   for (const width of WIDTHS) {
     const [own, toBare, toSync]: [number[], number[], number[]] = [[], [], []];
-    await writeRate(width, 2 * windowMs, () => store.put(key(), VALUE)); // to warm up
-    await writeRate(width, 2 * windowMs, () => bare.put(key(), VALUE));
+    const ownRate = (): Promise<number> =>
+      writeRate(width, windowMs, () => store.put(key(), VALUE));
+    const bareRate = (): Promise<number> =>
+      writeRate(width, windowMs, () => bare.put(key(), VALUE));
+    for (let warmUp = 0; warmUp < 2; warmUp++) await ownRate().then(bareRate);
     for (let round = 0; round < rounds; round++) {
       signal.throwIfAborted();
       progress(`writes, ${width} at once, round ${round + 1} of ${rounds}`);
-      const limit = await writeRate(width, windowMs, () => bare.put(key(), VALUE));
-      const rate = await writeRate(width, windowMs, () => store.put(key(), VALUE));
+      const first = round % 2 === 0 ? await bareRate() : await ownRate();
+      const second = round % 2 === 0 ? await ownRate() : await bareRate();
+      const [limit, rate] = round % 2 === 0 ? [first, second] : [second, first];
       own.push(rate);
       toBare.push(rate / limit);
       toSync.push(rate / syncRate(join(directory, "sync"), windowMs / 4));
@@ -166,6 +182,15 @@ function heapAfterCollection(): number {
 
 function keyOf(index: number): string {
   return `/registry/pods/default/pod-${index}`;
+}
+
+/** So many writes, 128 under way at a time. */
+async function writeAll(count: number, write: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const writer = async (): Promise<void> => {
+    while (next < count) await write(next++);
+  };
+  await Promise.all(Array.from({ length: 128 }, writer));
 }
 
 /** Writes a second while `width` writers each have one under way. */

@@ -9,7 +9,15 @@
  */
 import type { Database, Transaction } from "lmdb";
 import { StoreError } from "#store/contract.ts";
-import type { Change, Commit, Engine, Log, State, View } from "#store/local/engine.ts";
+import {
+  type Change,
+  type Commit,
+  type Engine,
+  type Log,
+  revisionOf,
+  type State,
+  type View,
+} from "#store/local/engine.ts";
 import { KeyIndex } from "#store/local/key-index.ts";
 import { account } from "#store/local/plan-commit.ts";
 import { DiskRoom } from "./disk-room.ts";
@@ -46,6 +54,8 @@ export class LmdbEngine implements Engine {
   readonly #encoder = new RowEncoder();
   readonly #key = Buffer.alloc(8); // LMDB copies keys, so one will do
   #state: State;
+  /** What the row of the state says. */
+  #storedCompactRevision: number | undefined;
   #holds = 0;
   #whenReleased: (() => void) | undefined;
 
@@ -106,24 +116,28 @@ export class LmdbEngine implements Engine {
     const { root, log } = this.#file;
     const changes = steps.map(({ change }) => change);
     const rows = this.#encoder.encode(changes);
-    const size = { rowBytes: rows.map((row) => row.length), removals: sweep.length };
+    const size = { rowBytes: rows.map((row) => row.length), removals: sweep.rows.length };
     const deletesOnly = changes.every(({ deleted }) => deleted);
     const waiting = this.#room.admit(size, deletesOnly);
     if (waiting !== undefined) await waiting;
     const key = this.#key;
+    const stateIsStale = this.#storedCompactRevision !== state.compactRevision;
     this.#state = { ...this.#state, compactRevision: state.compactRevision };
     try {
-      await root.batch(() => {
-        for (const { position } of sweep) void log.remove(encodePosition(position, key));
-        for (const [index, { position }] of changes.entries()) {
-          void log.put(encodePosition(position, key), rows[index]!);
+      const committing = root.batch(() => {
+        for (const { position } of sweep.rows) void log.remove(encodePosition(position, key));
+        for (let index = 0; index < rows.length; index++) {
+          void log.put(encodePosition(changes[index]!.position, key), rows[index]!);
         }
-        void root.put(STATE_KEY, encodeState(state));
+        if (stateIsStale) void root.put(STATE_KEY, encodeState(state));
       });
+      this.#room.lookAhead();
+      await committing;
     } catch (error) {
       throw await toStoreError(error);
     }
     this.#state = state;
+    this.#storedCompactRevision = state.compactRevision;
     this.#keys.sweep(sweep);
     for (const step of steps) this.#keys.apply(step);
   }
@@ -169,7 +183,10 @@ class LmdbLog implements Log {
 
 const NO_VALUE = new Uint8Array();
 
-/** The index and the sizes follow from the log. */
+/**
+ * The index, the sizes and the newest revision follow from the log. Where the newest rows have been
+ * swept, the revision was stored with the compaction that allowed it.
+ */
 function rebuild(file: LmdbFile): { state: State; keys: KeyIndex } {
   let state = readState(file);
   const keys = KeyIndex.create();
@@ -177,7 +194,8 @@ function rebuild(file: LmdbFile): { state: State; keys: KeyIndex } {
     const change: Change = { ...head, position: decodePosition(position), value: NO_VALUE };
     const step = { change, replaced: keys.head(change.key) };
     keys.apply(step);
-    state = account(state, [step]);
+    const revision = Math.max(state.revision, revisionOf(change.position));
+    state = account({ ...state, revision }, [step]);
   }
   return { state, keys };
 }

@@ -10,7 +10,6 @@
  *    wait for a long sweep.
  */
 import type { Clock } from "#lib/clock.ts";
-import { nextTurn } from "#lib/next-turn.ts";
 import { type Operation, StoreError, type TransactAnswer } from "#store/contract.ts";
 import type { Commit, Engine } from "./engine.ts";
 import { planCommit } from "./plan-commit.ts";
@@ -92,7 +91,7 @@ export class Committer {
     if (engine.commitsTakeTime) await undefined;
     for (let first = true; this.#writes.length > 0 || this.#sweeps.length > 0; first = false) {
       // The writers that were just answered may want to join those that are waiting.
-      if (engine.commitsTakeTime && !first) await nextTurn();
+      if (engine.commitsTakeTime && !first) await microtasksDone();
       const group = this.#takeGroup();
       try {
         const committing = this.#commit(group);
@@ -123,13 +122,14 @@ export class Committer {
   #commit(group: readonly PendingWrite[]): Promise<void> | undefined {
     const { engine, clock, onCommit } = this.#options;
     const { view } = engine;
-    const writes = group.map(({ operations }) => operations);
-    const sweep = this.#sweeper.next(view, this.#compactRevision, sweepDose(group.length));
-    const plan = planCommit(view, writes, sweep, this.#compactRevision, clock.nowMs());
+    const sweep = this.#sweeper.next(view, this.#compactRevision, group.length);
+    const plan = planCommit(view, group, sweep, this.#compactRevision, clock.nowMs());
     const finish = (): void => {
-      this.#sweeper.remove(sweep.length);
+      this.#sweeper.done(sweep);
       if (plan.commit !== undefined) onCommit(plan.commit);
-      for (const [index, { resolve }] of group.entries()) resolve(plan.answers[index]!);
+      for (let index = 0; index < group.length; index++) {
+        group[index]!.resolve(plan.answers[index]!);
+      }
     };
     if (plan.commit === undefined) return void finish();
     return whenDone(engine.commit(plan.commit), finish);
@@ -144,7 +144,9 @@ export class Committer {
       }
       size += 1;
     }
-    return this.#writes.splice(0, size);
+    const group = this.#writes;
+    this.#writes = group.splice(size);
+    return group;
   }
 
   #endSweeps(error?: unknown): void {
@@ -159,13 +161,9 @@ export function closedError(): StoreError {
   return new StoreError({ code: "Closed" }, "the store is closed");
 }
 
-/**
- * How many rows a commit removes. Twice what it writes outruns any writer, and in small doses,
- * because LMDB gets slow with long lists of free pages. With nothing to write there is nobody to
- * slow down.
- */
-function sweepDose(writes: number): number {
-  return writes === 0 ? 256 : 2 + 2 * writes;
+/** Whoever can go on with nothing but promises has done so. */
+function microtasksDone(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }
 
 function isNoSpace(error: unknown): boolean {

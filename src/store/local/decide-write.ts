@@ -39,8 +39,8 @@ export class PendingView {
     return toEntry(change);
   }
 
-  add(steps: readonly Step[]): void {
-    for (const { change } of steps) this.#changes.set(change.key, change);
+  add({ change }: Step): void {
+    this.#changes.set(change.key, change);
   }
 }
 
@@ -51,21 +51,21 @@ export function decideWrite(
   nowMs: number,
 ): WriteDecision {
   const steps: Step[] = [];
-  const conflicts: Conflict[] = [];
-  for (const [index, operation] of operations.entries()) {
+  let conflicts: Conflict[] | undefined;
+  for (let index = 0; index < operations.length; index++) {
+    const operation = operations[index]!;
     const newest = pending.newest(operation.key);
     const current = newest === undefined || isDeletion(newest) ? undefined : newest;
     if (!holds(operation, current)) {
+      conflicts ??= [];
       conflicts.push({ index, current: current && pending.entry(current) });
     } else if (operation.op !== "check") {
       const position = positionOf(revision, steps.length);
-      steps.push({
-        change: toChange(operation, position, current, pending, nowMs),
-        replaced: current,
-      });
+      const change = toChange(operation, position, current, pending, nowMs);
+      steps.push({ change, replaced: current });
     }
   }
-  return conflicts.length > 0 ? { ok: false, conflicts } : { ok: true, steps };
+  return conflicts === undefined ? { ok: true, steps } : { ok: false, conflicts };
 }
 
 export function toEntry(change: Change): Entry {

@@ -7,7 +7,7 @@
  * - graves: key → position of the newest deletion, for keys that do not exist now but did within
  *           the history that is kept.
  * - expiry: the heads that have a time to live, by the time they end.
- * - trail:  position → Track of the changes that compaction has yet to sweep up after.
+ * - trail:  the changes that compaction has yet to sweep up after, oldest first.
  *
  * Only the log may be on disk. The others (key-index.ts) are in memory and follow from it.
  *
@@ -87,8 +87,8 @@ export interface Grave {
 
 export interface Commit {
   readonly state: State;
-  /** Removed before the steps are carried out. */
-  readonly sweep: readonly ObsoleteRow[];
+  /** Carried out before the steps. */
+  readonly sweep: Sweep;
   readonly steps: readonly Step[];
 }
 
@@ -101,7 +101,7 @@ export interface Step {
 /** A change that made something obsolete: what it replaced, and itself if it is a deletion. */
 export interface Track {
   readonly position: number;
-  /** What it replaced; 0 if that is gone already. */
+  /** What it replaced; 0 if nothing, or if that is gone already. */
   readonly previous: number;
   readonly previousBytes: number;
   readonly deletedKey: string | undefined;
@@ -113,9 +113,16 @@ export interface Track {
 export interface ObsoleteRow {
   readonly position: number;
   readonly bytes: number;
-  /** The track that is done with when this row is gone. */
-  readonly track: Track | undefined;
 }
+
+export interface Sweep {
+  /** To be removed. */
+  readonly rows: readonly ObsoleteRow[];
+  /** So many of the first tracks of the trail are done with when the rows are gone. */
+  readonly tracksDone: number;
+}
+
+export const NO_SWEEP: Sweep = { rows: [], tracksDone: 0 };
 
 export interface Engine extends AsyncDisposable {
   /** The tables after the last commit. Valid until the next commit. */

@@ -2,115 +2,149 @@
  * The tables that are always in memory: heads, graves, expiry and the trail. They hold no values,
  * only where in the log to find them: about 200 bytes a key and 100 bytes a change that has not been
  * swept. A fork shares everything until one side changes.
+ *
+ * Every write looks its key up and replaces its head. In a tree that means to compare a dozen long
+ * strings, twice. So each key has a slot for its head, which a hash map finds. A slot can be changed
+ * in place by the index that made it, as long as no fork shares it: both have the same generation.
+ * The hash map cannot be forked, so a fork does with the tree.
  */
 import { OrderedMap } from "#lib/ordered-map.ts";
-import type { Grave, Head, ObsoleteRow, Step, Track } from "./engine.ts";
+import type { Grave, Head, Step, Sweep } from "./engine.ts";
+import { Trail } from "./trail.ts";
+
+interface Tables {
+  readonly slots: OrderedMap<string, Slot>;
+  readonly slotOf: Map<string, Slot> | undefined;
+  readonly graves: OrderedMap<string, Grave>;
+  readonly expiry: OrderedMap<Head, Head>;
+  readonly trail: Trail;
+}
+
+interface Slot {
+  readonly key: string;
+  head: Head;
+  readonly generation: number;
+}
 
 export class KeyIndex {
-  readonly #heads: OrderedMap<string, Head>;
-  readonly #graves: OrderedMap<string, Grave>;
-  readonly #expiry: OrderedMap<Head, Head>;
-  readonly #trail: OrderedMap<number, Track>;
+  readonly #tables: Tables;
+  #generation: number;
 
-  private constructor(
-    heads: OrderedMap<string, Head>,
-    graves: OrderedMap<string, Grave>,
-    expiry: OrderedMap<Head, Head>,
-    trail: OrderedMap<number, Track>,
-  ) {
-    this.#heads = heads;
-    this.#graves = graves;
-    this.#expiry = expiry;
-    this.#trail = trail;
+  private constructor(tables: Tables, generation: number) {
+    this.#tables = tables;
+    this.#generation = generation;
   }
 
   static create(): KeyIndex {
-    return new KeyIndex(
-      OrderedMap.byString(),
-      OrderedMap.byString(),
-      OrderedMap.create((a, b) => a.expiresAtMs - b.expiresAtMs || a.position - b.position),
-      OrderedMap.byNumber(),
-    );
+    const tables: Tables = {
+      slots: OrderedMap.byString(),
+      slotOf: new Map(),
+      graves: OrderedMap.byString(),
+      expiry: OrderedMap.create((a, b) => a.expiresAtMs - b.expiresAtMs || a.position - b.position),
+      trail: Trail.create(),
+    };
+    return new KeyIndex(tables, 0);
   }
 
   fork(): KeyIndex {
-    return new KeyIndex(
-      this.#heads.fork(),
-      this.#graves.fork(),
-      this.#expiry.fork(),
-      this.#trail.fork(),
-    );
+    const { slots, graves, expiry, trail } = this.#tables;
+    const tables: Tables = {
+      slots: slots.fork(),
+      slotOf: undefined,
+      graves: graves.fork(),
+      expiry: expiry.fork(),
+      trail: trail.fork(),
+    };
+    this.#generation += 1;
+    return new KeyIndex(tables, this.#generation);
   }
 
-  sweep(rows: readonly ObsoleteRow[]): void {
-    for (const { track } of rows) {
-      if (track === undefined) continue;
-      const { position, deletedKey } = track;
-      this.#trail.delete(position);
+  /** What is swept by and by is forgotten when a part of the trail is done with. */
+  sweep({ tracksDone }: Sweep): void {
+    if (tracksDone === 0) return;
+    const { graves, trail } = this.#tables;
+    for (const { position, deletedKey } of trail.take(tracksDone)) {
       if (deletedKey !== undefined && this.grave(deletedKey) === position) {
-        this.#graves.delete(inByteOrder(deletedKey));
+        graves.delete(inByteOrder(deletedKey));
       }
     }
   }
 
   apply(step: Step): void {
+    const { graves, expiry } = this.#tables;
     const { change, replaced } = step;
-    const { key, position, createRevision, version, bytes, expiresAtMs } = change;
-    const row = inByteOrder(key);
+    const { position, createRevision, version, bytes, expiresAtMs } = change;
     this.#follow(step);
-    if (replaced !== undefined && replaced.expiresAtMs > 0) this.#expiry.delete(replaced);
+    if (replaced !== undefined && replaced.expiresAtMs > 0) expiry.delete(replaced);
     if (change.deleted) {
-      this.#heads.delete(row);
-      this.#graves.set(row, { key, position });
+      this.#deleteSlot(change.key);
+      graves.set(inByteOrder(change.key), { key: change.key, position });
       return;
     }
+    const key = replaced?.key ?? change.key; // the same text: one copy will do
     const head: Head = { key, position, createRevision, version, bytes, expiresAtMs };
-    this.#heads.set(row, head);
-    if (replaced === undefined) this.#graves.delete(row);
-    if (expiresAtMs > 0) this.#expiry.set(head, head);
+    this.#setSlot(head);
+    if (replaced === undefined) graves.delete(inByteOrder(key));
+    if (expiresAtMs > 0) expiry.set(head, head);
   }
 
   head(key: string): Head | undefined {
-    return this.#heads.get(inByteOrder(key));
+    const { slots, slotOf } = this.#tables;
+    return (slotOf === undefined ? slots.get(inByteOrder(key)) : slotOf.get(key))?.head;
   }
 
   grave(key: string): number {
-    return this.#graves.get(inByteOrder(key))?.position ?? 0;
+    return this.#tables.graves.get(inByteOrder(key))?.position ?? 0;
   }
 
-  heads(prefix: string, after?: string): Iterable<Head> {
-    return under(this.#heads, prefix, after);
+  *heads(prefix: string, after?: string): Iterable<Head> {
+    for (const { head } of under(this.#tables.slots, prefix, after)) yield head;
   }
 
   graves(prefix: string, after?: string): Iterable<Grave> {
-    return under(this.#graves, prefix, after);
+    return under(this.#tables.graves, prefix, after);
   }
 
   countHeads(prefix: string, after?: string): number {
-    if (prefix === "" && after === undefined) return this.#heads.size;
+    const { slots } = this.#tables;
+    if (prefix === "" && after === undefined) return slots.size;
     let count = 0;
-    for (const _ of under(this.#heads, prefix, after)) count += 1;
+    for (const _ of under(slots, prefix, after)) count += 1;
     return count;
   }
 
-  /** Oldest first, the changes that made something obsolete which is still there. */
-  *trail(): Iterable<Track> {
-    for (const [, track] of this.#trail.entriesFrom()) yield track;
-  }
-
-  /** Where the trail begins. */
-  get trailStart(): number | undefined {
-    return this.#trail.firstKey();
+  /** The changes that made something obsolete which is still there. */
+  get trail(): Trail {
+    return this.#tables.trail;
   }
 
   *expiring(): Iterable<Head> {
-    for (const [head] of this.#expiry.entriesFrom()) yield head;
+    for (const [head] of this.#tables.expiry.entriesFrom()) yield head;
+  }
+
+  #setSlot(head: Head): void {
+    const { slots, slotOf } = this.#tables;
+    const { key } = head;
+    const slot = slotOf?.get(key);
+    if (slot?.generation === this.#generation) {
+      slot.head = head;
+      return;
+    }
+    const fresh: Slot = { key, head, generation: this.#generation };
+    slots.set(inByteOrder(key), fresh);
+    slotOf?.set(key, fresh);
+  }
+
+  #deleteSlot(key: string): void {
+    const { slots, slotOf } = this.#tables;
+    slots.delete(inByteOrder(key));
+    slotOf?.delete(key);
   }
 
   #follow({ change, replaced }: Step): void {
     const { position, deleted } = change;
     if (replaced === undefined && !deleted) return;
-    this.#trail.set(position, {
+    this.#tables.trail.add({
       position,
       previous: replaced?.position ?? 0,
       previousBytes: replaced?.bytes ?? 0,

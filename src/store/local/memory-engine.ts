@@ -44,7 +44,7 @@ export class MemoryEngine implements Engine {
   commit({ state, sweep, steps }: Commit): undefined {
     this.#state = state;
     this.#keys.sweep(sweep);
-    this.#log.sweep(sweep);
+    this.#log.remove(sweep.rows);
     for (const step of steps) {
       this.#keys.apply(step);
       this.#log.add(step.change);
@@ -69,7 +69,7 @@ class MemoryLog implements Log {
     this.#changes.set(change.position, change);
   }
 
-  sweep(rows: readonly ObsoleteRow[]): void {
+  remove(rows: readonly ObsoleteRow[]): void {
     for (const { position } of rows) this.#changes.delete(position);
   }
 

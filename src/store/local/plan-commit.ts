@@ -1,7 +1,7 @@
 /** One commit as a pure function of the tables: the waiting writes in order, and a step of sweeping. */
 import type { Operation, TransactAnswer } from "#store/contract.ts";
 import { decideWrite, PendingView } from "./decide-write.ts";
-import type { Commit, ObsoleteRow, State, Step, View } from "./engine.ts";
+import type { Commit, State, Step, Sweep, View } from "./engine.ts";
 
 export interface CommitPlan {
   /** Undefined if there is nothing to change. */
@@ -10,30 +10,32 @@ export interface CommitPlan {
   readonly answers: readonly TransactAnswer[];
 }
 
-/** `sweep`: rows to remove on the way. */
+/** `sweep`: what to remove on the way. */
 export function planCommit(
   view: View,
-  writes: readonly (readonly Operation[])[],
-  sweep: readonly ObsoleteRow[],
+  writes: readonly { readonly operations: readonly Operation[] }[],
+  sweep: Sweep,
   compactRevision: number,
   nowMs: number,
 ): CommitPlan {
   const pending = new PendingView(view);
   const steps: Step[] = [];
   let { revision } = view.state;
-  const answers = writes.map((operations): TransactAnswer => {
+  const answers = writes.map(({ operations }): TransactAnswer => {
     const decision = decideWrite(operations, pending, revision + 1, nowMs);
     if (!decision.ok) return { ok: false, revision, conflicts: decision.conflicts };
     if (decision.steps.length > 0) revision += 1;
-    for (const step of decision.steps) steps.push(step);
-    pending.add(decision.steps);
+    for (const step of decision.steps) {
+      steps.push(step);
+      pending.add(step);
+    }
     return { ok: true, revision };
   });
   const same = compactRevision === view.state.compactRevision;
-  if (same && steps.length === 0 && sweep.length === 0) return { commit: undefined, answers };
+  if (same && steps.length === 0 && sweep.rows.length === 0) return { commit: undefined, answers };
 
   let { historyBytes } = view.state;
-  for (const { bytes } of sweep) historyBytes -= bytes;
+  for (const { bytes } of sweep.rows) historyBytes -= bytes;
   const state = account({ ...view.state, revision, compactRevision, historyBytes }, steps);
   return { commit: { state, sweep, steps }, answers };
 }

@@ -1,6 +1,6 @@
 /** Fills an empty engine from a snapshot: keys keep their revisions, history begins at its revision. */
 import type { SnapshotEntry, SnapshotHeader } from "#store/snapshot-format.ts";
-import { costOf, type Engine, positionOf, type State, type Step } from "./engine.ts";
+import { costOf, type Engine, NO_SWEEP, positionOf, type State, type Step } from "./engine.ts";
 import { account } from "./plan-commit.ts";
 
 const STEPS_PER_COMMIT = 500;
@@ -15,7 +15,7 @@ export async function restoreInto(
   let steps: Step[] = [];
   const commit = async (): Promise<void> => {
     state = account(state, steps);
-    await engine.commit({ state, steps, sweep: [] });
+    await engine.commit({ state, steps, sweep: NO_SWEEP });
     steps = [];
   };
   for await (const entry of entries) {

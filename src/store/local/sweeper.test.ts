@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { seededRandom } from "#lib/random.ts";
 import type { Operation } from "#store/contract.ts";
-import { type Change, type Head, positionOf, revisionOf, type View } from "./engine.ts";
+import {
+  type Change,
+  type Head,
+  NO_SWEEP,
+  type ObsoleteRow,
+  positionOf,
+  revisionOf,
+  type Sweep,
+  type View,
+} from "./engine.ts";
 import { KeyIndex } from "./key-index.ts";
 import { MemoryEngine } from "./memory-engine.ts";
 import { planCommit } from "./plan-commit.ts";
@@ -16,7 +25,7 @@ function liveWith(seed: number): MemoryEngine {
     const key = `k${random.integer(8)}`;
     const put: Operation = { op: "put", key, value: Buffer.from(`${write}`) };
     const operation: Operation = random.next() < 0.3 ? { op: "delete", key } : put;
-    const plan = planCommit(engine.view, [[operation]], [], 0, 0);
+    const plan = planCommit(engine.view, [{ operations: [operation] }], NO_SWEEP, 0, 0);
     if (plan.commit !== undefined) engine.commit(plan.commit);
   }
   return engine;
@@ -25,7 +34,7 @@ function liveWith(seed: number): MemoryEngine {
 for (const seed of [1, 2, 3, 4, 5]) {
   test(`sweeper: broken off anywhere, no key is lost and none comes back, seed ${seed}`, () => {
     const { view } = liveWith(seed);
-    const rows = obsoleteRows(view, view.state.revision);
+    const rows = rowsUpTo(view, view.state.revision);
     const wanted = [...view.keys.heads("")];
     for (let removed = 0; removed <= rows.length; removed++) {
       const gone = new Set(rows.slice(0, removed).map(({ position }) => position));
@@ -43,7 +52,7 @@ for (const seed of [1, 2, 3, 4, 5]) {
 test("sweeper: what can still be asked for stays", () => {
   const { view } = liveWith(6);
   const compactRevision = Math.floor(view.state.revision / 2);
-  const gone = new Set(obsoleteRows(view, compactRevision).map(({ position }) => position));
+  const gone = new Set(rowsUpTo(view, compactRevision).map(({ position }) => position));
   assert.ok(gone.size > 10);
   for (let revision = compactRevision; revision <= view.state.revision; revision++) {
     const inForce = new Map<string, Change>();
@@ -60,20 +69,37 @@ test("sweeper: the same rows are handed out until they are gone", () => {
   const engine = liveWith(7);
   const { revision } = engine.view.state;
   const sweeper = new Sweeper();
-  const first = sweeper.next(engine.view, revision, 5);
-  assert.equal(first.length, 5);
-  assert.deepEqual(sweeper.next(engine.view, revision, 5), first);
+  const next = (writes: number): Sweep => sweeper.next(engine.view, revision, writes);
+  const first = next(20);
+  assert.equal(first.rows.length, 40);
+  assert.deepEqual(next(0).rows.slice(0, 40), first.rows);
   let doses = 0;
   while (!sweeper.isDone(engine.view, revision)) {
-    const sweep = sweeper.next(engine.view, revision, 7);
+    const sweep = next(20);
     engine.commit({ state: engine.view.state, sweep, steps: [] });
-    sweeper.remove(sweep.length);
+    sweeper.done(sweep);
     doses += 1;
     assert.ok(doses < 100, "it comes to an end");
   }
-  assert.deepEqual(sweeper.next(engine.view, revision, 7), []);
+  assert.deepEqual(next(20), NO_SWEEP);
   assert.deepEqual([...engine.view.keys.graves("")], []);
 });
+
+test("sweeper: small commits save up for a dose that is worth it", () => {
+  const engine = liveWith(8);
+  const sweeper = new Sweeper();
+  const rows: number[] = [];
+  for (let commit = 0; commit < 32; commit++) {
+    const sweep = sweeper.next(engine.view, engine.view.state.revision, 1);
+    sweeper.done(sweep);
+    if (sweep.rows.length > 0) rows.push(sweep.rows.length);
+  }
+  assert.deepEqual(rows, [32, 32]);
+});
+
+function rowsUpTo({ keys }: View, revision: number): ObsoleteRow[] {
+  return obsoleteRows(keys.trail.first(positionOf(revision + 1, 0)));
+}
 
 function allChanges({ log, state }: View): Change[] {
   return [...log.changes(0, positionOf(state.revision + 1, 0))];

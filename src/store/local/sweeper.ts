@@ -6,52 +6,66 @@
  * the log, thousands at a time, and not in the order in which they became obsolete: the same work
  * for a tenth of the pages. It follows that what a deletion replaced goes before the deletion.
  */
-import { type ObsoleteRow, positionOf, type Track, type View } from "./engine.ts";
+import {
+  NO_SWEEP,
+  type ObsoleteRow,
+  positionOf,
+  type Sweep,
+  type Track,
+  type View,
+} from "./engine.ts";
 
-/** How many changes are looked at together. */
-const TRACKS_MAX = 4_096;
+/** Fewer rows are not worth the pages they are on. */
+const DOSE_ROWS_MIN = 32;
+/** With nothing to write there is nobody to slow down. */
+const IDLE_DOSE_ROWS = 256;
 
 export class Sweeper {
   #rows: readonly ObsoleteRow[] = [];
   #removed = 0;
+  #tracks = 0;
+  /** How many rows may be removed in return for what was written since some were. */
+  #dose = 0;
 
-  /** The next rows to remove: the same ones again until `remove` says that they are gone. */
-  next(view: View, compactRevision: number, rowsMax: number): readonly ObsoleteRow[] {
+  /**
+   * What a commit with so many writes is to remove: the same rows again until `done` says that they
+   * are gone. Twice as many as were written outruns any writer, and small doses are best, because
+   * LMDB gets slow with long lists of free pages.
+   */
+  next({ keys }: View, compactRevision: number, writes: number): Sweep {
     if (this.#removed === this.#rows.length) {
-      this.#rows = obsoleteRows(view, compactRevision);
+      const tracks = keys.trail.first(positionOf(compactRevision + 1, 0));
+      if (tracks.length === 0) return NO_SWEEP;
+      this.#rows = obsoleteRows(tracks);
       this.#removed = 0;
+      this.#tracks = tracks.length;
     }
-    return this.#rows.slice(this.#removed, this.#removed + rowsMax);
+    this.#dose = writes === 0 ? IDLE_DOSE_ROWS : this.#dose + 2 * writes;
+    if (this.#dose < DOSE_ROWS_MIN) return NO_SWEEP;
+    const rows = this.#rows.slice(this.#removed, this.#removed + this.#dose);
+    const last = this.#removed + rows.length === this.#rows.length;
+    return { rows, tracksDone: last ? this.#tracks : 0 };
   }
 
-  remove(rows: number): void {
-    this.#removed += rows;
+  done({ rows }: Sweep): void {
+    if (rows.length === 0) return;
+    this.#removed += rows.length;
+    this.#dose = 0;
   }
 
   /** Whether everything that `compactRevision` overtook is gone. */
   isDone({ keys }: View, compactRevision: number): boolean {
-    const { trailStart } = keys;
-    return trailStart === undefined || trailStart >= positionOf(compactRevision + 1, 0);
+    const { start } = keys.trail;
+    return start === undefined || start >= positionOf(compactRevision + 1, 0);
   }
 }
 
-/** Of the oldest changes that were overtaken, sorted. */
-export function obsoleteRows({ keys }: View, compactRevision: number): ObsoleteRow[] {
-  const end = positionOf(compactRevision + 1, 0);
+/** Of changes that were overtaken, sorted. */
+export function obsoleteRows(tracks: readonly Track[]): ObsoleteRow[] {
   const rows: ObsoleteRow[] = [];
-  let tracks = 0;
-  if ((keys.trailStart ?? end) >= end) return rows;
-  for (const track of keys.trail()) {
-    if (track.position >= end || tracks === TRACKS_MAX) break;
-    tracks += 1;
-    addRows(track, rows);
+  for (const { position, previous, previousBytes, deletedKey, deletedBytes } of tracks) {
+    if (previous !== 0) rows.push({ position: previous, bytes: previousBytes });
+    if (deletedKey !== undefined) rows.push({ position, bytes: deletedBytes });
   }
   return rows.sort((a, b) => a.position - b.position);
-}
-
-function addRows(track: Track, rows: ObsoleteRow[]): void {
-  const { position, previous, previousBytes, deletedKey, deletedBytes } = track;
-  const last = deletedKey === undefined ? track : undefined;
-  if (previous !== 0) rows.push({ position: previous, bytes: previousBytes, track: last });
-  if (deletedKey !== undefined) rows.push({ position, bytes: deletedBytes, track });
 }
