@@ -313,6 +313,103 @@ describe("kubectl", { concurrent: true }, () => {
     );
   });
 
+  test("a node: described, cordoned, tainted, drained", async () => {
+    const node =
+      "apiVersion: v1\nkind: Node\nmetadata:\n  name: worker\n  labels: {zone: a}\nstatus:\n  capacity: {cpu: '2', memory: 4Gi, pods: '10'}\n";
+    assert.equal(await kubectl("create -f -", { input: node }), "node/worker created\n");
+    assert.equal(await kubectl("cordon worker"), "node/worker cordoned\n");
+    assert.match(
+      await kubectl("get nodes -o wide -l zone=a"),
+      /^NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION\s+INTERNAL-IP\s+EXTERNAL-IP\s+OS-IMAGE\s+KERNEL-VERSION\s+CONTAINER-RUNTIME\nworker\s+\S+,SchedulingDisabled\s+<none>/,
+    );
+    assert.equal(await kubectl("taint node worker only=me:NoSchedule"), "node/worker tainted\n");
+    assert.match(
+      await kubectl("describe node worker"),
+      /Taints:\s+(?:.*\n\s+)*only=me:NoSchedule[\s\S]*Unschedulable:\s+true[\s\S]*Non-terminated Pods:\s+\(0 in total\)/,
+    );
+    assert.equal(await kubectl("taint node worker only=me:NoSchedule-"), "node/worker untainted\n");
+    assert.match(await kubectl("drain worker"), /already cordoned\n[\s\S]*node\/worker drained\n$/);
+    assert.equal(await kubectl("uncordon worker"), "node/worker uncordoned\n");
+    assert.match(await kubectl("top node worker", { code: 1 }), /Metrics API not available/);
+    assert.equal(await kubectl("delete node worker"), 'node "worker" deleted\n');
+  });
+
+  test("debug puts a container into a pod that runs", async () => {
+    await namespaceOf("debugged");
+    await kubectl("run target --image=busybox -n debugged");
+    await kubectl("wait --for=condition=Ready pod/target -n debugged --timeout=20s");
+    await kubectl("debug target --image=busybox:debug -c looking -n debugged");
+    const path = "{.spec.ephemeralContainers[0].name}={.spec.ephemeralContainers[0].image}";
+    assert.equal(
+      await kubectl(["get", "pod", "target", "-ndebugged", "-o", `jsonpath=${path}`]),
+      "looking=busybox:debug",
+    );
+    await kubectl("delete namespace debugged --wait=false");
+  });
+
+  test("proxy hands requests on, --raw asks for paths", async () => {
+    const child = spawn("kubectl", ["proxy", "--port=0"], {
+      env: { PATH: process.env.PATH, HOME: server.directory, KUBECONFIG: server.kubeconfig },
+    });
+    try {
+      const port = await new Promise<string>((resolve) => {
+        child.stdout.on("data", (chunk) => {
+          const told = /Starting to serve on 127\.0\.0\.1:(\d+)/.exec(String(chunk))?.[1];
+          if (told !== undefined) resolve(told);
+        });
+      });
+      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/namespaces/kube-system`);
+      const { metadata } = (await answer.json()) as { metadata: { name: string } };
+      assert.equal(metadata.name, "kube-system");
+      const watched = await fetch(
+        `http://127.0.0.1:${port}/api/v1/persistentvolumes?watch=1&timeoutSeconds=1`,
+      );
+      assert.equal(await watched.text(), "");
+    } finally {
+      child.kill();
+    }
+    const raw = JSON.parse(await kubectl("get --raw /api/v1/namespaces/default"));
+    assert.equal(raw.kind, "Namespace");
+    await kubectl("create namespace raw");
+    const made = await kubectl("create --raw /api/v1/namespaces/raw/configmaps -f -", {
+      input: JSON.stringify({ metadata: { name: "settings" } }),
+    });
+    assert.equal(JSON.parse(made).metadata.name, "settings");
+    const gone = await kubectl("delete --raw /api/v1/namespaces/raw/configmaps/settings");
+    assert.equal(JSON.parse(gone).status, "Success");
+    assert.match(await kubectl("get --raw /nothing", { code: 1 }), /NotFound|could not find/);
+  });
+
+  test("rollout restart, pause and resume; autoscale; set", async () => {
+    await namespaceOf("tuned");
+    await kubectl("create deployment web --image=nginx:1 -n tuned");
+    assert.match(await kubectl("rollout restart deployment/web -n tuned"), /web restarted/);
+    assert.match(await kubectl("rollout pause deployment/web -n tuned"), /web paused/);
+    await kubectl("set env deployment/web COLOUR=red -n tuned");
+    await kubectl("set resources deployment/web --limits=cpu=200m -n tuned");
+    assert.match(await kubectl("rollout resume deployment/web -n tuned"), /web resumed/);
+    await kubectl("rollout status deployment/web -n tuned --timeout=20s");
+    assert.match(
+      await kubectl("get deployment web -n tuned -o yaml"),
+      /restartedAt[\s\S]*COLOUR[\s\S]*cpu: 200m/,
+    );
+    await kubectl("autoscale deployment/web --min=1 --max=3 --cpu-percent=50 -n tuned");
+    assert.match(await kubectl("get hpa -n tuned"), /web\s+Deployment\/web\s+.*\s+1\s+3\s+\d/);
+    await kubectl("delete deployment web -n tuned --cascade=orphan");
+    assert.match(await kubectl("get rs -n tuned"), /web-/);
+    await kubectl("delete namespace tuned --wait=false");
+  });
+
+  test("lists everything that can be listed", async () => {
+    const names = await kubectl("api-resources --verbs=list -o name");
+    const all = names.trim().split("\n");
+    assert.ok(all.length > 50, names);
+    const listed = await kubectl(`get ${all.join(",")} -A --ignore-not-found -o name`);
+    for (const one of ["namespace/default", "service/kubernetes", "endpointslice.discovery"]) {
+      assert.ok(listed.includes(one), one);
+    }
+  });
+
   test("warnings and refusals are shown", async () => {
     const bad = '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"UPPER"},"spec":{}}';
     const refused = await kubectl("create --validate=false -f -", { input: bad, code: 1 });
@@ -359,7 +456,7 @@ function olderPrograms(): { version: string; program: string }[] {
   if (missing !== undefined) return [];
   const found = spawnSync("sh", ["-c", "command -v kubectl"], { encoding: "utf8" }).stdout.trim();
   const folder = dirname(realpathSync(found));
-  return [29, 30, 31, 32, 33]
+  return [27, 28, 29, 30, 31, 32, 33]
     .map((minor) => `1.${minor}`)
     .map((version) => ({ version, program: join(folder, `kubectl.${version}`) }))
     .filter(({ program }) => existsSync(program));
