@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import type { Kind, Verb } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
 import { isStable } from "#apiserver/discovery.ts";
+import { requestInfoOf } from "#apiserver/request-info.ts";
 import { subresourcesOf } from "#apiserver/subresource-routes.ts";
 import { parseFlags } from "#cmd/apiserver/flags.ts";
 import { type RunningApiServer, runApiServer } from "#cmd/apiserver/run.ts";
@@ -20,7 +21,7 @@ import { systemClock } from "#lib/system-clock.ts";
 import { createRequest } from "#pki/certificate-request.ts";
 import { newKey } from "#pki/key-pair.ts";
 import { createMemoryStore } from "#store/memory.ts";
-import { ask, type Received, type Sent, watchLines } from "./exchange.ts";
+import { ask as askServer, type Received, type Sent, watchLines } from "./exchange.ts";
 import { CERTIFICATE_REQUEST, exampleOf, QUESTIONS } from "./minimal-objects.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
@@ -95,9 +96,25 @@ function collectionOf({ apiVersion, scope, names }: Kind): string {
   return `${root}${scope === "Namespaced" ? "/namespaces/default" : ""}/${names.plural}`;
 }
 
+/** What was asked for and not refused as a whole: `GROUP/VERSION/PLURAL/SUBRESOURCE VERB`. */
+const asked = new Set<string>();
+
+function note(method: string, url: string): void {
+  const { pathname, searchParams } = new URL(url, "https://server");
+  const info = requestInfoOf(method, pathname, searchParams);
+  const { group, version, resource, subresource, verb } = info;
+  asked.add(`${group}/${version}/${resource}/${subresource} ${verb}`);
+}
+
+async function ask(method: string, url: string, sent?: Sent): Promise<Received> {
+  const answer = await askServer(server.api, method, url, sent);
+  if (answer.code < 400) note(method, url);
+  return answer;
+}
+
 /** Fails unless the answer has the wanted code; answers its JSON. */
 async function want<T = Value>(code: number, method: string, url: string, sent?: Sent): Promise<T> {
-  const answer = await ask(server.api, method, url, sent);
+  const answer = await ask(method, url, sent);
   assert.equal(answer.code, code, `${method} ${url}: ${answer.bytes}`);
   return jsonOf<T>(answer);
 }
@@ -159,7 +176,7 @@ async function readEveryForm(kind: Kind, collection: string, created: Value): Pr
   assert.ok(table.rows[0]!.cells.length >= table.columnDefinitions.length);
   const partial = await want(200, "GET", one, { accept: PARTIAL });
   assert.deepEqual([partial.kind, partial.metadata], ["PartialObjectMetadata", created.metadata]);
-  const yaml = await ask(server.api, "GET", one, { accept: "application/yaml" });
+  const yaml = await ask("GET", one, { accept: "application/yaml" });
   assert.match(yaml.bytes.toString(), new RegExp(`^ {2}uid: ${uid}$`, "m"));
 
   type List = Value & { items: Value[] };
@@ -181,7 +198,7 @@ async function readEveryForm(kind: Kind, collection: string, created: Value): Pr
 
 /** What was sent as protobuf and comes back the same changes nothing. */
 async function roundTripProtobuf(one: string, created: Value): Promise<void> {
-  const packed = await ask(server.api, "GET", one, { accept: PROTOBUF });
+  const packed = await ask("GET", one, { accept: PROTOBUF });
   assert.equal(packed.code, 200);
   assert.equal(packed.headers["content-type"], PROTOBUF);
   assert.equal(packed.bytes.toString("latin1", 0, 4), PROTOBUF_MAGIC);
@@ -237,6 +254,9 @@ async function useSubresources(kind: Kind, one: string): Promise<void> {
     const sent = { contentType: PATCH.merge, body: { spec: { replicas: 2 } } };
     const scaled = await want<Scale>(200, "PATCH", `${one}/scale`, sent);
     assert.equal(scaled.spec.replicas, 2);
+    const more = { ...scaled, spec: { replicas: 3 } };
+    const again = await want<Scale>(200, "PUT", `${one}/scale`, { body: more });
+    assert.equal(again.spec.replicas, 3);
   }
 }
 
@@ -244,14 +264,14 @@ async function useSubresources(kind: Kind, one: string): Promise<void> {
 async function remove(kind: Kind, one: string): Promise<void> {
   await want(200, "DELETE", `${one}?dryRun=All`);
   assert.equal((await want(200, "GET", one)).metadata.deletionTimestamp, undefined);
-  const answer = await ask(server.api, "DELETE", `${one}?gracePeriodSeconds=0`);
+  const answer = await ask("DELETE", `${one}?gracePeriodSeconds=0`);
   assert.ok([200, 202].includes(answer.code), answer.bytes.toString());
   await letGo(kind, one);
   await want(404, "GET", one);
 }
 
 async function letGo(kind: Kind, one: string): Promise<void> {
-  const left = await ask(server.api, "GET", one);
+  const left = await ask("GET", one);
   if (left.code === 404) return;
   assert.ok(jsonOf<Value>(left).metadata.deletionTimestamp, "it is neither gone nor going");
   if (kind.names.kind === "Namespace") {
@@ -279,9 +299,11 @@ describe("kinds that are stored", () => {
       const { metadata } = await want(200, "GET", `${collection}?limit=1`);
       const life = new AbortController();
       const seen: string[] = [];
+      const watched = `${collection}?watch=1&resourceVersion=${metadata.resourceVersion}`;
+      note("GET", watched);
       const watching = watchLines(
         server.api,
-        `${collection}?watch=1&resourceVersion=${metadata.resourceVersion}`,
+        watched,
         (line) => {
           const { type, object } = JSON.parse(line) as { type: string; object: Value };
           if (object.metadata.name === name) seen.push(type);
@@ -339,7 +361,7 @@ describe("kinds that are answered", () => {
     });
     assert.deepEqual([value.kind, value.apiVersion], [names.kind, apiVersion]);
     assert.ok(value.status !== undefined);
-    const packed = await ask(server.api, "POST", collectionOf(kind), { body, accept: PROTOBUF });
+    const packed = await ask("POST", collectionOf(kind), { body, accept: PROTOBUF });
     assert.equal(packed.bytes.toString("latin1", 0, 4), PROTOBUF_MAGIC);
     await want(405, "GET", collectionOf(kind));
   });
@@ -360,5 +382,129 @@ describe("kinds that are answered", () => {
     const pod = await want<{ spec: { nodeName: string } }>(200, "GET", `${pods}/bound`);
     assert.equal(pod.spec.nodeName, "n");
     await want(200, "DELETE", `${pods}/bound?gracePeriodSeconds=0`);
+  });
+});
+
+describe("subresources with rules of their own", () => {
+  const pods = "/api/v1/namespaces/default/pods";
+  const podKind = served.find(({ names }) => names.kind === "Pod")!;
+  interface Pod extends Value {
+    readonly spec: {
+      readonly nodeName?: string;
+      readonly containers: readonly { readonly name: string; readonly resources: object }[];
+      readonly ephemeralContainers?: readonly { readonly name: string }[];
+    };
+  }
+
+  test("of pods", async () => {
+    const one = `${pods}/parts`;
+    const status = { capacity: { cpu: "1" }, allocatable: { cpu: "1" } };
+    await want(201, "POST", "/api/v1/nodes", { body: { metadata: { name: "n" }, status } });
+    const resources = { requests: { cpu: "50m" }, limits: { cpu: "300m" } };
+    const spec = { containers: [{ name: "c", image: "i", resources }] };
+    await want(201, "POST", pods, { body: { ...objectOf(podKind, "parts"), spec } });
+    const log = await ask("GET", `${one}/log`);
+    assert.deepEqual([log.code, log.bytes.length], [204, 0]); // it is on no node yet
+    const target = { apiVersion: "v1", kind: "Node", name: "n" };
+    const body = { apiVersion: "v1", kind: "Binding", metadata: { name: "parts" }, target };
+    await want(201, "POST", `${one}/binding`, { body });
+
+    const pod = await want<Pod>(200, "GET", `${one}/ephemeralcontainers`);
+    assert.equal(pod.spec.nodeName, "n");
+    const first = { name: "first", image: "i" };
+    const looked = { ...pod, spec: { ...pod.spec, ephemeralContainers: [first] } };
+    await want(200, "PUT", `${one}/ephemeralcontainers`, { body: looked });
+    const patch = { spec: { ephemeralContainers: [{ name: "second", image: "i" }] } };
+    const sent = { contentType: PATCH.strategic, body: patch };
+    const debugged = await want<Pod>(200, "PATCH", `${one}/ephemeralcontainers`, sent);
+    const names = debugged.spec.ephemeralContainers?.map(({ name }) => name);
+    assert.deepEqual(names?.toSorted(), ["first", "second"]);
+
+    const whole = await want<Pod>(200, "GET", `${one}/resize`);
+    assert.deepEqual(whole.spec.containers[0]?.resources, resources);
+    const resized = (cpu: string) => ({ name: "c", resources: { ...resources, limits: { cpu } } });
+    const smaller = { spec: { containers: [resized("100m")] } };
+    const resize = { contentType: PATCH.strategic, body: smaller };
+    const small = await want<Pod>(200, "PATCH", `${one}/resize`, resize);
+    const containers = [{ ...small.spec.containers[0]!, ...resized("200m") }];
+    const larger = { ...small, spec: { ...small.spec, containers } };
+    const large = await want<Pod>(200, "PUT", `${one}/resize`, { body: larger });
+    assert.match(JSON.stringify(large.spec.containers[0]!.resources), /"cpu":"200m"/);
+
+    const eviction = {
+      apiVersion: "policy/v1",
+      kind: "Eviction",
+      metadata: { name: "parts" },
+      deleteOptions: { gracePeriodSeconds: 0 },
+    };
+    await want(201, "POST", `${one}/eviction`, { body: eviction });
+    await want(404, "GET", one);
+    await want(200, "DELETE", "/api/v1/nodes/n");
+  });
+
+  test("of service accounts and certificate requests", async () => {
+    const accounts = "/api/v1/namespaces/default/serviceaccounts";
+    await want(201, "POST", accounts, { body: { metadata: { name: "robot" } } });
+    const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
+    interface Token extends Value {
+      readonly status: { readonly token: string };
+    }
+    const made = await want<Token>(201, "POST", `${accounts}/robot/token`, { body: review });
+    assert.match(made.status.token, /^eyJ/);
+    await want(200, "DELETE", `${accounts}/robot`);
+
+    const kind = served.find((one) => resourceOf(one) === CERTIFICATE_REQUEST)!;
+    const collection = collectionOf(kind);
+    const one = `${collection}/asked`;
+    await want(201, "POST", collection, { body: objectOf(kind, "asked") });
+    const request = await want(200, "GET", `${one}/approval`);
+    const approved = { type: "Approved", status: "True", reason: "test", message: "m" };
+    const status = { conditions: [approved] };
+    await want(200, "PUT", `${one}/approval`, { body: { ...request, status } });
+    const changed = { contentType: PATCH.merge, body: { status } };
+    await want(200, "PATCH", `${one}/approval`, changed);
+    await want(200, "DELETE", one);
+  });
+});
+
+describe("discovery", () => {
+  interface Announced {
+    readonly resource: string;
+    readonly verbs: readonly string[];
+    readonly subresources?: readonly { subresource: string; verbs: readonly string[] }[];
+  }
+  interface Groups {
+    readonly items: readonly {
+      readonly metadata: { readonly name?: string };
+      readonly versions: readonly { version: string; resources: readonly Announced[] }[];
+    }[];
+  }
+
+  /** What goes on to a kubelet is tested over real connections, elsewhere. */
+  const CONNECTIONS: ReadonlySet<string> = new Set(["attach", "exec", "portforward", "proxy"]);
+
+  test("announces nothing that was not done here", async () => {
+    const missing: string[] = [];
+    for (const path of ["/api", "/apis"]) {
+      const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+      const { items } = await want<Groups>(200, "GET", path, { accept });
+      for (const { metadata, versions } of items) {
+        for (const { version, resources } of versions) {
+          for (const { resource, verbs: own, subresources = [] } of resources) {
+            const place = `${metadata.name ?? ""}/${version}/${resource}`;
+            for (const { subresource, verbs } of [
+              { subresource: "", verbs: own },
+              ...subresources,
+            ]) {
+              for (const verb of verbs) {
+                const one = `${place}/${subresource} ${verb}`;
+                if (!asked.has(one) && !CONNECTIONS.has(subresource)) missing.push(one);
+              }
+            }
+          }
+        }
+      }
+    }
+    assert.deepEqual(missing, []);
   });
 });
