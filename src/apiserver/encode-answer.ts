@@ -7,7 +7,7 @@ import { encodeYaml } from "#api/codec/yaml.ts";
 import type { KubeObject } from "#api/kind.ts";
 import type { AnswerBody, ApiValue } from "./answer.ts";
 import { listMeta } from "./list-meta.ts";
-import { jsonPieces, protobufPieces } from "./list-pieces.ts";
+import { jsonText, protobufText } from "./list-text.ts";
 import { MEDIA_TYPES, type Media } from "./negotiate.ts";
 import { partialMetadata } from "./partial-metadata.ts";
 import { envelopeOf } from "./protobuf-messages.ts";
@@ -36,8 +36,8 @@ export function encodeAnswer(
   const plain = media.encoding === "json" && !media.pretty && media.as === undefined;
   if (plain && body.form === "object") return { contentType, bytes: body.object.line };
   if (body.form === "list" && isPlainList(media)) {
-    const pieces = plain ? jsonPieces(body.list) : protobufPieces(body.list);
-    return { contentType, bytes: Buffer.concat([...pieces], pieces.length) };
+    const text = plain ? jsonText(body.list) : protobufText(body.list);
+    return { contentType, bytes: text.whole() };
   }
   if (body.form === "object" && media.encoding === "protobuf" && media.as === undefined) {
     return { contentType, bytes: envelopeOf(body.object) };

@@ -3,7 +3,7 @@ import type { Clock } from "#lib/clock.ts";
 import { nextTurn } from "#lib/next-turn.ts";
 import type { ObjectList, OutgoingHeaders } from "./answer.ts";
 import type { Reply } from "./http-exchange.ts";
-import { jsonPieces, type Pieces, protobufPieces } from "./list-pieces.ts";
+import { jsonText, type ListText, protobufText } from "./list-text.ts";
 import { MEDIA_TYPES, type Media } from "./negotiate.ts";
 import type { ZippedLists } from "./zipped-lists.ts";
 
@@ -15,7 +15,25 @@ const STALL_MS = 60_000;
 
 export interface ListSender {
   readonly zipped: ZippedLists;
+  readonly spare: SpareBuffers;
   readonly clock: Clock;
+}
+
+const PIECE_BYTES = 256 * 1024;
+const SPARE_MAX = 16;
+
+/** Memory for pieces of lists. Used again, since that much garbage keeps the collector busy. */
+export class SpareBuffers {
+  readonly #free: Buffer[] = [];
+
+  take(): Buffer {
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+  }
+
+  /** Nobody reads it any more. */
+  give(buffer: Buffer): void {
+    if (this.#free.length < SPARE_MAX) this.#free.push(buffer);
+  }
 }
 
 /** Whether a list goes out as its items lie there. */
@@ -24,7 +42,7 @@ export function isPlainList({ encoding, pretty, as }: Media): boolean {
 }
 
 export async function sendList(
-  { zipped, clock }: ListSender,
+  { zipped, spare, clock }: ListSender,
   list: ObjectList,
   { encoding }: Media,
   code: number,
@@ -32,25 +50,33 @@ export async function sendList(
   acceptsGzip: boolean,
   reply: Reply,
 ): Promise<void> {
-  const pieces = encoding === "protobuf" ? protobufPieces(list) : jsonPieces(list);
+  const text = encoding === "protobuf" ? protobufText(list) : jsonText(list);
   const typed = { ...headers, "content-type": MEDIA_TYPES[encoding] };
-  if (acceptsGzip && pieces.length > GZIP_BYTES_MIN) {
+  if (acceptsGzip && text.length > GZIP_BYTES_MIN) {
     const what = `${encoding} ${list.kind.apiVersion} ${list.place}`;
-    const bytes = await zipped.of(what, list.state, pieces);
+    const bytes = await zipped.of(what, list.state, text);
     reply.send(code, { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" }, bytes);
     return;
   }
-  if (pieces.length <= WHOLE_BYTES_MAX) {
-    reply.send(code, typed, Buffer.concat([...pieces], pieces.length));
+  if (text.length <= WHOLE_BYTES_MAX) {
+    reply.send(code, typed, text.whole());
     return;
   }
-  reply.start(code, { ...typed, "content-length": String(pieces.length) });
-  await writeAll(pieces, clock, reply);
+  reply.start(code, { ...typed, "content-length": String(text.length) });
+  await writeAll(text, spare, clock, reply);
 }
 
-async function writeAll(pieces: Pieces, clock: Clock, reply: Reply): Promise<void> {
-  for (const piece of pieces) {
-    if (reply.write(piece)) {
+async function writeAll(
+  text: ListText,
+  spare: SpareBuffers,
+  clock: Clock,
+  reply: Reply,
+): Promise<void> {
+  const reader = text.reader();
+  let buffer = spare.take();
+  for (let used = reader.read(buffer); used > 0; used = reader.read(buffer)) {
+    if (reply.write(buffer.subarray(0, used))) {
+      buffer = spare.take(); // the last one may still be on its way
       await nextTurn(); // others want to be served, too
       continue;
     }
@@ -59,5 +85,6 @@ async function writeAll(pieces: Pieces, clock: Clock, reply: Reply): Promise<voi
     timer.cancel();
     if (reply.gone) return;
   }
+  spare.give(buffer);
   reply.end();
 }

@@ -32,7 +32,7 @@ import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
 import { countSecurity, observeAdmission } from "./security-metrics.ts";
-import type { ListSender } from "./send-list.ts";
+import { type ListSender, SpareBuffers } from "./send-list.ts";
 import { createServerObjects } from "./server-objects.ts";
 import { IpAllocator } from "./services/ip-allocator.ts";
 import { PortAllocator, type PortRange } from "./services/port-allocator.ts";
@@ -173,7 +173,7 @@ export async function startApiServer(
     ports,
     discovery,
     tables: new Tables(descriptions, clock),
-    lists: { zipped: new ZippedLists(), clock },
+    lists: { zipped: new ZippedLists(), spare: new SpareBuffers(), clock },
     newAuditId: () => random.uuid(),
     ready: () => health.ready(),
     shutDown: () => {

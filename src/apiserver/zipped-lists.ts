@@ -4,7 +4,7 @@
  */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Pieces } from "./list-pieces.ts";
+import type { ListText } from "./list-text.ts";
 
 const BYTES_MAX = 32 * 1024 * 1024;
 const compress = promisify(gzip);
@@ -22,8 +22,8 @@ export class ZippedLists {
   #bytes = 0;
 
   /** `what` names the list and its form, `state` what is in it; undefined: it is not kept. */
-  async of(what: string, state: string | undefined, pieces: Pieces): Promise<Buffer> {
-    if (state === undefined) return await zip(pieces);
+  async of(what: string, state: string | undefined, text: ListText): Promise<Buffer> {
+    if (state === undefined) return await zip(text);
     const known = this.#entries.get(what);
     if (known?.state === state) {
       this.#entries.delete(what);
@@ -31,7 +31,7 @@ export class ZippedLists {
       return await known.zipped;
     }
     if (known !== undefined) this.#drop(what, known);
-    const entry: Entry = { state, zipped: zip(pieces), bytes: 0 };
+    const entry: Entry = { state, zipped: zip(text), bytes: 0 };
     this.#entries.set(what, entry);
     const zipped = await entry.zipped;
     if (this.#entries.get(what) === entry) {
@@ -55,6 +55,6 @@ export class ZippedLists {
   }
 }
 
-function zip(pieces: Pieces): Promise<Buffer> {
-  return compress(Buffer.concat([...pieces], pieces.length), { level: 1 });
+function zip(text: ListText): Promise<Buffer> {
+  return compress(text.whole(), { level: 1 });
 }
