@@ -52,8 +52,8 @@ export type WriteOutcome =
 export class ObjectStore {
   readonly cache: WatchCache;
   readonly #options: ObjectStoreOptions;
-  /** Values of own writes, so that the event that brings them back need not be parsed. */
-  readonly #written = new WeakMap<Uint8Array, KubeObject>();
+  /** Values of own writes under way, so that the event that brings them back need not be parsed. */
+  readonly #written = new Map<Uint8Array, KubeObject>();
 
   constructor(options: ObjectStoreOptions) {
     this.#options = options;
@@ -173,20 +173,22 @@ export class ObjectStore {
       if (expected?.holds(codec.isJson(bytes) ? bytes : codec.encodeAsJson(object))) {
         return success({ outcome: "written", revision: expected });
       }
-      if (codec.isJson(bytes)) this.#written.set(bytes, object);
       const ttl = resource.plural === "events" && resource.group === "";
-      const wrote = await store.put(key, bytes, {
-        ...condition,
-        ...(ttl ? { ttlSeconds: eventTtlSeconds } : {}),
-      });
-      if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
-      await this.#seen(wrote.revision);
-      const cached = this.cache.of(resource).get(key);
-      const revision =
-        cached?.number === wrote.revision
-          ? cached
-          : this.#decode(resource, key, wrote.revision, bytes);
-      return success({ outcome: "written", revision });
+      const options = ttl ? { ...condition, ttlSeconds: eventTtlSeconds } : condition;
+      if (codec.isJson(bytes)) this.#written.set(bytes, object);
+      try {
+        const wrote = await store.put(key, bytes, options);
+        if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
+        await this.#seen(wrote.revision);
+        const cached = this.cache.of(resource).get(key);
+        const revision =
+          cached?.number === wrote.revision
+            ? cached
+            : this.#decode(resource, key, wrote.revision, bytes);
+        return success({ outcome: "written", revision });
+      } finally {
+        this.#written.delete(bytes);
+      }
     });
   }
 

@@ -1,7 +1,9 @@
 /**
  * One object at one revision: JSON bytes with its resourceVersion inside, made once, and the parsed,
  * deeply frozen value, made when it is first asked for. GET, LIST and every watcher send the same
- * bytes; callers in the same process share the same value.
+ * bytes; callers in the same process share the same value. That of an object that was just written is
+ * there already, but it is larger than the bytes, and many are never looked at: it stays only as long
+ * as someone uses it, and whoever comes later has it parsed again.
  *
  * The text always begins with kind, apiVersion and metadata, in that order, and the resourceVersion
  * follows the uid. So an item of a list (which has no kind and apiVersion of its own) is the tail of
@@ -31,6 +33,8 @@ export class Revision {
   /** Where the digits of the resourceVersion begin. */
   #versionStart = 0;
   #value: KubeObject | undefined;
+  /** As it was written, if someone still has it. */
+  #written: WeakRef<KubeObject> | undefined;
   #views: Map<Kind, Revision> | undefined;
 
   private constructor(kind: Kind, key: string, number: number) {
@@ -64,7 +68,9 @@ export class Revision {
     object: KubeObject,
   ): Revision {
     const revision = Revision.fromValue(kind, key, number, object);
-    revision.#inject(asBuffer(stored));
+    if (!revision.#inject(asBuffer(stored))) return revision;
+    revision.#written = new WeakRef(revision.#value!);
+    revision.#value = undefined;
     return revision;
   }
 
@@ -86,7 +92,11 @@ export class Revision {
   }
 
   get value(): KubeObject {
-    this.#value ??= deepFreeze(parseStored(this.#json!));
+    if (this.#value !== undefined) return this.#value;
+    const written = this.#written?.deref();
+    if (written !== undefined) return written;
+    this.#value = deepFreeze(parseStored(this.#json!));
+    this.#written = undefined;
     return this.#value;
   }
 

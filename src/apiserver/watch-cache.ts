@@ -156,11 +156,11 @@ export class WatchCache {
     if (type === "delete") {
       if (previous === undefined) return;
       const object = previous.renumbered(revision);
-      cache.apply({ revision, key, object, deleted: true, previous, frames: new Map() }, nowMs);
+      cache.apply({ revision, key, object, deleted: true, previous, frames: undefined }, nowMs);
       return;
     }
     const object = this.#options.decode(cache.resource, key, revision, value);
-    cache.apply({ revision, key, object, deleted: false, previous, frames: new Map() }, nowMs);
+    cache.apply({ revision, key, object, deleted: false, previous, frames: undefined }, nowMs);
   }
 
   #settleWaiters(): void {

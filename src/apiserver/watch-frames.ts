@@ -32,6 +32,7 @@ export function createFrameEncoder(
     const { change, object, type } = event;
     if (change === undefined) return objectFrame(type, object, media);
     const key = `${type} ${object.kind.apiVersion} ${shared}`;
+    change.frames ??= new Map();
     const known = change.frames.get(key);
     if (known !== undefined) return known;
     const made = objectFrame(type, object, media);

@@ -11,7 +11,7 @@ function change(revision: number, size = 1): Change {
     metadata: { name: "x".repeat(size), uid: "u" },
   });
   const key = `k${revision}`;
-  return { revision, key, object, deleted: false, previous: undefined, frames: new Map() };
+  return { revision, key, object, deleted: false, previous: undefined, frames: undefined };
 }
 
 describe("the window of changes", () => {

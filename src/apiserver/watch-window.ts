@@ -19,8 +19,8 @@ export interface Change {
   readonly object: Revision;
   readonly deleted: boolean;
   readonly previous: Revision | undefined;
-  /** Encoded frames, shared by all watchers that ask for the same. */
-  readonly frames: Map<string, Uint8Array>;
+  /** Encoded frames, shared by all watchers that ask for the same; made by the first of them. */
+  frames: Map<string, Uint8Array> | undefined;
 }
 
 interface Slot {
