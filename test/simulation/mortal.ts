@@ -1,7 +1,7 @@
 /** A controller manager that dies at one of its writes. */
 import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
-import { builtInControllers } from "#controllers/controllers.ts";
+import { type AnyController, builtInControllers } from "#controllers/controllers.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
@@ -14,7 +14,8 @@ export class Mortal {
   readonly #life = new AbortController();
   readonly #done: Promise<void>;
 
-  constructor(cluster: Cluster, diesAt: number) {
+  /** `more`: controllers beside the built-in ones. */
+  constructor(cluster: Cluster, diesAt: number, more: readonly AnyController[] = []) {
     const { clock } = cluster;
     const random = seededRandom(1);
     const transport: Transport = {
@@ -43,7 +44,10 @@ export class Mortal {
       metrics: new Metrics(),
       recorder,
     });
-    this.#done = this.runtime.run(builtInControllers({ rootCa: "ca" }), this.#life.signal);
+    this.#done = this.runtime.run(
+      [...builtInControllers({ rootCa: "ca" }), ...more],
+      this.#life.signal,
+    );
   }
 
   readonly runtime: Runtime;

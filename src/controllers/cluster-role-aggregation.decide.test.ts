@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import type { ClusterRole, PolicyRule } from "#api/generated/rbac.v1.ts";
+import { clusterRoleKind } from "#api/rbac/v1/roles.ts";
+import { build } from "#testing/build.ts";
+import { tell } from "#testing/decisions.ts";
+import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
+
+const rule = (resource: string): PolicyRule => ({
+  apiGroups: [""],
+  resources: [resource],
+  verbs: ["get"],
+});
+
+function sum(rules: readonly PolicyRule[], isGoing = false): ClusterRole {
+  return build(clusterRoleKind, {
+    metadata: { name: "sum", ...(isGoing ? { deletionTimestamp: "2030-01-01T00:00:00Z" } : {}) },
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: { to: "sum" } }] },
+    rules,
+  });
+}
+
+const part = (name: string, to: string, ...rules: readonly PolicyRule[]): ClusterRole =>
+  build(clusterRoleKind, { metadata: { name, labels: { to } }, rules });
+
+const A = part("a", "sum", rule("pods"));
+const B = part("b", "sum", rule("nodes"), rule("pods"));
+const OTHER = part("c", "other", rule("secrets"));
+const PATCH = ["patch ClusterRole sum"];
+
+const rows: {
+  name: string;
+  role: ClusterRole | undefined;
+  others?: readonly ClusterRole[];
+  want: readonly string[];
+  rules?: readonly PolicyRule[];
+}[] = [
+  { name: "gone", role: undefined, want: [] },
+  { name: "not made of others", role: part("x", "sum", rule("pods")), others: [A], want: [] },
+  {
+    name: "made of those it selects, by name, each rule once",
+    role: sum([]),
+    others: [B, OTHER, A],
+    want: PATCH,
+    rules: [rule("pods"), rule("nodes")],
+  },
+  { name: "right", role: sum([rule("pods")]), others: [A, OTHER], want: [] },
+  { name: "none is left", role: sum([rule("pods")]), want: PATCH, rules: [] },
+  { name: "going", role: sum([], true), others: [A], want: [] },
+];
+
+describe("a role made of others", () => {
+  for (const { name, role, others = [], want, rules } of rows) {
+    test(name, () => {
+      const outcome = clusterRoleAggregation.decide({ role, others }, 0);
+      assert.deepEqual(tell(outcome), { writes: want });
+      const [write] = (outcome.writes ?? []).flat();
+      if (rules !== undefined && write?.op === "patch")
+        assert.deepEqual((write.patch as ClusterRole).rules, rules);
+    });
+  }
+});

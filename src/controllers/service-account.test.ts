@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import type { Namespace } from "#api/generated/core.v1.ts";
+import { build } from "#testing/build.ts";
+import { startCluster } from "#testing/cluster.ts";
+import { tell } from "#testing/decisions.ts";
+import { serviceAccountController } from "./service-account.ts";
+
+const namespace = (phase: string, isGoing = false): Namespace =>
+  build(namespaceKind, {
+    metadata: { name: "shop", ...(isGoing ? { deletionTimestamp: "2030-01-01T00:00:00Z" } : {}) },
+    status: { phase },
+  });
+const account = build(serviceAccountKind, { metadata: { name: "default", namespace: "shop" } });
+
+const rows = [
+  { name: "it has one", state: { namespace: namespace("Active"), account }, want: [] },
+  {
+    name: "it lacks one",
+    state: { namespace: namespace("Active"), account: undefined },
+    want: ["create ServiceAccount default"],
+  },
+  {
+    name: "it is emptied",
+    state: { namespace: namespace("Terminating"), account: undefined },
+    want: [],
+  },
+  {
+    name: "it is going",
+    state: { namespace: namespace("Active", true), account: undefined },
+    want: [],
+  },
+  { name: "it is gone", state: { namespace: undefined, account }, want: [] },
+];
+
+describe("the default account of a namespace", () => {
+  for (const { name, state, want } of rows) {
+    test(name, () => {
+      assert.deepEqual(tell(serviceAccountController.decide(state, 0)), { writes: want });
+    });
+  }
+
+  test("in a cluster it is there at once, and there again when it is deleted", async () => {
+    await using cluster = await startCluster({ controllers: [serviceAccountController] });
+    await cluster.seed(namespaceKind, { metadata: { name: "shop" } });
+    const key = { namespace: "shop", name: "default" };
+    const first = cluster.get(serviceAccountKind, "default", "shop")?.metadata.uid;
+    assert.ok(first !== undefined);
+    await cluster.client.delete(serviceAccountKind, key);
+    await cluster.settle();
+    const second = cluster.get(serviceAccountKind, "default", "shop")?.metadata.uid;
+    assert.ok(second !== undefined && second !== first);
+  });
+});

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import type { IPAddress, ServiceCIDR } from "#api/generated/networking.v1.ts";
+import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
+import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
+import { build } from "#testing/build.ts";
+import { type Told, tell, written } from "#testing/decisions.ts";
+import { serviceCidrController } from "./service-cidr.ts";
+
+const FINALIZER = "networking.k8s.io/service-cidr-finalizer";
+const DELETED = "2030-01-01T00:00:00Z";
+
+function range(name: string, cidr: string, facts: { held?: boolean; going?: boolean } = {}) {
+  const { held = true, going = false } = facts;
+  return build(serviceCidrKind, {
+    metadata: {
+      name,
+      finalizers: held ? [FINALIZER] : [],
+      ...(going ? { deletionTimestamp: DELETED } : {}),
+    },
+    spec: { cidrs: [cidr] },
+  });
+}
+
+const address = (ip: string): IPAddress => build(ipAddressKind, { metadata: { name: ip } });
+const GOING = range("r", "10.0.0.0/24", { going: true });
+const STATUS: Told = { writes: ["update ServiceCIDR r/status"] };
+const UPDATE: Told = { writes: ["update ServiceCIDR r"] };
+
+const rows: {
+  name: string;
+  range: ServiceCIDR;
+  others?: readonly ServiceCIDR[];
+  addresses?: readonly IPAddress[];
+  afterMs?: number;
+  want: Told;
+  ready?: string;
+}[] = [
+  { name: "a new one is held", range: range("r", "10.0.0.0/24", { held: false }), want: UPDATE },
+  {
+    name: "one that is held is ready",
+    range: range("r", "10.0.0.0/24"),
+    want: STATUS,
+    ready: "True Kubernetes Service CIDR is ready",
+  },
+  {
+    name: "one that is needed stays",
+    range: GOING,
+    addresses: [address("10.0.0.9")],
+    afterMs: 60_000,
+    want: STATUS,
+    ready:
+      "False There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR",
+  },
+  {
+    name: "not where another range holds the address",
+    range: GOING,
+    others: [range("o", "10.0.0.8/29")],
+    addresses: [address("10.0.0.9")],
+    afterMs: 10_000,
+    want: UPDATE,
+  },
+  {
+    name: "others get ten seconds to hear of it",
+    range: GOING,
+    afterMs: 4_000,
+    want: { writes: [], recheckInMs: 6_000 },
+  },
+  { name: "then it goes", range: GOING, afterMs: 10_000, want: UPDATE },
+];
+
+describe("a range of addresses for Services", () => {
+  for (const { name, range: of, others = [], addresses = [], afterMs = 0, want, ready } of rows) {
+    test(name, () => {
+      const state = { range: of, others, addresses };
+      const outcome = serviceCidrController.decide(state, Date.parse(DELETED) + afterMs);
+      assert.deepEqual(tell(outcome), want);
+      if (ready === undefined) return;
+      const condition = written(outcome, serviceCidrKind)?.status.conditions?.[0];
+      assert.equal(`${condition?.status} ${condition?.message}`, ready);
+    });
+  }
+});
