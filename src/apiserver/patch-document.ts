@@ -1,5 +1,6 @@
 /** Applies a patch to the current object and reads the outcome back as an object of its kind. */
 import { type Decoded, normalize, parseJson } from "#api/codec/json.ts";
+import { TOO_DEEP } from "#api/codec/json-syntax.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import {
   badRequestStatus,
@@ -33,8 +34,7 @@ export function patchDocument(
 ): Result<Draft<KubeObject>> {
   const parsed = parseJson(bytes);
   if (!parsed.ok) {
-    const prefix = type === "strategic" ? "" : "error decoding patch: ";
-    return failure(badRequestStatus(`${prefix}${parsed.error}`));
+    return failure(badRequestStatus(unreadablePatch(type, parsed.error)));
   }
   const patch = parsed.value;
   const applied = applyPatch(type, current as unknown as JsonObject, patch, kind);
@@ -91,6 +91,13 @@ function applyPatch(
   if (patch !== null && !isObject(patch)) return failure(badRequestStatus(notAMap(patch, "")));
   const merged = applyStrategicMergePatch(current, patch ?? {}, schemaOf(kind.type));
   return merged.ok ? success({ document: merged.value, patchErrors: [] }) : merged;
+}
+
+/** Text that nests too deep fails later than other faults do, and is told otherwise. */
+function unreadablePatch(type: PatchType, error: string): string {
+  if (type === "strategic") return error;
+  if (!error.endsWith(TOO_DEEP)) return `error decoding patch: ${error}`;
+  return type === "merge" ? "Invalid JSON Patch" : error;
 }
 
 function notAMap(patch: unknown, prefix = "error decoding patch: "): string {

@@ -20,8 +20,10 @@ import type {
   StructSchema,
 } from "#api/schema/schema.ts";
 import { bytesFromBase64, bytesToBase64 } from "./base64.ts";
+import { JSON_DEPTH_MAX, TOO_DEEP } from "./json-syntax.ts";
 import {
   findOverflow,
+  isDeeperThan,
   type JsonNode,
   JsonNumber,
   JsonObject,
@@ -74,9 +76,22 @@ class Decoder {
   readonly #fields: string[] = [];
   #struct = "";
   #path = "";
+  /** Levels that are open. */
+  #depth: number;
+
+  constructor(depth = 0) {
+    this.#depth = depth;
+  }
 
   /** `current` is what earlier keys of the same name left; undefined is Go's zero. */
   value(schema: Schema, node: JsonNode, current: unknown): unknown {
+    if (++this.#depth > JSON_DEPTH_MAX) throw new Refusal(TOO_DEEP);
+    const value = this.#read(schema, node, current);
+    this.#depth--;
+    return value;
+  }
+
+  #read(schema: Schema, node: JsonNode, current: unknown): unknown {
     switch (schema.shape) {
       case "scalar":
         return this.#scalar(schema, node, current);
@@ -252,6 +267,7 @@ class Decoder {
   }
 
   #free(node: JsonNode): unknown {
+    if (isDeeperThan(JSON_DEPTH_MAX - this.#depth, node)) throw new Refusal(TOO_DEEP);
     const number = findOverflow(node);
     if (number !== undefined) throw this.#refusal(`number ${number}`, "float64");
     return plainValue(node);
@@ -262,7 +278,7 @@ class Decoder {
    * wrong type in it is told as if the whole part had it.
    */
   #apart(schema: Schema, node: JsonNode): unknown {
-    const inner = new Decoder();
+    const inner = new Decoder(this.#depth);
     const value = inner.value(schema, node, undefined);
     if (inner.typeError === undefined) return value;
     if (inner.typeError.wanted === "") throw new Refusal(inner.typeError.message);

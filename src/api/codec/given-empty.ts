@@ -30,14 +30,21 @@ export function carryGiven<T extends object>(original: object, copy: T): T {
   return copy;
 }
 
-/** A deep copy of JSON that knows the same. */
+/** A deep copy of JSON that knows the same, and shares within itself what the original shares. */
 export function cloneGiven<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(cloneGiven) as T;
+  return clone(value, new Map()) as T;
+}
+
+function clone(value: unknown, copies: Map<object, object>): unknown {
   if (typeof value !== "object" || value === null) return value;
+  const known = copies.get(value);
+  if (known !== undefined) return known;
+  if (Array.isArray(value)) return value.map((item) => clone(item, copies));
   const copy: Record<string, unknown> = {};
+  copies.set(value, copy);
   for (const [key, member] of Object.entries(value)) {
-    if (key === "__proto__") define(copy, key, cloneGiven(member));
-    else copy[key] = cloneGiven(member);
+    if (key === "__proto__") define(copy, key, clone(member, copies));
+    else copy[key] = clone(member, copies);
   }
-  return carryGiven(value, copy) as T;
+  return carryGiven(value, copy);
 }

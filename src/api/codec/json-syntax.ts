@@ -5,17 +5,25 @@
  */
 import { goQuote } from "#api/meta/go-quote.ts";
 
+/** Text may nest so deep: unknown fields do, and are dropped. */
+export const JSON_TEXT_DEPTH_MAX = 10_000;
+
 /**
- * Nesting beyond this is refused, by the words that upstream has for its own limit of 10,000. Ours
- * is lower because everything that walks over an object calls itself once per level.
+ * What is kept of a text may nest no deeper than this, since everything that walks over an object
+ * calls itself once per level. It is refused by the words that clients know from the text's limit.
  */
 export const JSON_DEPTH_MAX = 300;
+
+export const TOO_DEEP = "exceeded max depth";
 
 const UNEXPECTED_END = "unexpected end of JSON input";
 
 /** The first fault of the text, or undefined if it is valid JSON. */
-export function findJsonSyntaxError(input: Uint8Array): string | undefined {
-  const scanner = new Scanner();
+export function findJsonSyntaxError(
+  input: Uint8Array,
+  depthMax = JSON_TEXT_DEPTH_MAX,
+): string | undefined {
+  const scanner = new Scanner(depthMax);
   for (const byte of input) {
     const error = scanner.step(byte);
     if (error !== undefined) return `invalid character ${quoteByte(byte)} ${error}`;
@@ -53,6 +61,11 @@ class Scanner {
   #state: State = VALUE;
   /** What encloses the current place, outermost first. */
   readonly #inside: ("key" | "object" | "array")[] = [];
+  readonly #depthMax: number;
+
+  constructor(depthMax: number) {
+    this.#depthMax = depthMax;
+  }
 
   get ended(): boolean {
     return this.#state.at === "end";
@@ -108,7 +121,7 @@ class Scanner {
   #open(inside: "key" | "array", state: State): string | undefined {
     this.#inside.push(inside);
     this.#state = state;
-    return this.#inside.length > JSON_DEPTH_MAX ? "exceeded max depth" : undefined;
+    return this.#inside.length > this.#depthMax ? TOO_DEEP : undefined;
   }
 
   #key(c: string): string | undefined {

@@ -62,6 +62,19 @@ export function parseJsonTree(text: string): JsonNode {
   return result;
 }
 
+/** Whether a node has more than so many levels. Does not call itself either. */
+export function isDeeperThan(levels: number, node: JsonNode): boolean {
+  const open: [node: JsonNode, left: number][] = [[node, levels]];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [inside, left] = next;
+    if (!Array.isArray(inside) && !(inside instanceof JsonObject)) continue;
+    if (left <= 0) return true;
+    const children = Array.isArray(inside) ? inside : inside.values;
+    for (const child of children) open.push([child, left - 1]);
+  }
+  return false;
+}
+
 /** A value without its spelling: free JSON. A key that stands there twice has its last value. */
 export function plainValue(node: JsonNode): unknown {
   if (node instanceof JsonNumber) return node.value ?? Number(node.text);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { decodeJson, encodeJson, normalize, parseJson } from "./json.ts";
-import { JSON_DEPTH_MAX } from "./json-syntax.ts";
+import { JSON_DEPTH_MAX, JSON_TEXT_DEPTH_MAX } from "./json-syntax.ts";
 
 const container = (members: string) => `{"spec":{"containers":[{"name":"c",${members}}]}}`;
 
@@ -252,6 +252,31 @@ describe("texts that are not JSON", () => {
     const error = "invalid character '[' exceeded max depth";
     assert.deepEqual(parseJson(nested(JSON_DEPTH_MAX + 1)), { ok: false, error });
     assert.deepEqual(parseJson(nested(1_000_000)), { ok: false, error });
+  });
+
+  test("what is not kept may nest deeper", () => {
+    const text = (depth: number) =>
+      `{"data":{"a":"b"},"x":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+    const decode = (depth: number) => decodeJson(schemaOf("core.v1.ConfigMap"), text(depth));
+    const decoded = decode(JSON_TEXT_DEPTH_MAX - 1);
+    assert.ok(decoded.ok);
+    assert.deepEqual(decoded.value.data, { a: "b" });
+    assert.deepEqual(decoded.strictErrors, ['unknown field "x"']);
+    const error = "invalid character '[' exceeded max depth";
+    assert.deepEqual(decode(JSON_TEXT_DEPTH_MAX), { ok: false, error });
+  });
+
+  test("what is kept may not, neither free JSON nor a type within itself", () => {
+    const rows: [type: string, open: string, close: string][] = [
+      ["apps.v1.ControllerRevision", '{"data":{"x":', "}}"],
+      ["apiextensions.v1.JSONSchemaProps", "", ""],
+    ];
+    for (const [type, open, close] of rows) {
+      const depth = JSON_TEXT_DEPTH_MAX - 3;
+      const text = `${open}${'{"not":'.repeat(depth)}{}${"}".repeat(depth)}${close}`;
+      const error = "invalid character '{' exceeded max depth";
+      assert.deepEqual(decodeJson(schemaOf(type), text), { ok: false, error });
+    }
   });
 
   test("the deepest schema that is allowed can be read, also in the slow way", () => {

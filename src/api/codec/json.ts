@@ -14,7 +14,12 @@
 import type { StructSchema } from "#api/schema/schema.ts";
 import { decodeExactly } from "./exact-decoder.ts";
 import { scanJson } from "./json-scan.ts";
-import { findJsonSyntaxError, JSON_DEPTH_MAX } from "./json-syntax.ts";
+import {
+  findJsonSyntaxError,
+  JSON_DEPTH_MAX,
+  JSON_TEXT_DEPTH_MAX,
+  TOO_DEEP,
+} from "./json-syntax.ts";
 import { findDuplicates, findOverflow, parseJsonTree, plainValue } from "./json-tree.ts";
 import { freeJson, tally, UNUSUAL } from "./normal-values.ts";
 import { normalizerOf } from "./normalizer.ts";
@@ -31,13 +36,15 @@ export type Decoded =
 export function decodeJson(schema: StructSchema, input: string | Uint8Array): Decoded {
   const parsed = parse(input);
   if (!parsed.ok) return parsed;
-  if (!parsed.odd) {
+  if (!parsed.odd && !parsed.deep) {
     const normal = quickly(schema, parsed.value);
     if (normal !== undefined && tally.keys === parsed.keys) {
       return { ok: true, value: normal, strictErrors: [] };
     }
   }
-  return exactly(schema, parsed.text);
+  const decoded = exactly(schema, parsed.text);
+  if (decoded.ok || decoded.error !== TOO_DEEP) return decoded;
+  return { ok: false, error: syntaxErrorOf(parsed.bytes, JSON_DEPTH_MAX) };
 }
 
 /** The normal form of a value that is no text any more: the outcome of a patch, a draft. */
@@ -55,6 +62,7 @@ export type ParsedJson =
 export function parseJson(input: string | Uint8Array): ParsedJson {
   const parsed = parse(input);
   if (!parsed.ok) return parsed;
+  if (parsed.deep) return { ok: false, error: syntaxErrorOf(parsed.bytes, JSON_DEPTH_MAX) };
   if (!parsed.odd) {
     tally.keys = 0;
     freeJson(parsed.value);
@@ -93,8 +101,11 @@ type Parsed =
   | {
       readonly ok: true;
       readonly text: string;
+      readonly bytes: Uint8Array;
       readonly value: unknown;
       readonly keys: number;
+      /** Deeper than what can be kept. */
+      readonly deep: boolean;
       /** The parsed value does not tell all that the text says. */
       readonly odd: boolean;
     }
@@ -115,12 +126,13 @@ function parse(input: string | Uint8Array): Parsed {
   }
   const { keys, depth, oddNumbers } = scanJson(bytes);
   // The scanner of errors has the same limit and names the character.
-  if (depth > JSON_DEPTH_MAX) return { ok: false, error: syntaxErrorOf(bytes) };
-  return { ok: true, text, value, keys, odd: oddNumbers || mayHoldHalfAPair(text) };
+  if (depth > JSON_TEXT_DEPTH_MAX) return { ok: false, error: syntaxErrorOf(bytes) };
+  const odd = oddNumbers || mayHoldHalfAPair(text);
+  return { ok: true, text, bytes, value, keys, odd, deep: depth > JSON_DEPTH_MAX };
 }
 
-function syntaxErrorOf(bytes: Uint8Array): string {
-  return findJsonSyntaxError(bytes) ?? "invalid JSON";
+function syntaxErrorOf(bytes: Uint8Array, depthMax = JSON_TEXT_DEPTH_MAX): string {
+  return findJsonSyntaxError(bytes, depthMax) ?? "invalid JSON";
 }
 
 function mayHoldHalfAPair(text: string): boolean {

@@ -10,6 +10,9 @@ interface Wording {
   readonly by: "scanner" | "parser";
 }
 
+/** The limit that clients know; ours is lower (json-syntax.ts). */
+export const TOO_DEEP_YAML = "exceeded max depth of 10000";
+
 const CANNOT_START = scanner("found character that cannot start any token");
 const NO_MAPPING_HERE = scanner("mapping values are not allowed in this context");
 const NO_END_OF_QUOTE = scanner("found unexpected end of stream");
@@ -45,7 +48,6 @@ export function yamlSyntaxError({ reason, mark }: YAMLException): string {
   if (reason === "the stream contains non-printable characters") {
     return "yaml: control characters are not allowed";
   }
-  if (reason.startsWith("nesting exceeded")) return "yaml: exceeded max depth";
   const { text, by } = wordingOf(reason, mark.buffer, mark.position);
   if (mark.line === 0) return `yaml: ${text}`;
   return `yaml: line ${by === "scanner" ? mark.line + 1 : mark.line}: ${text}`;
@@ -60,6 +62,7 @@ export function findLeadingTab(text: string): string | undefined {
 }
 
 function wordingOf(reason: string, text: string, position: number): Wording {
+  if (reason.startsWith("nesting exceeded")) return scanner(TOO_DEEP_YAML);
   const character = text[position] ?? "";
   if (IN_FLOW.has(reason))
     return parser(`did not find expected ',' or '${closerAt(text, position)}'`);

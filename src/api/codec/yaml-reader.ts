@@ -20,7 +20,7 @@ import {
 import { goQuote } from "#api/meta/go-quote.ts";
 import { JSON_DEPTH_MAX } from "./json-syntax.ts";
 import { define } from "./normal-values.ts";
-import { yamlSyntaxError } from "./yaml-errors.ts";
+import { TOO_DEEP_YAML, yamlSyntaxError } from "./yaml-errors.ts";
 import { resolveYamlScalar, type YamlScalar } from "./yaml-scalars.ts";
 
 export type ReadYaml =
@@ -195,7 +195,7 @@ class Reader {
     }
     const { nodes, characters, height } = anchor.extent;
     this.#deepest = Math.max(this.#deepest, this.#depth + height);
-    if (this.#deepest > JSON_DEPTH_MAX) throw new YamlFault("yaml: exceeded max depth");
+    if (this.#deepest > JSON_DEPTH_MAX) throw new YamlFault(`yaml: ${TOO_DEEP_YAML}`);
     this.#aliasedNodes += nodes;
     this.#count(nodes, characters);
     return anchor.value;

@@ -143,8 +143,8 @@ describe("bad YAML", () => {
     ["a wrong tag", "a: !!int x", "yaml: cannot decode !!str `x` as a !!int"],
     ["a billion laughs", laughs.join("\n"), "yaml: document contains excessive aliasing"],
     ["a long text many times", longText, "yaml: document contains excessive aliasing"],
-    ["depth by nesting", "[".repeat(1000), "yaml: exceeded max depth"],
-    ["depth by aliases", deepAliases.join("\n"), "yaml: exceeded max depth"],
+    ["depth by nesting", "[".repeat(1000), "yaml: exceeded max depth of 10000"],
+    ["depth by aliases", deepAliases.join("\n"), "yaml: exceeded max depth of 10000"],
   ];
   for (const [name, yaml, error] of rows) {
     test(name, () => assert.deepEqual(yamlToJson(yaml), { ok: false, error }));

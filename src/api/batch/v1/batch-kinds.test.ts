@@ -46,6 +46,18 @@ describe("new Jobs", () => {
     assert.deepEqual(status, {});
   });
 
+  test("share the labels of their template if they have none", () => {
+    const template = { ...TEMPLATE, metadata: { labels: { app: "x" } } };
+    const { object } = runKind(jobKind, { object: job({ template }) });
+    assert.deepEqual(Object.keys(object.metadata.labels ?? {}), [
+      "app",
+      "batch.kubernetes.io/controller-uid",
+      "batch.kubernetes.io/job-name",
+      "controller-uid",
+      "job-name",
+    ]);
+  });
+
   const cases: readonly { name: string; fields: Fields; want: readonly string[] }[] = [
     {
       name: "indexes without a number of them",

@@ -104,10 +104,11 @@ export function defaultJobTemplateParts(spec: Draft<JobSpec>): void {
   }
 }
 
+/** A Job without labels shares those of its template, and so gets the ones that are added there. */
 function defaultLabels({ metadata, spec }: Draft<Job>): void {
   const { labels } = spec.template.metadata;
   if (labels === undefined || Object.keys(metadata.labels ?? {}).length > 0) return;
-  metadata.labels = { ...labels };
+  metadata.labels = labels;
 }
 
 /** Labels that only this Job's pods have, and a selector for one of them. */
@@ -115,7 +116,10 @@ function generateSelector({ metadata, spec }: Draft<Job>): void {
   const labels: Record<string, string> = { ...spec.template.metadata.labels };
   for (const key of NAME_LABELS) labels[key] ??= metadata.name ?? "";
   for (const key of UID_LABELS) labels[key] ??= metadata.uid ?? "";
+  const isShared =
+    metadata.labels !== undefined && metadata.labels === spec.template.metadata.labels;
   spec.template.metadata.labels = inOrder(labels);
+  if (isShared) metadata.labels = spec.template.metadata.labels;
   spec.selector ??= {};
   const own = { [UID_LABELS[1]!]: metadata.uid ?? "" };
   spec.selector.matchLabels = inOrder({ ...own, ...spec.selector.matchLabels });
