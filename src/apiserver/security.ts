@@ -9,7 +9,7 @@ import { createBearerAuthenticator } from "./authn/bearer.ts";
 import { createBootstrapTokenAuthenticator } from "./authn/bootstrap-tokens.ts";
 import { type AnonymousOptions, chainAuthenticators } from "./authn/chain.ts";
 import { createFrontProxyAuthenticator, type FrontProxyOptions } from "./authn/front-proxy.ts";
-import { impersonate } from "./authn/impersonation.ts";
+import { impersonate, LastModes } from "./authn/impersonation.ts";
 import { createOidcAuthenticator, type OidcOptions } from "./authn/oidc.ts";
 import { createServiceAccountTokenAuthenticator } from "./authn/service-account-tokens.ts";
 import { type TokenAuthenticator, unionTokens } from "./authn/token-authenticator.ts";
@@ -109,6 +109,7 @@ export function createSecurity(
   const tokens = tokenAuthenticators(options, objects);
   const authenticator = authenticators(options, tokens);
   const { issuers, audiences } = serviceAccounts;
+  const lastModes = new LastModes();
 
   const flow = options.flow && turnTaking(options.flow, clock, objects, signal);
 
@@ -138,7 +139,7 @@ export function createSecurity(
       }
       const { user } = answer;
       const attributes = accessAttributes(info, user, request.query);
-      const acting = await impersonate(request, attributes, authorizer);
+      const acting = await impersonate(request, attributes, authorizer, lastModes);
       if (acting.outcome === "none") return { user };
       if (acting.outcome === "refused") return { status: acting.status, refused: user };
       return { user: acting.user, impersonator: user, constraint: acting.constraint };

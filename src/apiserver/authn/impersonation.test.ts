@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { AccessAttributes, Authorizer } from "../authz/authorizer.ts";
 import type { ApiRequest, User } from "../request.ts";
-import { impersonate } from "./impersonation.ts";
+import { impersonate, LastModes } from "./impersonation.ts";
 
 const bot: User = {
   name: "system:serviceaccount:ns:bot",
@@ -145,7 +145,10 @@ const cases: {
 
 for (const { name, headers, authorizer, want } of cases) {
   test(`impersonation of ${name}`, async () => {
-    assert.deepEqual(await impersonate(request(headers), listPods, authorizer), want);
+    assert.deepEqual(
+      await impersonate(request(headers), listPods, authorizer, new LastModes()),
+      want,
+    );
   });
 }
 
@@ -183,8 +186,25 @@ const refusals = [
 
 for (const { name, headers, authorizer, message } of refusals) {
   test(`impersonation refused: ${name}`, async () => {
-    const result = await impersonate(request(headers), listPods, authorizer);
+    const result = await impersonate(request(headers), listPods, authorizer, new LastModes());
     assert.ok(result.outcome === "refused");
     assert.equal(result.status.message, message);
   });
 }
+
+test("the kind of grant that worked last is tried first, and its refusal told", async () => {
+  const last = new LastModes();
+  const authorizer = allowing("impersonate users jane");
+  const as = (name: string) =>
+    impersonate(request({ "impersonate-user": name }), listPods, authorizer, last);
+  const message = async (name: string): Promise<string | undefined> => {
+    const answer = await as(name);
+    return answer.outcome === "refused" ? answer.status.message : answer.outcome;
+  };
+  assert.match((await message("joe"))!, /cannot impersonate-on:user-info:list resource "pods"/);
+  assert.equal(await message("jane"), "allowed");
+  assert.match(
+    (await message("joe"))!,
+    /^users "joe" is forbidden: .* cannot impersonate resource/,
+  );
+});

@@ -41,11 +41,36 @@ interface Wanted {
 
 const EXTRA_PREFIX = "impersonate-extra-";
 
+const REMEMBERED_MAX = 10_000;
+
+/**
+ * Which kind of grant let each user act as others last: it is tried first the next time, and its
+ * refusal is the one that is told.
+ */
+export class LastModes {
+  readonly #byUser = new Map<string, Mode>();
+
+  /** All modes, in the order in which they are tried for this user. */
+  inOrder(user: string): readonly Mode[] {
+    const last = this.#byUser.get(user);
+    return last === undefined ? MODES : [last, ...MODES.filter((mode) => mode !== last)];
+  }
+
+  set(user: string, mode: Mode): void {
+    this.#byUser.delete(user);
+    this.#byUser.set(user, mode);
+    if (this.#byUser.size > REMEMBERED_MAX) {
+      this.#byUser.delete(this.#byUser.keys().next().value!);
+    }
+  }
+}
+
 /** `attributes` describe the request as the caller's own. */
 export async function impersonate(
   request: ApiRequest,
   attributes: AccessAttributes,
   authorizer: Authorizer,
+  last: LastModes,
 ): Promise<Impersonation> {
   const wanted = readHeaders(request);
   if (wanted === undefined) return { outcome: "none" };
@@ -54,10 +79,11 @@ export async function impersonate(
     return { outcome: "refused", status: badRequestStatus(message) };
   }
   let firstRefusal: Status | undefined;
-  for (const mode of MODES) {
+  for (const mode of last.inOrder(attributes.user.name)) {
     if (!mode.applies(wanted, attributes.user)) continue;
     const refusal = await check(mode, wanted, attributes, authorizer);
     if (refusal === undefined) {
+      last.set(attributes.user.name, mode);
       const constraint = mode.constrained ? mode.verb : "";
       return { outcome: "allowed", user: impersonatedUser(mode, wanted), constraint };
     }
