@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { seededRandom } from "#lib/random.ts";
@@ -10,6 +11,7 @@ import type { ApiRequest, RequestInfo } from "../request.ts";
 import { Audit } from "./audit.ts";
 import { LogFile } from "./log-file.ts";
 import { type AuditPolicy, type AuditRule, auditScope, readAuditPolicy } from "./policy.ts";
+import { truncateEvent } from "./truncate.ts";
 
 const user = { name: "alice", uid: "u", groups: ["dev", "system:authenticated"] };
 const info: RequestInfo = {
@@ -279,4 +281,30 @@ describe("the file", () => {
     assert.equal(readFileSync(join(folder, "deep", kept[0]!), "utf8"), "aaaa\nbbbb\n");
     assert.equal(readFileSync(join(folder, "deep", kept[1]!), "utf8"), "cccc\ndddd\n");
   });
+
+  test("old files may be compressed", async () => {
+    const clock = new VirtualClock("2030-01-01T00:00:00Z");
+    const path = join(folder, "audit.log");
+    const limits = { bytesMax: 5, backupsMax: 1, ageDaysMax: 0, compress: true };
+    const log = new LogFile({ path, ...limits, clock, logger: silentLogger });
+    for (const line of ["aaaa\n", "bbbb\n", "cccc\n"]) {
+      log.write(line);
+      await log.close();
+      await clock.advance(1000);
+    }
+    const kept = readdirSync(folder).sort();
+    assert.deepEqual(kept, ["audit-2030-01-01T00-00-02.000.log.gz", "audit.log"]);
+    assert.equal(String(gunzipSync(readFileSync(join(folder, kept[0]!)))), "bbbb\n");
+  });
+});
+
+test("long events lose their objects, or are not told at all", () => {
+  const event = { level: "Request", requestObject: "x".repeat(200), annotations: { a: "b" } };
+  const line = `${JSON.stringify(event)}\n`;
+  assert.equal(truncateEvent(line, 1000), line);
+  assert.deepEqual(JSON.parse(truncateEvent(line, 100)!), {
+    level: "Request",
+    annotations: { a: "b", "audit.k8s.io/truncated": "true" },
+  });
+  assert.equal(truncateEvent(line, 10), undefined);
 });

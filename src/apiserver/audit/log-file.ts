@@ -7,8 +7,11 @@
  *    dropped and counted, and the log says so once it can.
  * 3. At most `backupsMax` old files are kept, none older than `ageDaysMax`.
  */
+import { createReadStream, createWriteStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
@@ -19,6 +22,8 @@ export interface LogFileOptions {
   /** 0: all are kept. */
   readonly backupsMax: number;
   readonly ageDaysMax: number;
+  /** Old files are compressed. */
+  readonly compress?: boolean;
   readonly clock: Pick<Clock, "nowMs">;
   readonly logger: Logger;
 }
@@ -89,13 +94,27 @@ export class LogFile {
     }
     if (bytesMax > 0 && this.#size > 0 && this.#size + bytes > bytesMax) {
       await this.#file.close();
-      await rename(path, await this.#backupName());
+      await this.#putAside();
       await this.#removeOld();
       this.#file = await open(path, "a", 0o600);
       this.#size = 0;
     }
     this.#size += bytes;
     return this.#file;
+  }
+
+  async #putAside(): Promise<void> {
+    const { path, compress, logger } = this.#options;
+    const backup = await this.#backupName();
+    await rename(path, backup);
+    if (!compress) return;
+    try {
+      const target = createWriteStream(`${backup}.gz`, { mode: 0o600 });
+      await pipeline(createReadStream(backup), createGzip(), target);
+      await unlink(backup);
+    } catch (error) {
+      logger.error("an old audit log could not be compressed", { path: backup, error });
+    }
   }
 
   /** `audit-2030-01-01T00-00-00.000.log`, as other log rotators name them. */
@@ -106,8 +125,10 @@ export class LogFile {
     const stem = `${basename(path, extension)}-${time}`;
     for (let count = 0; ; count++) {
       const name = join(dirname(path), `${stem}${count === 0 ? "" : `.${count}`}${extension}`);
-      const taken = await stat(name).catch(() => undefined);
-      if (taken === undefined) return name;
+      const taken = await Promise.all(
+        [name, `${name}.gz`].map((one) => stat(one).catch(() => undefined)),
+      );
+      if (taken.every((one) => one === undefined)) return name;
     }
   }
 
@@ -116,7 +137,7 @@ export class LogFile {
     const extension = extname(path);
     const prefix = `${basename(path, extension)}-`;
     const names = (await readdir(dirname(path)))
-      .filter((name) => name.startsWith(prefix) && name.endsWith(extension))
+      .filter((name) => name.startsWith(prefix) && name.replace(/\.gz$/, "").endsWith(extension))
       .sort()
       .reverse();
     for (const [index, name] of names.entries()) {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { LogFile } from "#apiserver/audit/log-file.ts";
 import { readAuditPolicy } from "#apiserver/audit/policy.ts";
+import { truncateEvent } from "#apiserver/audit/truncate.ts";
 import type { SecurityOptions } from "#apiserver/security.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -26,8 +27,17 @@ export function openAuditLog(
   if (auditPolicyFile === undefined || auditLogPath === undefined) return undefined;
   const document = load(readFileSync(auditPolicyFile, "utf8"));
   const policy = readAuditPolicy(document, auditPolicyFile);
+  const cut = (write: (line: string) => void): ((line: string) => void) =>
+    flags.auditLogTruncateEnabled
+      ? (line) => {
+          const short = truncateEvent(line, flags.auditLogTruncateMaxEventSize);
+          if (short === undefined)
+            logger.error("an audit event is too large even after truncating");
+          else write(short);
+        }
+      : write;
   if (auditLogPath === "-") {
-    const write = (line: string): void => void process.stdout.write(line);
+    const write = cut((line) => void process.stdout.write(line));
     return { options: { policy, write }, close: async () => undefined };
   }
   const file = new LogFile({
@@ -35,8 +45,10 @@ export function openAuditLog(
     bytesMax: flags.auditLogMaxsize * MEGABYTE,
     backupsMax: flags.auditLogMaxbackup,
     ageDaysMax: flags.auditLogMaxage,
+    compress: flags.auditLogCompress,
     clock,
     logger,
   });
-  return { options: { policy, write: (line) => file.write(line) }, close: () => file.close() };
+  const write = cut((line) => file.write(line));
+  return { options: { policy, write }, close: () => file.close() };
 }

@@ -67,6 +67,11 @@ export interface ApiServerFlags {
   readonly auditLogMaxsize: number;
   readonly auditLogMaxbackup: number;
   readonly auditLogMaxage: number;
+  readonly auditLogFormat: string;
+  readonly auditLogMode: string;
+  readonly auditLogCompress: boolean;
+  readonly auditLogTruncateEnabled: boolean;
+  readonly auditLogTruncateMaxEventSize: number;
   readonly kubeletCertificateAuthority: string | undefined;
   readonly kubeletClientCertificate: string | undefined;
   readonly kubeletClientKey: string | undefined;
@@ -136,6 +141,11 @@ function addServing(command: Parser): void {
     .option("--audit-log-maxsize <megabytes>", "size at which it is put aside", integer, 100)
     .option("--audit-log-maxbackup <n>", "old ones to keep; 0 keeps all", integer, 0)
     .option("--audit-log-maxage <days>", "days to keep them; 0 is for ever", integer, 0)
+    .option("--audit-log-compress [bool]", "whether old ones are compressed", flag, false)
+    .option("--audit-log-format <format>", "json", "json")
+    .option("--audit-log-mode <mode>", "blocking, blocking-strict or batch: all alike", "blocking")
+    .option("--audit-log-truncate-enabled [bool]", "whether long events are cut", flag, false)
+    .option("--audit-log-truncate-max-event-size <bytes>", "how long is long", integer, 102_400)
     .option(
       "--enable-priority-and-fairness [bool]",
       "whether users share the server fairly",

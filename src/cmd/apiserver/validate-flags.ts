@@ -8,6 +8,7 @@ import { FlagError } from "../parse-flags.ts";
 import type { ApiServerFlags } from "./flags.ts";
 
 const AUTHORIZATION_MODES = ["Node", "RBAC", "AlwaysAllow", "AlwaysDeny"] as const;
+const AUDIT_MODES = ["batch", "blocking", "blocking-strict"];
 const PORT_MAX = 65_535;
 const ADDRESSES_MIN = 8;
 const TOKEN_SECONDS = { min: 3600, max: 2 ** 32 };
@@ -128,13 +129,21 @@ function rangeFaults(ranges: readonly string[]): string[] {
 }
 
 function auditFaults(flags: ApiServerFlags): string[] {
-  return Object.entries({
+  const { auditLogFormat: format, auditLogMode: mode } = flags;
+  const negative = Object.entries({
     "--audit-log-maxage": flags.auditLogMaxage,
     "--audit-log-maxbackup": flags.auditLogMaxbackup,
     "--audit-log-maxsize": flags.auditLogMaxsize,
   })
     .filter(([, value]) => value < 0)
     .map(([name, value]) => `${name} ${value} can't be a negative number`);
+  const faults = [...negative];
+  if (!AUDIT_MODES.includes(mode)) {
+    faults.push(`invalid audit log mode ${mode}, allowed modes are ${AUDIT_MODES.join(",")}`);
+  }
+  if (format !== "json")
+    faults.push(`invalid audit log format ${format}, allowed formats are json`);
+  return faults;
 }
 
 function storageFaults({ storageMediaType: form, etcdServers }: ApiServerFlags): string[] {

@@ -1,0 +1,19 @@
+/** Events that are too long for a log lose the objects they tell of; what is still too long is not told. */
+const TRUNCATED = "audit.k8s.io/truncated";
+
+/** Undefined: too long in any case. */
+export function truncateEvent(line: string, bytesMax: number): string | undefined {
+  if (Buffer.byteLength(line) <= bytesMax) return line;
+  const {
+    requestObject: _sent,
+    responseObject: _got,
+    ...event
+  } = JSON.parse(line) as {
+    requestObject?: unknown;
+    responseObject?: unknown;
+    annotations?: Readonly<Record<string, string>>;
+  };
+  const short = { ...event, annotations: { ...event.annotations, [TRUNCATED]: "true" } };
+  const text = `${JSON.stringify(short)}\n`;
+  return Buffer.byteLength(text) <= bytesMax ? text : undefined;
+}
