@@ -2,6 +2,7 @@
  * The rules between a decoded object and a stored one: the kind's hooks and the checks of metadata,
  * in upstream's order. Everything here works on the stored version.
  */
+
 import { normalize } from "#api/codec/json.ts";
 import type { Draft, Kind, KubeObject, RuleContext, SubresourceSpec } from "#api/kind.ts";
 import {
@@ -14,7 +15,12 @@ import {
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
-import { validateObjectMeta, validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
+import { pathSegmentName } from "#api/validation/names.ts";
+import {
+  validateNames,
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+} from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 
 const METADATA = Path.of("metadata");
@@ -54,6 +60,8 @@ export function applyCreateRules(
       ? (served.validate?.(fromStoredVersion(served, draft), context) ?? [])
       : (kind.validate?.(draft, context) ?? [])),
   ];
+  // A kind that takes any name still needs one that fits into a path.
+  if (errors.length === 0) errors.push(...validateNames(draft.metadata, pathSegmentName, METADATA));
   if (errors.length > 0) return invalidObject(kind, draft, errors);
   for (const text of kind.warnings?.(draft, undefined) ?? []) warn(text);
   kind.canonicalize?.(draft);
@@ -79,7 +87,7 @@ export function applyUpdateRules(
   const errors: FieldError[] = [
     ...validateObjectMeta(
       draft.metadata,
-      { namespaced: kind.scope === "Namespaced", nameRule: isPathSegment },
+      { namespaced: kind.scope === "Namespaced", nameRule: pathSegmentName },
       METADATA,
     ),
     ...validateObjectMetaUpdate(draft.metadata, old.metadata, METADATA),
@@ -159,13 +167,6 @@ function keep(draft: Draft<KubeObject>, old: KubeObject, field: KeptField): void
   const meta = draft.metadata as Record<string, unknown>;
   if (old.metadata[field] === undefined) delete meta[field];
   else meta[field] = old.metadata[field];
-}
-
-function isPathSegment(name: string): readonly string[] {
-  if (name === "." || name === "..") return [`may not be '${name}'`];
-  return ["/", "%"]
-    .filter((part) => name.includes(part))
-    .map((part) => `may not contain '${part}'`);
 }
 
 function invalidObject(

@@ -21,19 +21,10 @@ export function validateObjectMeta(
   { namespaced, nameRule }: ObjectMetaOptions,
   path: Path,
 ): FieldError[] {
-  const { name = "", generateName = "", generation = 0 } = meta;
-  const errors: FieldError[] = [];
-  if (generateName !== "") {
-    for (const fault of nameRule(generateName, true)) {
-      errors.push(invalid(path.child("generateName"), generateName, fault));
-    }
-  }
+  const { name = "", generation = 0 } = meta;
+  const errors = validateNames(meta, nameRule, path);
   if (name === "") {
     errors.push(required(path.child("name"), "name or generateName is required"));
-  } else {
-    for (const fault of nameRule(name, false)) {
-      errors.push(invalid(path.child("name"), name, fault));
-    }
   }
   errors.push(...validateNamespace(meta.namespace ?? "", namespaced, path.child("namespace")));
   errors.push(...validateNonNegative(generation, path.child("generation")));
@@ -45,6 +36,19 @@ export function validateObjectMeta(
   errors.push(...validateFinalizers(meta.finalizers ?? [], path.child("finalizers")));
   errors.push(...validateManagedFields(meta.managedFields ?? [], path.child("managedFields")));
   return errors;
+}
+
+/** The name, and what it was made from, as far as they are there. */
+export function validateNames(
+  { name = "", generateName = "" }: ObjectMeta,
+  nameRule: NameRule,
+  path: Path,
+): FieldError[] {
+  const faultsOf = (field: string, value: string, prefix: boolean) =>
+    value === ""
+      ? []
+      : nameRule(value, prefix).map((fault) => invalid(path.child(field), value, fault));
+  return [...faultsOf("generateName", generateName, true), ...faultsOf("name", name, false)];
 }
 
 /** What an update may do to metadata; finalizers are the caller's where they may be odd already. */

@@ -4,7 +4,6 @@ import { NONE, nameColumn } from "#api/columns.ts";
 import type { ClusterTrustBundle } from "#api/generated/certificates.v1beta1.ts";
 import { defineKind, type KindSpec, type NameRule } from "#api/kind.ts";
 import { parsePem } from "#api/meta/pem.ts";
-import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, tooLong } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import {
@@ -14,6 +13,7 @@ import {
   validateKubeMetaUpdate,
 } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { validateNames } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
@@ -31,7 +31,7 @@ const spec: KindSpec<ClusterTrustBundle> = {
   type: "certificates.v1beta1.ClusterTrustBundle",
   nameRule: () => [], // it depends on the signer: below
   validate: (bundle) => [
-    ...validateNames(bundle),
+    ...validateNames(bundle.metadata, nameRuleOf(bundle), METADATA),
     ...validateFinalizers(bundle.metadata),
     ...validateBundle(bundle, true),
   ],
@@ -67,20 +67,6 @@ export const clusterTrustBundleV1alpha1Kind = alsoServedAs(
       "certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+",
   },
 );
-
-function validateNames(bundle: ClusterTrustBundle): FieldError[] {
-  const { name = "", generateName = "" } = bundle.metadata;
-  const faultsOf = nameRuleOf(bundle);
-  const errors: FieldError[] = [];
-  if (generateName !== "") {
-    const faults = faultsOf(generateName, true);
-    errors.push(...invalidEach(METADATA.child("generateName"), generateName, faults));
-  }
-  if (name !== "") {
-    errors.push(...invalidEach(METADATA.child("name"), name, faultsOf(name, false)));
-  }
-  return errors;
-}
 
 function nameRuleOf({ spec }: ClusterTrustBundle): NameRule {
   return (name, prefix) => nameFaults(name, prefix, spec.signerName ?? "");

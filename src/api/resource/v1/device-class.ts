@@ -11,14 +11,14 @@ import {
   validateKubeMeta,
   validateKubeMetaUpdate,
 } from "#api/validation/kube-meta.ts";
-import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { nameIsLongName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
 import { deprecationOf } from "../deprecation.ts";
 import { CONFIGS_MAX, validateConfiguration, validateSelectors } from "./device-parts.ts";
 import { validateList } from "./lists.ts";
 
-const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
+const META = { namespaced: false, nameRule: nameIsLongName };
 
 const spec: KindSpec<DeviceClass> = {
   group: "resource.k8s.io",
@@ -26,7 +26,7 @@ const spec: KindSpec<DeviceClass> = {
   names: { kind: "DeviceClass", plural: "deviceclasses" },
   scope: "Cluster",
   type: "resource.v1.DeviceClass",
-  nameRule: nameIsDnsSubdomain,
+  nameRule: nameIsLongName,
   generation: true,
   unconditionalUpdate: true,
   validate: ({ metadata, spec }, context) => [

@@ -46,7 +46,7 @@ describe("slices", () => {
       object: slice({ nodeName: undefined, nodeSelector: { nodeSelectorTerms: [] } }),
       faults: [
         "spec.nodeSelector.nodeSelectorTerms: Required value: must have at least one node selector term",
-        "spec.nodeSelector.nodeSelectorTerms: Invalid value: null: must have exactly one node selector term",
+        "spec.nodeSelector.nodeSelectorTerms: Invalid value: []: must have exactly one node selector term",
       ],
     },
     {

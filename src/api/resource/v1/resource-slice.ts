@@ -207,7 +207,10 @@ function validateNodes(spec: ResourceSliceSpec): FieldError[] {
     const at = SPEC.child("nodeSelector");
     validateNodeSelector(nodeSelector, false, at, errors);
     if ((nodeSelector.nodeSelectorTerms ?? []).length !== 1) {
-      const value = internalForm("[]core.v1.NodeSelectorTerm", nodeSelector.nodeSelectorTerms);
+      const terms = isGivenEmpty(nodeSelector, "nodeSelectorTerms")
+        ? []
+        : nodeSelector.nodeSelectorTerms;
+      const value = internalForm("[]core.v1.NodeSelectorTerm", terms);
       const detail = "must have exactly one node selector term";
       errors.push(invalid(at.child("nodeSelectorTerms"), value, detail));
     }
