@@ -9,11 +9,15 @@ import type { Media } from "./negotiate.ts";
 import type { ApiRequest } from "./request.ts";
 import type { Tables } from "./table.ts";
 import type { WatchFeed } from "./watch-feed.ts";
-import { createFrameEncoder } from "./watch-frames.ts";
+import { createFrameEncoder, type FrameEncoder } from "./watch-frames.ts";
 
-/** What is joined into one write at most, so that a client that stops reading holds little. */
-const EVENTS_MAX = 256;
+/**
+ * What is joined into one write, so that a client that stops reading holds little: when so many bytes
+ * are together no more is taken from the feed. A few events are taken at a time, because each may be
+ * as large as an object can be.
+ */
 const BYTES_MAX = 256 * 1024;
+const EVENTS_AT_A_TIME = 8;
 
 /** Resolves when the watch has ended, by either side. */
 export function streamWatch(
@@ -28,8 +32,6 @@ export function streamWatch(
   const encode = createFrameEncoder(feed.kind, media, request.query, tables);
   return new Promise((resolve) => {
     let state: "idle" | "scheduled" | "blocked" | "ended" = "scheduled";
-    let pieces: Iterator<Uint8Array> = [].values(); // pulled, but not written yet
-
     const finish = (): void => {
       if (state === "ended") return;
       state = "ended";
@@ -43,22 +45,16 @@ export function streamWatch(
     const flush = (): void => {
       if (state === "ended") return;
       for (;;) {
-        const piece = pieces.next();
-        if (!piece.done) {
-          if (!reply.write(piece.value)) break;
-          continue;
-        }
-        const events = feed.pull(EVENTS_MAX);
-        if (events === "over") {
+        const piece = nextPiece(feed, encode);
+        if (piece === "over") {
           finish();
           return;
         }
-        if (events.length === 0) {
+        if (piece === "none") {
           state = "idle";
           return;
         }
-        const frames = events.map(encode);
-        pieces = frames.length === 1 ? frames.values() : joined(frames);
+        if (!reply.write(piece)) break;
       }
       state = "blocked";
       void reply.drained().then(flush);
@@ -84,15 +80,23 @@ export function streamWatch(
 
 const AT_ONCE = Promise.resolve();
 
-/** The frames in pieces of a good size. */
-function* joined(frames: readonly Uint8Array[]): Iterator<Uint8Array> {
-  let from = 0;
-  let length = 0;
-  for (const [i, frame] of frames.entries()) {
-    length += frame.length;
-    if (length < BYTES_MAX && i < frames.length - 1) continue;
-    yield i === from ? frame : Buffer.concat(frames.slice(from, i + 1), length);
-    from = i + 1;
-    length = 0;
+/** What is there for now, up to a good size. */
+function nextPiece(feed: WatchFeed, encode: FrameEncoder): Uint8Array | "none" | "over" {
+  const frames: Uint8Array[] = [];
+  let bytes = 0;
+  while (bytes < BYTES_MAX) {
+    const events = feed.pull(EVENTS_AT_A_TIME);
+    if (events === "over") {
+      if (frames.length === 0) return "over";
+      break;
+    }
+    if (events.length === 0) break;
+    for (const event of events) {
+      const frame = encode(event);
+      frames.push(frame);
+      bytes += frame.length;
+    }
   }
+  if (frames.length === 0) return "none";
+  return frames.length === 1 ? frames[0]! : Buffer.concat(frames, bytes);
 }
