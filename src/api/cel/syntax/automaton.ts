@@ -34,8 +34,6 @@ export interface Decision {
   readonly looks: readonly ReadonlySet<number>[];
   /** One token always tells. */
   readonly simple: boolean;
-  /** Ways that two tokens were found to decide, whoever the callers are. */
-  readonly known: Map<number, number>;
 }
 
 /** States of an item: `state` before it; loops have one more, between turns. */
@@ -78,7 +76,6 @@ interface OpenDecision {
   readonly state: State;
   looks: readonly ReadonlySet<number>[];
   simple: boolean;
-  readonly known: Map<number, number>;
 }
 
 class Builder {
@@ -236,7 +233,7 @@ class Builder {
   }
 
   #decision(state: State): Decision {
-    const decision = { state, looks: [], simple: false, known: new Map() };
+    const decision = { state, looks: [], simple: false };
     this.#decisions.push(decision);
     return decision;
   }

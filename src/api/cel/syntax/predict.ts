@@ -17,27 +17,52 @@ export type Prediction =
   | { readonly type: "way"; readonly way: number }
   | { readonly type: "none"; readonly offending: Token };
 
-/** `lookahead(n)` is the n-th token from here, counted from 0. */
-export function predict(
-  automaton: Automaton,
-  decision: Decision,
-  callers: Callers | undefined,
-  lookahead: (n: number) => Token,
-): Prediction {
-  const first = lookahead(0).kind;
-  const fitting = decision.looks.flatMap((look, way) => (look.has(first) ? [way] : []));
-  if (fitting.length === 1) return { type: "way", way: fitting[0]! };
-  const pair = first * 64 + lookahead(1).kind;
-  const known = decision.known.get(pair);
-  if (known !== undefined) return { type: "way", way: known };
-  const anywhere = new Simulation(automaton, decision, undefined, lookahead);
-  const found = anywhere.run();
-  if (found === undefined) {
-    return new Simulation(automaton, decision, { callers }, lookahead).run()!;
+/** What looks ahead found out before; one goes with each automaton. */
+export class Predictions {
+  readonly #automaton: Automaton;
+  readonly #anywhere = new Map<Decision, Simulation>();
+
+  constructor(automaton: Automaton) {
+    this.#automaton = automaton;
   }
-  if (found.type === "way" && anywhere.looked <= 2) decision.known.set(pair, found.way);
-  return found;
+
+  /** `lookahead(n)` is the n-th token from here, counted from 0. */
+  predict(
+    decision: Decision,
+    callers: () => Callers | undefined,
+    lookahead: (n: number) => Token,
+  ): Prediction {
+    const first = lookahead(0).kind;
+    const { looks } = decision;
+    let fitting = -1;
+    for (let way = 0; way < looks.length; way++) {
+      if (!looks[way]!.has(first)) continue;
+      if (fitting !== -1) return this.#simulate(decision, callers, lookahead);
+      fitting = way;
+    }
+    if (fitting === -1) return this.#simulate(decision, callers, lookahead);
+    return { type: "way", way: fitting };
+  }
+
+  #simulate(
+    decision: Decision,
+    callers: () => Callers | undefined,
+    lookahead: (n: number) => Token,
+  ): Prediction {
+    let anywhere = this.#anywhere.get(decision);
+    if (anywhere === undefined || anywhere.size > KNOWN_MAX) {
+      anywhere = new Simulation(this.#automaton, decision, undefined);
+      this.#anywhere.set(decision, anywhere);
+    }
+    const found = anywhere.run(lookahead);
+    if (found !== undefined) return found;
+    const real = { callers: callers() };
+    return new Simulation(this.#automaton, decision, real).run(lookahead)!;
+  }
 }
+
+/** So many points of lookahead are remembered for a decision. */
+const KNOWN_MAX = 5000;
 
 /** A state that one way may be in. */
 interface Branch {
@@ -54,63 +79,84 @@ interface Stack {
   readonly outer: Stack | undefined;
 }
 
+/** Where all ways are after some tokens, and what each next token leads to. */
+interface Point {
+  readonly branches: readonly Branch[];
+  readonly next: Map<number, Outcome>;
+}
+
+type Outcome =
+  | { readonly type: "point"; readonly point: Point }
+  | { readonly type: "way"; readonly way: number }
+  | { readonly type: "none" | "clash" };
+
 class Simulation {
   readonly #stacks = new Map<string, Stack>();
   readonly #automaton: Automaton;
-  readonly #decision: Decision;
   readonly #real: boolean;
-  readonly #base: Stack | undefined;
-  readonly #lookahead: (n: number) => Token;
+  readonly #start: Point;
+  size = 0;
 
   constructor(
     automaton: Automaton,
-    decision: Decision,
+    { state }: Decision,
     real: { readonly callers: Callers | undefined } | undefined,
-    lookahead: (n: number) => Token,
   ) {
     this.#automaton = automaton;
-    this.#decision = decision;
     this.#real = real !== undefined;
-    this.#lookahead = lookahead;
     const chain: State[] = [];
     for (let at = real?.callers; at !== undefined; at = at.outer) chain.push(at.to);
-    this.#base = chain.reduceRight<Stack | undefined>(
+    const stack = chain.reduceRight<Stack | undefined>(
       (outer, to) => this.#push(to, outer),
       undefined,
     );
+    const ways = state.edges.map(({ to }, way) => ({ state: to, way, stack, left: false }));
+    this.#start = { branches: this.#close(ways), next: new Map() };
   }
 
-  /** How many tokens it took. */
-  looked = 0;
-
   /** Undefined if two ways cannot be told apart without the real callers. */
-  run(): Prediction | undefined {
-    let branches = this.#close(
-      this.#decision.state.edges.map(({ to }, way) => ({
-        state: to,
-        way,
-        stack: this.#base,
-        left: false,
-      })),
-    );
+  run(lookahead: (n: number) => Token): Prediction | undefined {
+    let point = this.#start;
     for (let n = 0; ; n++) {
-      const token = this.#lookahead(n);
-      this.looked = n + 1;
-      const next = this.#step(branches, token.kind);
-      if (next.length === 0) {
-        const ended = branches.filter(({ state, stack, left }) => {
-          return left || (state.kind === "ruleStop" && stack === undefined);
-        });
-        if (ended.length === 0) return { type: "none", offending: token };
-        return { type: "way", way: Math.min(...ended.map(({ way }) => way)) };
+      const token = lookahead(n);
+      let outcome = point.next.get(token.kind);
+      if (outcome === undefined) {
+        outcome = this.#advance(point.branches, token.kind);
+        point.next.set(token.kind, outcome);
+        this.size++;
       }
-      const ways = new Set(next.map(({ way }) => way));
-      if (ways.size === 1) return { type: "way", way: next[0]!.way };
-      const clash = this.#real ? soleWay(next) : isClash(next);
-      if (clash === true) return undefined;
-      if (typeof clash === "number") return { type: "way", way: clash };
-      branches = next;
+      switch (outcome.type) {
+        case "point":
+          point = outcome.point;
+          break;
+        case "way":
+          return outcome;
+        case "none":
+          return { type: "none", offending: token };
+        case "clash":
+          return undefined;
+      }
     }
+  }
+
+  #advance(branches: readonly Branch[], kind: number): Outcome {
+    const next = this.#step(branches, kind);
+    if (next.length === 0) {
+      const ended = branches.filter(({ state, stack, left }) => {
+        return left || (state.kind === "ruleStop" && stack === undefined);
+      });
+      if (ended.length === 0) return { type: "none" };
+      return { type: "way", way: Math.min(...ended.map(({ way }) => way)) };
+    }
+    const [{ way }] = next as [Branch];
+    if (next.every((branch) => branch.way === way)) return { type: "way", way };
+    if (this.#real) {
+      const sole = soleWay(next);
+      if (sole !== undefined) return { type: "way", way: sole };
+    } else if (isClash(next)) {
+      return { type: "clash" };
+    }
+    return { type: "point", point: { branches: next, next: new Map() } };
   }
 
   #step(branches: readonly Branch[], kind: number): Branch[] {
@@ -183,10 +229,10 @@ function isClash(branches: readonly Branch[]): boolean {
 }
 
 /** The way that is the first in every place. */
-function soleWay(branches: readonly Branch[]): number | false {
+function soleWay(branches: readonly Branch[]): number | undefined {
   const groups = groupWays(branches, ({ state, stack }) => `${state.id} ${stack?.id ?? -1}`);
   const firsts = new Set(groups.map((ways) => Math.min(...ways)));
-  return firsts.size === 1 ? [...firsts][0]! : false;
+  return firsts.size === 1 ? [...firsts][0] : undefined;
 }
 
 function groupWays(

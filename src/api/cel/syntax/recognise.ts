@@ -19,7 +19,7 @@ import {
   type Label,
   type RuleName,
 } from "./grammar.ts";
-import { type Callers, predict } from "./predict.ts";
+import { type Callers, Predictions } from "./predict.ts";
 import { locationOf, NO_LOCATION, type Source } from "./source.ts";
 import { END, HIDDEN, nameOf, type Token } from "./tokens.ts";
 
@@ -92,6 +92,7 @@ interface Frame {
 }
 
 const AUTOMATON: Automaton = buildAutomaton();
+const PREDICTIONS = new Predictions(AUTOMATON);
 
 class Recogniser {
   readonly #automaton = AUTOMATON;
@@ -232,7 +233,11 @@ class Recogniser {
       if (otherwise !== undefined) return otherwise;
       throw this.#noWay(this.#current());
     }
-    const prediction = predict(this.#automaton, decision, this.#callers(), (n) => this.#ahead(n));
+    const prediction = PREDICTIONS.predict(
+      decision,
+      () => this.#callers(),
+      (n) => this.#ahead(n),
+    );
     if (prediction.type === "way") return prediction.way;
     throw this.#noWay(prediction.offending);
   }
