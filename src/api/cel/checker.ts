@@ -13,7 +13,7 @@ import type {
 } from "./ast.ts";
 import { candidateNames, type Declarations, type FunctionDeclaration } from "./declarations.ts";
 import type { Faults } from "./syntax/faults.ts";
-import { locationOf, NO_LOCATION, type Source } from "./syntax/source.ts";
+import type { Source } from "./syntax/source.ts";
 import { Inference, mostGeneral } from "./types/inference.ts";
 import {
   BOOL,
@@ -417,7 +417,7 @@ class Checker {
 
   /** Tells a fault, and gives the type of what is faulty. */
   #fault({ offset }: { readonly offset: number }, message: string): Type {
-    this.#faults.add(offset < 0 ? NO_LOCATION : locationOf(this.#source, offset), message);
+    this.#faults.addAt(this.#source, offset, message);
     return ERROR;
   }
 }

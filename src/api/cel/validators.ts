@@ -4,7 +4,7 @@ import type { Checked } from "./checker.ts";
 import { compilePattern } from "./libraries/regular-expressions.ts";
 import { formatFault } from "./libraries/string-format-check.ts";
 import type { Faults } from "./syntax/faults.ts";
-import { locationOf, type Source } from "./syntax/source.ts";
+import type { Source } from "./syntax/source.ts";
 import { isSameType, showType, type Type, unwrapOptional } from "./types/type.ts";
 import { parseDuration, parseTimestamp, timestamp } from "./values/time.ts";
 
@@ -15,7 +15,7 @@ export function validateLiterals(
   faults: Faults,
 ): void {
   const fault = ({ offset }: { readonly offset: number }, message: string) => {
-    faults.add(locationOf(source, offset), message);
+    faults.addAt(source, offset, message);
   };
   const typeOf = ({ id }: Expr) => types.get(id)!;
   const formatted: Expr[] = [];

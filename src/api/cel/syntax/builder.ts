@@ -6,11 +6,19 @@ export const ACCUMULATOR = "@result";
 export const OLD_ACCUMULATOR = "__result__";
 export const UNUSED = "#unused";
 
+/** Some macros write their operand twice, so that chains of them double with each link. */
+const NODES_MAX = 500_000;
+
+export class TooLarge extends Error {}
+
 export type Builder = ReturnType<typeof createBuilder>;
 
 export function createBuilder() {
   let count = 0;
-  const base = (offset: number) => ({ id: ++count, offset });
+  const base = (offset: number) => {
+    if (++count > NODES_MAX) throw new TooLarge(`macros expand to more than ${NODES_MAX} nodes`);
+    return { id: count, offset };
+  };
 
   function constant(offset: number, value: Constant): Expr {
     return { kind: "constant", ...base(offset), constant: value };

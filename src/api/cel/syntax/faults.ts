@@ -1,8 +1,8 @@
 /** Faults of an expression, and their text: message, the line, and a mark under the place. */
 import { utf8Length } from "#lib/utf8-length.ts";
-import { type Location, lineOf, type Source } from "./source.ts";
+import { type Location, lineOf, locationOf, NO_LOCATION, type Source } from "./source.ts";
 
-export interface Fault {
+interface Fault {
   readonly location: Location;
   readonly message: string;
 }
@@ -20,12 +20,14 @@ export class Faults {
     if (this.#count <= FAULTS_MAX) this.#list.push({ location, message });
   }
 
-  get count(): number {
-    return this.#list.length;
+  /** At an offset of a source; of no place if that is negative. */
+  addAt(source: Source, offset: number, message: string): void {
+    if (this.#count >= FAULTS_MAX) this.#count++;
+    else this.add(offset < 0 ? NO_LOCATION : locationOf(source, offset), message);
   }
 
-  get all(): readonly Fault[] {
-    return this.#list;
+  get count(): number {
+    return this.#list.length;
   }
 
   describe(source: Source): string {

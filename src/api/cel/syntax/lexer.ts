@@ -68,6 +68,9 @@ const KINDS: readonly (readonly [name: TokenName | "symbol" | "word", pattern: s
 ];
 const PATTERNS = KINDS.map(([name, pattern]) => ({ name, pattern: new RegExp(pattern, "uy") }));
 
+/** One more than anybody will hear of. */
+const FAULTS_MAX = 100;
+
 export interface Lexed {
   readonly tokens: readonly Token[];
   readonly faults: readonly { readonly offset: number; readonly message: string }[];
@@ -87,6 +90,7 @@ export function lex({ text }: Source): Lexed {
     const seen = text.slice(offset, end);
     const message = `Syntax error: token recognition error at: '${seen}'`;
     faults.push({ offset, message });
+    if (faults.length > FAULTS_MAX) break;
     offset = end;
   }
   tokens.push({ kind: END, text: "<EOF>", offset: text.length, index: tokens.length });

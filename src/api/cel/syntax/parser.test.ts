@@ -70,6 +70,13 @@ describe("limits", () => {
       text: " ".repeat(100_001),
       error: /size exceeds limit: size: 100001, limit 100000/,
     },
+    { name: "garbage", text: "$".repeat(90_000), error: /1 more errors were truncated$/ },
+    {
+      name: "doubling macros",
+      text: `a${".optMap(x, x)".repeat(40)}`,
+      error: /macros expand to more than 500000 nodes/,
+    },
+    { name: "parentheses", text: `${"(".repeat(240)}1${")".repeat(240)}`, error: undefined },
     { name: "conditions", text: `a${" && a".repeat(3000)}`, error: undefined },
   ];
   for (const { name, text, error } of cases) {

@@ -1,12 +1,12 @@
 /** Text to expression: lexer, grammar, then the tree that the checker reads, macros expanded. */
 import type { Expr, MapEntry, StructField } from "../ast.ts";
-import { type Builder, createBuilder } from "./builder.ts";
+import { type Builder, createBuilder, TooLarge } from "./builder.ts";
 import { Faults } from "./faults.ts";
 import type { Label } from "./grammar.ts";
 import { lex } from "./lexer.ts";
 import type { Macro, MacroFault } from "./macros.ts";
-import { DEFAULT_LIMITS, type Limits, type Node, recognise } from "./recognise.ts";
-import { codePointCount, createSource, locationOf, NO_LOCATION, type Source } from "./source.ts";
+import { DEFAULT_LIMITS, type Limits, type Node, REPORTS_MAX, recognise } from "./recognise.ts";
+import { codePointCount, createSource, NO_LOCATION, type Source } from "./source.ts";
 import type { Token } from "./tokens.ts";
 import { unquoteBytes, unquoteString } from "./unquote.ts";
 
@@ -38,12 +38,21 @@ export function parse(text: string, options: ParserOptions): Parsed {
     return { source, faults, expr: build.unspecified(-1) };
   }
   const lexed = lex(source);
+  const tooMany = lexed.faults[REPORTS_MAX];
+  if (tooMany !== undefined) {
+    for (const { offset, message } of lexed.faults.slice(0, REPORTS_MAX)) {
+      faults.addAt(source, offset, message);
+    }
+    const message = `Syntax error: More than ${REPORTS_MAX} syntax errors`;
+    faults.addAt(source, tooMany.offset, message);
+    return { source, faults, expr: build.unspecified(-1) };
+  }
   const limits = options.limits ?? DEFAULT_LIMITS;
   const { tree, furthest } = recognise(source, lexed.tokens, faults, limits);
   for (const { offset, message } of lexed.faults) {
     // Text that a limit kept the parser from reading is not complained about.
     if (tree === undefined && offset > furthest.offset) break;
-    faults.add(locationOf(source, offset), message);
+    faults.addAt(source, offset, message);
   }
   if (tree === undefined) return { source, faults, expr: build.unspecified(-1) };
   return { source, faults, expr: new TreeReader(source, faults, build, options).read(tree) };
@@ -80,9 +89,9 @@ class TreeReader {
     try {
       return this.#visit(node(tree, "e"));
     } catch (error) {
-      if (!(error instanceof TooDeep)) throw error;
-      this.#faults.add(NO_LOCATION, "max recursion depth exceeded");
-      return this.#build.unspecified(-1);
+      if (!(error instanceof TooDeep || error instanceof TooLarge)) throw error;
+      this.#faults.add(NO_LOCATION, error.message);
+      return { kind: "unspecified", id: 0, offset: -1 };
     }
   }
 
@@ -91,7 +100,8 @@ class TreeReader {
     if (inner === undefined) return this.#build.unspecified(-1);
     if (!DEEPENING.has(inner.form ?? inner.rule)) return this.#visitForm(inner);
     this.#depth++;
-    if (this.#depth > (this.#options.limits ?? DEFAULT_LIMITS).depthMax) throw new TooDeep();
+    if (this.#depth > (this.#options.limits ?? DEFAULT_LIMITS).depthMax)
+      throw new TooDeep("max recursion depth exceeded");
     const expr = this.#visitForm(inner);
     this.#depth--;
     return expr;
@@ -359,7 +369,7 @@ class TreeReader {
   }
 
   #fault(offset: number, message: string): Expr {
-    this.#faults.add(offset < 0 ? NO_LOCATION : locationOf(this.#source, offset), message);
+    this.#faults.addAt(this.#source, offset, message);
     return this.#build.unspecified(offset);
   }
 }

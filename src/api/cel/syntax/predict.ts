@@ -1,17 +1,12 @@
 /**
- * Which way a decision takes, by looking ahead only as far as needed. Ways are followed at once:
- * first as if the rule had been called from anywhere; where two ways cannot be told apart so, again
- * with the real callers. Where no way fits, the text of the resulting error depends on how far that
- * look went, so this follows the generator that cel-go's parser comes from.
+ * Which way a decision takes, by looking ahead only as far as needed. Ways are followed at once, as
+ * if the rule at hand had been called from anywhere. Where no way fits, the text of the resulting
+ * error depends on how far that look went, so this follows the generator that cel-go's parser comes
+ * from. Two ways that end in the same places (a minus is an operator or part of a number) are one
+ * to the grammar: the first is taken.
  */
 import type { Automaton, Decision, State } from "./automaton.ts";
 import { END, type Token } from "./tokens.ts";
-
-/** Where the callers of the rule at hand go on, innermost first. */
-export interface Callers {
-  readonly to: State;
-  readonly outer: Callers | undefined;
-}
 
 export type Prediction =
   | { readonly type: "way"; readonly way: number }
@@ -20,44 +15,33 @@ export type Prediction =
 /** What looks ahead found out before; one goes with each automaton. */
 export class Predictions {
   readonly #automaton: Automaton;
-  readonly #anywhere = new Map<Decision, Simulation>();
+  readonly #simulations = new Map<Decision, Simulation>();
 
   constructor(automaton: Automaton) {
     this.#automaton = automaton;
   }
 
   /** `lookahead(n)` is the n-th token from here, counted from 0. */
-  predict(
-    decision: Decision,
-    callers: () => Callers | undefined,
-    lookahead: (n: number) => Token,
-  ): Prediction {
+  predict(decision: Decision, lookahead: (n: number) => Token): Prediction {
     const first = lookahead(0).kind;
     const { looks } = decision;
     let fitting = -1;
     for (let way = 0; way < looks.length; way++) {
       if (!looks[way]!.has(first)) continue;
-      if (fitting !== -1) return this.#simulate(decision, callers, lookahead);
+      if (fitting !== -1) return this.#simulate(decision, lookahead);
       fitting = way;
     }
-    if (fitting === -1) return this.#simulate(decision, callers, lookahead);
+    if (fitting === -1) return this.#simulate(decision, lookahead);
     return { type: "way", way: fitting };
   }
 
-  #simulate(
-    decision: Decision,
-    callers: () => Callers | undefined,
-    lookahead: (n: number) => Token,
-  ): Prediction {
-    let anywhere = this.#anywhere.get(decision);
-    if (anywhere === undefined || anywhere.size > KNOWN_MAX) {
-      anywhere = new Simulation(this.#automaton, decision, undefined);
-      this.#anywhere.set(decision, anywhere);
+  #simulate(decision: Decision, lookahead: (n: number) => Token): Prediction {
+    let simulation = this.#simulations.get(decision);
+    if (simulation === undefined || simulation.size > KNOWN_MAX) {
+      simulation = new Simulation(this.#automaton, decision);
+      this.#simulations.set(decision, simulation);
     }
-    const found = anywhere.run(lookahead);
-    if (found !== undefined) return found;
-    const real = { callers: callers() };
-    return new Simulation(this.#automaton, decision, real).run(lookahead)!;
+    return simulation.run(lookahead);
   }
 }
 
@@ -88,34 +72,27 @@ interface Point {
 type Outcome =
   | { readonly type: "point"; readonly point: Point }
   | { readonly type: "way"; readonly way: number }
-  | { readonly type: "none" | "clash" };
+  | { readonly type: "none" };
 
 class Simulation {
   readonly #stacks = new Map<string, Stack>();
+  readonly #points = new Map<string, Point>();
   readonly #automaton: Automaton;
-  readonly #real: boolean;
   readonly #start: Point;
-  size = 0;
 
-  constructor(
-    automaton: Automaton,
-    { state }: Decision,
-    real: { readonly callers: Callers | undefined } | undefined,
-  ) {
+  constructor(automaton: Automaton, { state }: Decision) {
     this.#automaton = automaton;
-    this.#real = real !== undefined;
-    const chain: State[] = [];
-    for (let at = real?.callers; at !== undefined; at = at.outer) chain.push(at.to);
-    const stack = chain.reduceRight<Stack | undefined>(
-      (outer, to) => this.#push(to, outer),
-      undefined,
-    );
-    const ways = state.edges.map(({ to }, way) => ({ state: to, way, stack, left: false }));
-    this.#start = { branches: this.#close(ways), next: new Map() };
+    const ways = state.edges.map(({ to }, way) => {
+      return { state: to, way, stack: undefined, left: false };
+    });
+    this.#start = this.#point(this.#close(ways));
   }
 
-  /** Undefined if two ways cannot be told apart without the real callers. */
-  run(lookahead: (n: number) => Token): Prediction | undefined {
+  get size(): number {
+    return this.#points.size;
+  }
+
+  run(lookahead: (n: number) => Token): Prediction {
     let point = this.#start;
     for (let n = 0; ; n++) {
       const token = lookahead(n);
@@ -123,19 +100,10 @@ class Simulation {
       if (outcome === undefined) {
         outcome = this.#advance(point.branches, token.kind);
         point.next.set(token.kind, outcome);
-        this.size++;
       }
-      switch (outcome.type) {
-        case "point":
-          point = outcome.point;
-          break;
-        case "way":
-          return outcome;
-        case "none":
-          return { type: "none", offending: token };
-        case "clash":
-          return undefined;
-      }
+      if (outcome.type === "way") return outcome;
+      if (outcome.type === "none") return { type: "none", offending: token };
+      point = outcome.point;
     }
   }
 
@@ -145,18 +113,24 @@ class Simulation {
       const ended = branches.filter(({ state, stack, left }) => {
         return left || (state.kind === "ruleStop" && stack === undefined);
       });
-      if (ended.length === 0) return { type: "none" };
-      return { type: "way", way: Math.min(...ended.map(({ way }) => way)) };
+      return ended.length === 0 ? { type: "none" } : { type: "way", way: firstWay(ended) };
     }
-    const [{ way }] = next as [Branch];
-    if (next.every((branch) => branch.way === way)) return { type: "way", way };
-    if (this.#real) {
-      const sole = soleWay(next);
-      if (sole !== undefined) return { type: "way", way: sole };
-    } else if (isClash(next)) {
-      return { type: "clash" };
+    const way = firstWay(next);
+    const decided = next.every((branch) => branch.way === way) || isClash(next);
+    return decided ? { type: "way", way } : { type: "point", point: this.#point(next) };
+  }
+
+  /** Places that come up again, as along `a.b.c`, are looked at once. */
+  #point(branches: readonly Branch[]): Point {
+    const key = branches
+      .map(({ state, way, stack, left }) => `${state.id} ${way} ${stack?.id ?? -1} ${left}`)
+      .join();
+    let point = this.#points.get(key);
+    if (point === undefined) {
+      point = { branches, next: new Map() };
+      this.#points.set(key, point);
     }
-    return { type: "point", point: { branches: next, next: new Map() } };
+    return point;
   }
 
   #step(branches: readonly Branch[], kind: number): Branch[] {
@@ -164,7 +138,7 @@ class Simulation {
     const stopped: Branch[] = [];
     for (const branch of branches) {
       if (branch.state.kind === "ruleStop") {
-        if (this.#real || kind === END) stopped.push(branch);
+        if (kind === END) stopped.push(branch);
         continue;
       }
       for (const edge of branch.state.edges) {
@@ -174,8 +148,7 @@ class Simulation {
     }
     let next = this.#close(moved);
     if (kind === END) next = next.filter(({ state }) => state.kind === "ruleStop");
-    if (!this.#real || !next.some(({ state }) => state.kind === "ruleStop")) next.push(...stopped);
-    return next;
+    return [...next, ...stopped];
   }
 
   /** All branches that can be reached without a token and either wait for one or are at an end. */
@@ -198,7 +171,7 @@ class Simulation {
     const { state, stack } = branch;
     if (state.kind === "ruleStop") {
       if (stack !== undefined) return [{ ...branch, state: stack.to, stack: stack.outer }];
-      if (this.#real || state.edges.length === 0) return undefined;
+      if (state.edges.length === 0) return undefined;
       return state.edges.map(({ to }) => ({ ...branch, state: to, left: true }));
     }
     if (state.edges.some(({ type }) => type === "token")) return undefined;
@@ -228,11 +201,8 @@ function isClash(branches: readonly Branch[]): boolean {
   return groupWays(branches, ({ state }) => `${state.id}`).every((ways) => ways.size > 1);
 }
 
-/** The way that is the first in every place. */
-function soleWay(branches: readonly Branch[]): number | undefined {
-  const groups = groupWays(branches, ({ state, stack }) => `${state.id} ${stack?.id ?? -1}`);
-  const firsts = new Set(groups.map((ways) => Math.min(...ways)));
-  return firsts.size === 1 ? [...firsts][0] : undefined;
+function firstWay(branches: readonly Branch[]): number {
+  return branches.reduce((first, { way }) => Math.min(first, way), Infinity);
 }
 
 function groupWays(

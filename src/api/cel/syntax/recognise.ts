@@ -15,11 +15,11 @@ import {
   type Alternative,
   type Form,
   GRAMMAR,
-  type Item,
   type Label,
   type RuleName,
+  type Sequence,
 } from "./grammar.ts";
-import { type Callers, Predictions } from "./predict.ts";
+import { Predictions } from "./predict.ts";
 import { locationOf, NO_LOCATION, type Source } from "./source.ts";
 import { END, HIDDEN, nameOf, type Token } from "./tokens.ts";
 
@@ -41,7 +41,7 @@ export interface Limits {
 }
 
 export const DEFAULT_LIMITS: Limits = { depthMax: 250, recoveriesMax: 30, skippedMax: 256 };
-const REPORTS_MAX = 100;
+export const REPORTS_MAX = 100;
 
 /** The way past an optional part or out of a loop. */
 const LEAVE = 1;
@@ -69,6 +69,15 @@ export function recognise(
 }
 
 class LimitReached extends Error {}
+
+/** Asks for other rules to be parsed, and gets their nodes. */
+type Parsing<Result = Node> = Generator<RuleCall, Result, Node>;
+
+interface RuleCall {
+  readonly rule: RuleName;
+  readonly precedence: number;
+  readonly returnTo: State;
+}
 
 /** Ends the rule at hand, which then looks for a place to go on. */
 class Unexpected extends Error {
@@ -125,11 +134,28 @@ class Recogniser {
     return this.#tokens[this.#furthest]!;
   }
 
+  /** Rules that call others wait on a stack of our own: nesting takes no more than memory. */
   run(): Node {
-    return this.#rule("start", 0, undefined);
+    const waiting: Parsing[] = [];
+    let parsing = this.#rule("start", 0, undefined);
+    let result: Node | undefined;
+    while (true) {
+      const step = result === undefined ? parsing.next() : parsing.next(result);
+      if (step.done) {
+        result = step.value;
+        const caller = waiting.pop();
+        if (caller === undefined) return result;
+        parsing = caller;
+      } else {
+        waiting.push(parsing);
+        const { rule, precedence, returnTo } = step.value;
+        parsing = this.#rule(rule, precedence, returnTo);
+        result = undefined;
+      }
+    }
   }
 
-  #rule(rule: RuleName, precedence: number, returnTo: State | undefined): Node {
+  *#rule(rule: RuleName, precedence: number, returnTo: State | undefined): Parsing {
     const depth = (this.#depths.get(rule) ?? 0) + 1;
     if (depth > this.#limits.depthMax) {
       this.#faults.add(
@@ -144,7 +170,7 @@ class Recogniser {
     this.#frame = { rule, precedence, caller, returnTo };
     const build = { node: this.#node(rule) };
     try {
-      this.#body(rule, build);
+      yield* this.#body(rule, build);
     } catch (error) {
       if (!(error instanceof Unexpected)) throw error;
       this.#report(error.detail, error.token);
@@ -156,7 +182,7 @@ class Recogniser {
     return build.node;
   }
 
-  #body(rule: RuleName, build: { node: Node }): void {
+  *#body(rule: RuleName, build: { node: Node }): Parsing<void> {
     const { alternatives } = GRAMMAR[rule];
     const { choice, loop } = this.#automaton.rules.get(rule)!;
     let way = 0;
@@ -164,7 +190,7 @@ class Recogniser {
       this.#sync(choice.state);
       way = this.#decide(choice, undefined);
     }
-    this.#alternative(alternatives[way]!, build);
+    yield* this.#alternative(alternatives[way]!, build);
     if (loop === undefined) return;
     for (let at = loop.entry; ; at = loop.back) {
       this.#sync(at);
@@ -173,7 +199,7 @@ class Recogniser {
       const turn = GRAMMAR[rule].turns![this.#decide(loop.choice, undefined)]!;
       const operand = build.node;
       build.node = { ...this.#node(rule), start: operand.start, parts: { operand: [operand] } };
-      this.#alternative(turn, build);
+      yield* this.#alternative(turn, build);
     }
   }
 
@@ -186,41 +212,43 @@ class Recogniser {
     });
   }
 
-  #alternative({ form, items }: Alternative, build: { node: Node }): void {
+  *#alternative({ form, items }: Alternative, build: { node: Node }): Parsing<void> {
     if (form !== undefined) build.node = { ...build.node, form };
-    for (const item of items) this.#item(item, build.node);
+    yield* this.#items(items, build.node);
   }
 
-  #item(item: Item, node: Node): void {
-    const { state, decision, loopBack } = this.#automaton.places.get(item)!;
-    switch (item.type) {
-      case "token":
-        this.#state = state;
-        file(node, item.label, this.#match(item.kinds));
-        return;
-      case "rule": {
-        this.#state = state;
-        const returnTo = state.edges[0]!.to;
-        file(node, item.label, this.#rule(item.rule, item.precedence, returnTo));
-        return;
-      }
-      case "optional":
-        this.#sync(state);
-        if (this.#decide(decision!, LEAVE) === 0)
-          for (const part of item.body) this.#item(part, node);
-        return;
-      case "star":
-        for (let at = state; ; at = loopBack!) {
-          this.#sync(at);
-          if (this.#decide(decision!, LEAVE) !== 0) return;
-          for (const part of item.body) this.#item(part, node);
+  *#items(items: Sequence, node: Node): Parsing<void> {
+    for (const item of items) {
+      const { state, decision, loopBack } = this.#automaton.places.get(item)!;
+      switch (item.type) {
+        case "token":
+          this.#state = state;
+          file(node, item.label, this.#match(item.kinds));
+          break;
+        case "rule": {
+          this.#state = state;
+          const { rule, precedence } = item;
+          file(node, item.label, yield { rule, precedence, returnTo: state.edges[0]!.to });
+          break;
         }
-      case "plus":
-        this.#sync(state);
-        do {
-          for (const part of item.body) this.#item(part, node);
-          this.#sync(loopBack!);
-        } while (this.#decide(decision!, LEAVE) === 0);
+        case "optional":
+          this.#sync(state);
+          if (this.#decide(decision!, LEAVE) === 0) yield* this.#items(item.body, node);
+          break;
+        case "star":
+          this.#sync(state);
+          while (this.#decide(decision!, LEAVE) === 0) {
+            yield* this.#items(item.body, node);
+            this.#sync(loopBack!);
+          }
+          break;
+        case "plus":
+          this.#sync(state);
+          do {
+            yield* this.#items(item.body, node);
+            this.#sync(loopBack!);
+          } while (this.#decide(decision!, LEAVE) === 0);
+      }
     }
   }
 
@@ -233,21 +261,9 @@ class Recogniser {
       if (otherwise !== undefined) return otherwise;
       throw this.#noWay(this.#current());
     }
-    const prediction = PREDICTIONS.predict(
-      decision,
-      () => this.#callers(),
-      (n) => this.#ahead(n),
-    );
+    const prediction = PREDICTIONS.predict(decision, (n) => this.#ahead(n));
     if (prediction.type === "way") return prediction.way;
     throw this.#noWay(prediction.offending);
-  }
-
-  #callers(): Callers | undefined {
-    const chain: State[] = [];
-    for (let frame: Frame | undefined = this.#frame; frame; frame = frame.caller) {
-      if (frame.returnTo !== undefined) chain.push(frame.returnTo);
-    }
-    return chain.reduceRight<Callers | undefined>((outer, to) => ({ to, outer }), undefined);
   }
 
   #node(rule: RuleName): Node {
