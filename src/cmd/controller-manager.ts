@@ -16,10 +16,12 @@ import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { AccountClients } from "./account-clients.ts";
 import type { Command } from "./command.ts";
+import { type ComponentServerOptions, startComponentServer } from "./component-server.ts";
 import { addControllerFlags, controllerOptionsOf, durationOf } from "./controller-flags.ts";
 import { FlagError, parseFlags } from "./parse-flags.ts";
 import { processSurroundings } from "./process-surroundings.ts";
 import { runControllers } from "./run-controllers.ts";
+import { servingCertificate } from "./serving-certificate.ts";
 import { addUpstreamFlags, flagsWithoutEffect } from "./upstream-flags.ts";
 import { addWorkerFlags, withWorkers } from "./worker-flags.ts";
 
@@ -29,6 +31,7 @@ interface Config {
   readonly collectGarbage: boolean;
   readonly useAccounts: boolean;
   readonly election: ElectionConfig | undefined;
+  readonly serving: Pick<ComponentServerOptions, "host" | "port" | "tls">;
 }
 
 interface ElectionConfig {
@@ -57,6 +60,10 @@ export const controllerManagerCommand: Command = {
         "let each controller act as its own service account",
         "true",
       )
+      .option("--bind-address <ip>", "where health and metrics are served", "0.0.0.0")
+      .option("--secure-port <port>", "of health and metrics; 0 for none", "10257")
+      .option("--tls-cert-file <file>", "to serve with; one of its own unless given")
+      .option("--tls-private-key-file <file>", "its key")
       .option("--enable-garbage-collector [bool]", "delete what has lost its owners", "true")
       .option("--leader-elect [bool]", "work only while holding the lease", "true")
       .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
@@ -69,11 +76,14 @@ export const controllerManagerCommand: Command = {
     const withoutEffect = flagsWithoutEffect(parser);
     if (withoutEffect.length > 0)
       logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
-    const { connection, election, controllers, collectGarbage, useAccounts } = parsed.config;
+    const { connection, election, controllers, collectGarbage, useAccounts, serving } =
+      parsed.config;
     using transport = new HttpsTransport(connection, "kube-controller-manager");
     const fieldManager = "kube-controller-manager";
     const client = new Client({ transport, clock, random, fieldManager });
     using accounts = new AccountClients(client, connection, { clock, random, fieldManager });
+    const metrics = new Metrics();
+    if (serving.port !== 0) await startComponentServer({ ...serving, metrics, client }, signal);
     const lead = (leading: AbortSignal): Promise<void> =>
       runControllers(
         {
@@ -84,7 +94,7 @@ export const controllerManagerCommand: Command = {
           clock,
           random,
           logger,
-          metrics: new Metrics(),
+          metrics,
         },
         leading,
       );
@@ -116,6 +126,15 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock): Confi
     collectGarbage:
       selection.has("garbage-collector-controller") && text("enableGarbageCollector") !== "false",
     useAccounts: text("useServiceAccountCredentials") !== "false",
+    serving: {
+      host: text("bindAddress"),
+      port: portOf(text("securePort")),
+      tls: servingCertificate(
+        { certFile: text("tlsCertFile"), keyFile: text("tlsPrivateKeyFile") },
+        hostname(),
+        clock,
+      ),
+    },
     election:
       text("leaderElect") === "false"
         ? undefined
@@ -127,6 +146,12 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock): Confi
             retryPeriodMs: durationOf(flags, "leader-elect-retry-period"),
           },
   };
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new FlagError(`--secure-port: ${text} is no port`);
 }
 
 function connectionOf(kubeconfig: string): Connection {

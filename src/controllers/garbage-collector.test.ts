@@ -147,3 +147,17 @@ for (const { name, state, want } of cases) {
     assert.deepEqual((writes.flat() as Write[]).map(show), want);
   });
 }
+
+test("garbage collector: an owner in another namespace is no owner, and that is told", () => {
+  const state = owned({ o: "absent" });
+  const [view] = state.owners;
+  const { events = [] } = decide({ ...state, owners: [{ ...view!, isElsewhere: true }] });
+  const { apiVersion, kind, name, uid } = view!.reference;
+  const { namespace } = state.object.metadata;
+  assert.deepEqual(
+    events.map(({ reason, message }) => `${reason}: ${message}`),
+    [
+      `OwnerRefInvalidNamespace: ownerRef [${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}] does not exist in namespace "${namespace}"`,
+    ],
+  );
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { request } from "node:https";
+import { test } from "vitest";
+import { Metrics } from "#lib/metrics.ts";
+import { startCluster } from "#testing/cluster.ts";
+import { startComponentServer } from "./component-server.ts";
+import { servingCertificate } from "./serving-certificate.ts";
+
+test("health is anybody's to ask, metrics are for those who may read them", async () => {
+  await using cluster = await startCluster({ secured: true });
+  const { client, clock } = cluster;
+  const metrics = new Metrics();
+  metrics.counter({ name: "things_total", help: "Things.", labels: [] })().add(3);
+  const tls = servingCertificate({ certFile: "", keyFile: "" }, "host", clock);
+  const life = new AbortController();
+  const port = await startComponentServer(
+    { host: "127.0.0.1", port: 0, tls, metrics, client },
+    life.signal,
+  );
+  const get = (path: string, token?: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const options = { host: "127.0.0.1", port, path, headers, rejectUnauthorized: false };
+      const asked = request({ ...options, agent: false }, (answer) => {
+        let text = "";
+        answer.on("data", (chunk) => {
+          text += chunk;
+        });
+        answer.on("end", () => resolve(`${answer.statusCode} ${text.split("\n")[0]}`));
+      });
+      asked.on("error", reject);
+      asked.end();
+    });
+  for (const path of ["/healthz", "/livez", "/readyz"]) assert.equal(await get(path), "200 ok");
+  assert.equal(await get("/metrics"), "401 Unauthorized");
+  assert.equal(await get("/metrics", "nonsense"), "401 Unauthorized");
+  const account = { metadata: { namespace: "default", name: "robot" } };
+  const accounts = {
+    group: "",
+    version: "v1",
+    apiVersion: "v1",
+    scope: "Namespaced" as const,
+    names: { kind: "ServiceAccount", plural: "serviceaccounts" },
+  };
+  assert.ok((await client.create(accounts, account)).ok);
+  const answer = await client.create(accounts, account, { subresource: "token" });
+  assert.ok(answer.ok);
+  const { token } = (answer.value as unknown as { status: { token: string } }).status;
+  assert.equal(await get("/metrics", token), "403 Forbidden");
+  const binding = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: "robot" },
+    roleRef: {
+      apiGroup: "rbac.authorization.k8s.io",
+      kind: "ClusterRole",
+      name: "system:monitoring",
+    },
+    subjects: [{ kind: "ServiceAccount", namespace: "default", name: "robot" }],
+  };
+  const bindings = {
+    group: "rbac.authorization.k8s.io",
+    version: "v1",
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    scope: "Cluster" as const,
+    names: { kind: "ClusterRoleBinding", plural: "clusterrolebindings" },
+  };
+  assert.ok((await client.create(bindings, binding)).ok);
+  assert.equal(await get("/metrics", token), "200 # HELP things_total Things.");
+  assert.equal(await get("/nothing", token), "403 Forbidden");
+  life.abort();
+});

@@ -1,0 +1,37 @@
+/** The certificate that a component serves with: the one that flags name, or one of its own. */
+import { readFileSync } from "node:fs";
+import type { Clock } from "#lib/clock.ts";
+import { issueCertificate } from "#pki/certificate.ts";
+import { newKey, privateKeyPem } from "#pki/key-pair.ts";
+import { FlagError } from "./parse-flags.ts";
+
+const YEAR_MS = 365 * 86_400_000;
+const HOUR_MS = 3_600_000;
+
+export function servingCertificate(
+  files: { readonly certFile: string; readonly keyFile: string },
+  hostname: string,
+  clock: Clock,
+): { readonly cert: string; readonly key: string } {
+  const { certFile, keyFile } = files;
+  if (certFile !== "" && keyFile !== "") {
+    return { cert: readFileSync(certFile, "utf8"), key: readFileSync(keyFile, "utf8") };
+  }
+  if (certFile !== keyFile) {
+    throw new FlagError("--tls-cert-file and --tls-private-key-file need each other");
+  }
+  const { privateKey, publicKey } = newKey();
+  const nowMs = clock.nowMs();
+  const cert = issueCertificate(
+    {
+      subject: { commonName: hostname },
+      publicKey,
+      usages: ["digital signature", "server auth"],
+      altNames: [hostname, "localhost", "127.0.0.1"],
+      notBeforeMs: nowMs - HOUR_MS,
+      notAfterMs: nowMs + YEAR_MS,
+    },
+    { key: privateKey },
+  );
+  return { cert, key: privateKeyPem(privateKey) };
+}

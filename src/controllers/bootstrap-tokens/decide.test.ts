@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { configMapKind } from "#api/core/v1/config-map.ts";
+import { secretKind } from "#api/core/v1/secret.ts";
+import type { ConfigMap, Secret } from "#api/generated/core.v1.ts";
+import { build } from "#testing/build.ts";
+import { type Told, tell, written } from "#testing/decisions.ts";
+import { bootstrapSigner } from "./bootstrap-signer.ts";
+import { tokenCleaner } from "./token-cleaner.ts";
+
+const NOW_MS = Date.parse("2030-01-01T00:00:00Z");
+const LATER = "2030-01-01T01:00:00Z";
+
+function token(
+  id: string,
+  expiration?: string,
+  more: Readonly<Record<string, string>> = {},
+): Secret {
+  const data: Readonly<Record<string, string>> = {
+    "token-id": id,
+    "token-secret": "0123456789abcdef",
+    "usage-bootstrap-signing": "true",
+    ...(expiration === undefined ? {} : { expiration }),
+    ...more,
+  };
+  return build(secretKind, {
+    metadata: { name: `bootstrap-token-${id}`, namespace: "kube-system" },
+    type: "bootstrap.kubernetes.io/token",
+    data: Object.fromEntries(Object.entries(data).map(([name, text]) => [name, btoa(text)])),
+  });
+}
+
+describe("token cleaner decides", () => {
+  const rows: { name: string; secret: Secret | undefined; want: Told }[] = [
+    { name: "gone", secret: undefined, want: { writes: [] } },
+    { name: "for ever", secret: token("aaaaaa"), want: { writes: [] } },
+    {
+      name: "later",
+      secret: token("aaaaaa", LATER),
+      want: { writes: [], recheckInMs: 3_600_000 },
+    },
+    {
+      name: "now",
+      secret: token("aaaaaa", "2030-01-01T00:00:00Z"),
+      want: { writes: ["delete Secret bootstrap-token-aaaaaa"] },
+    },
+  ];
+  for (const { name, secret, want } of rows) {
+    test(name, () => assert.deepEqual(tell(tokenCleaner.decide(secret, NOW_MS)), want));
+  }
+});
+
+describe("bootstrap signer decides", () => {
+  const signer = bootstrapSigner((key, text) => `${key} ${text.length}`);
+  const info = (data: Readonly<Record<string, string>>): ConfigMap =>
+    build(configMapKind, { metadata: { name: "cluster-info", namespace: "kube-public" }, data });
+  const config = { kubeconfig: "text" };
+  const signed = written(
+    signer.decide({ info: info(config), secrets: [token("aaaaaa", LATER)] }, NOW_MS),
+    configMapKind,
+  )!;
+  const UPDATE = ["update ConfigMap cluster-info"];
+  const rows: {
+    name: string;
+    info: ConfigMap | undefined;
+    secrets: readonly Secret[];
+    want: Told;
+    keys?: readonly string[];
+  }[] = [
+    { name: "nothing to sign", info: undefined, secrets: [token("aaaaaa")], want: { writes: [] } },
+    {
+      name: "by every token that may",
+      info: info(config),
+      secrets: [token("aaaaaa"), token("bbbbbb", undefined, { "usage-bootstrap-signing": "no" })],
+      want: { writes: UPDATE },
+      keys: ["kubeconfig", "jws-kubeconfig-aaaaaa"],
+    },
+    {
+      name: "signed already: until the token ends",
+      info: signed,
+      secrets: [token("aaaaaa", LATER)],
+      want: { writes: [], recheckInMs: 3_600_000 },
+    },
+    {
+      name: "a token that is gone signs no more",
+      info: signed,
+      secrets: [],
+      want: { writes: UPDATE },
+      keys: ["kubeconfig"],
+    },
+    {
+      name: "another text is signed anew",
+      info: info({ ...signed.data, kubeconfig: "another text" }),
+      secrets: [token("aaaaaa")],
+      want: { writes: UPDATE },
+    },
+  ];
+  for (const { name, info: map, secrets, want, keys } of rows) {
+    test(name, () => {
+      const outcome = signer.decide({ info: map, secrets }, NOW_MS);
+      assert.deepEqual(tell(outcome), want);
+      const { data = {} } = written(outcome, configMapKind) ?? {};
+      if (keys !== undefined) assert.deepEqual(Object.keys(data), keys);
+    });
+  }
+});
