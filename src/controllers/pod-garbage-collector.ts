@@ -116,7 +116,7 @@ async function isAbsent(reader: Reader, name: string): Promise<boolean> {
   return !found.ok && found.status.reason === "NotFound";
 }
 
-export function decide(state: PodGarbageState, nowMs: number): Outcome {
+function decide(state: PodGarbageState, nowMs: number): Outcome {
   switch (state.about) {
     case "pod":
       return isAbandoned(state.pod, state.node) ? { writes: failAndDelete(state.pod) } : idle;

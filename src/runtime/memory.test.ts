@@ -4,6 +4,44 @@ import { configMapKind } from "#api/core/v1/config-map.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { defineController, ownKey } from "./controller.ts";
 
+test("what is remembered of an object is forgotten when it is gone", async () => {
+  const seen: unknown[] = [];
+  const counting = defineController<object | undefined>({
+    name: "counting",
+    feeds: [{ kind: configMapKind, keys: ownKey }],
+    observe: (caches, { namespace, name }, _reader, remembered) => {
+      seen.push(remembered);
+      return caches(configMapKind).get(namespace, name);
+    },
+    decide: () => ({ remember: "it" }),
+  });
+  await using cluster = await startCluster({ controllers: [counting] });
+  await cluster.seed(configMapKind, { metadata: { name: "a" } });
+  await cluster.client.delete(configMapKind, { namespace: "default", name: "a" });
+  await cluster.settle();
+  await cluster.seed(configMapKind, { metadata: { name: "a" } });
+  assert.deepEqual(seen, [undefined, "it", undefined]);
+});
+
+test("a controller that asks for it looks at everything again and again", async () => {
+  const seen: string[] = [];
+  const looking = defineController<string>({
+    name: "looking",
+    feeds: [{ kind: configMapKind, keys: ownKey }],
+    resyncMs: 3_600_000,
+    observe: (_caches, { name }) => name,
+    decide: (name) => {
+      seen.push(name);
+      return {};
+    },
+  });
+  await using cluster = await startCluster({ controllers: [looking] });
+  await cluster.seed(configMapKind, { metadata: { name: "a" } });
+  await cluster.seed(configMapKind, { metadata: { name: "b" } });
+  await cluster.advance(2 * 3_600_000);
+  assert.deepEqual(seen, ["a", "b", "a", "b", "a", "b"]);
+});
+
 test("what a decision asks to remember comes back until it is forgotten", async () => {
   const seen: unknown[] = [];
   const counting = defineController<number>({

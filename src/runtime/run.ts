@@ -103,10 +103,14 @@ export class Runtime {
     return async () => {
       await this.#allSynced(controller, signal);
       // An informer that ran before told its news before this controller listened.
-      for (const { kind, keys } of controller.feeds) {
-        for (const object of this.cache(kind).list())
-          for (const key of keys(object, caches)) queue.add(key);
-      }
+      const addAll = (): void => {
+        for (const { kind, keys } of controller.feeds) {
+          for (const object of this.cache(kind).list())
+            for (const key of keys(object, caches)) queue.add(key);
+        }
+      };
+      addAll();
+      repeat(controller.resyncMs, addAll, clock, signal);
       const workers = Array.from({ length: controller.workers ?? WORKERS }, () =>
         this.#work(controller, queue, memory, caches, signal),
       );
@@ -255,6 +259,22 @@ export class Runtime {
     }
     return informer;
   }
+}
+
+/** Until the signal aborts; never, without a time. */
+function repeat(
+  everyMs: number | undefined,
+  task: () => void,
+  clock: Clock,
+  signal: AbortSignal,
+): void {
+  if (everyMs === undefined || signal.aborted) return;
+  const timer = clock.schedule(everyMs, () => {
+    signal.removeEventListener("abort", timer.cancel);
+    task();
+    repeat(everyMs, task, clock, signal);
+  });
+  signal.addEventListener("abort", timer.cancel, { once: true });
 }
 
 function idOfKey({ resource, namespace, name }: Key): string {

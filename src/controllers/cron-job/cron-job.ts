@@ -71,7 +71,7 @@ function observe(
   };
 }
 
-export function decide(state: CronJobState, nowMs: number): Outcome {
+function decide(state: CronJobState, nowMs: number): Outcome {
   const { cronJob } = state;
   const known = scheduleNow(state.known, cronJob, nowMs);
   const cleanup = historyWrites(state);

@@ -86,7 +86,7 @@ function observe(
   };
 }
 
-export function decide(state: DaemonSetState, nowMs: number): Outcome {
+function decide(state: DaemonSetState, nowMs: number): Outcome {
   const { set, selector, nodes } = state;
   if (selector !== "nothing" && selector.length === 0) {
     const message = "This daemon set is selecting all pods. A non-empty selector is required.";

@@ -137,7 +137,7 @@ function observe(
   };
 }
 
-export function decide(state: SliceState): Outcome {
+function decide(state: SliceState): Outcome {
   const { service, pods } = state;
   const trigger = triggerOf(state.seen, service, pods);
   const families = familiesOf(service);

@@ -75,7 +75,7 @@ function observe(caches: Caches, { namespace, name }: Key, seen: Seen | undefine
   return { service, endpoints, pods, seen };
 }
 
-export function decide({ service, endpoints, pods, seen }: EndpointsState): Outcome {
+function decide({ service, endpoints, pods, seen }: EndpointsState): Outcome {
   if (service === undefined) {
     const isOurs = endpoints !== undefined && !isLock(endpoints);
     const writes = isOurs ? [remove(endpointsKind, endpoints)] : [];

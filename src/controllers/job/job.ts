@@ -79,7 +79,7 @@ function observe(
   return { about: "job", job, pods: candidatePods(caches, job), setbacks };
 }
 
-export function decide(state: JobState, nowMs: number): Outcome {
+function decide(state: JobState, nowMs: number): Outcome {
   if (state.about === "nothing") return { remember: undefined };
   if (state.about === "stray") return { writes: [untrack(state.pod)] };
   const { job } = state;
