@@ -120,6 +120,7 @@ export class EtcdStore implements Store {
       endpoints: this.#endpoints,
       clock: this.#clock,
       lastRevision: () => this.#lastRevision,
+      currentRevision: () => this.currentRevision(),
       ended: (over: EtcdWatch) => this.#watches.delete(over),
     };
     const watch = new EtcdWatch(host, prefix, options);

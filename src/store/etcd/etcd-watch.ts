@@ -2,6 +2,10 @@
  * One watch of an etcd store: a stream to one member, and when that breaks, a stream to another
  * that goes on where the first ended. Nothing is buffered but what the contract allows: while the
  * watch reads history the stream waits for the consumer, from then on a slow one is cut off.
+ *
+ * It asks etcd for the changes of all keys and leaves out those of others. So it knows at any time
+ * how far it has come, also where its own keys are quiet, which etcd cannot be trusted to tell (see
+ * progress.ts). The one watch of an API server is of all keys anyway.
  */
 import type { ClientDuplexStream } from "@grpc/grpc-js";
 import { Backoff } from "#lib/backoff.ts";
@@ -17,7 +21,7 @@ import {
 } from "#store/contract.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { ProgressRequests } from "./progress.ts";
-import { type WatchRequest, type WatchResponse, watch } from "./rpc.ts";
+import { type Event, type WatchRequest, type WatchResponse, watch } from "./rpc.ts";
 import { prefixEnd, rangeStart, revisionOf, toWatchEvent } from "./translate.ts";
 
 export interface WatchHost {
@@ -25,6 +29,7 @@ export interface WatchHost {
   readonly clock: Clock;
   /** The newest revision that this store has seen. */
   lastRevision(): number;
+  currentRevision(): Promise<number>;
   ended(watch: EtcdWatch): void;
 }
 
@@ -32,28 +37,37 @@ type Stream = ClientDuplexStream<Partial<WatchRequest>, WatchResponse>;
 
 export class EtcdWatch implements Watch {
   readonly #host: WatchHost;
-  readonly #prefix: string;
+  readonly #prefix: Buffer;
   readonly #options: WatchOptions;
   readonly #buffer: BatchBuffer;
   readonly #progress: ProgressRequests;
   readonly #ending = new AbortController();
   readonly #onAbort = (): void => this.#buffer.end();
   #stream: Stream | undefined;
-  /** The first revision that has not been delivered; undefined: whatever comes next. */
+  /** The first revision that has not been heard of; undefined: whatever comes next. */
   #nextRevision: number | undefined;
+  #deliveredRevision = 0;
+  /** A mark is to be delivered as soon as this has been reached. */
+  #wantedRevision: number | undefined;
   /** Changes up to here are history: the stream may be held back. */
   #historyEnd = 0;
 
   constructor(host: WatchHost, prefix: string, options: WatchOptions) {
     this.#host = host;
-    this.#prefix = prefix;
+    this.#prefix = Buffer.from(prefix);
     this.#options = options;
     // A write that was answered before this watch was asked for must not be in it, and one that is
     // handed in from now on must be.
     this.#nextRevision = options.fromRevision ?? host.lastRevision() + 1;
     this.#buffer = new BatchBuffer(() => this.#onEnd());
-    this.#progress = new ProgressRequests(host.clock, () => {
-      this.#stream?.write({ progress: {} });
+    this.#progress = new ProgressRequests({
+      clock: host.clock,
+      signal: this.#ending.signal,
+      currentRevision: () => host.currentRevision(),
+      onRevision: (revision) => {
+        this.#wantedRevision = revision;
+        this.#markProgress();
+      },
     });
   }
 
@@ -121,7 +135,6 @@ export class EtcdWatch implements Watch {
       stream.write({ create: this.#create() });
     });
     this.#stream = undefined;
-    this.#progress.streamEnded();
     endpoints.leave(connection);
     return heard;
   }
@@ -132,10 +145,9 @@ export class EtcdWatch implements Watch {
     const startRevision =
       this.#nextRevision === undefined ? 0 : Math.max(1, this.#nextRevision - 1);
     return {
-      key: rangeStart(this.#prefix, undefined),
-      rangeEnd: prefixEnd(this.#prefix),
+      key: rangeStart("", undefined),
+      rangeEnd: prefixEnd(""),
       startRevision,
-      progressNotify: true,
       prevKv: this.#options.withPrevValue ?? true,
     };
   }
@@ -146,12 +158,9 @@ export class EtcdWatch implements Watch {
     if (response.created) {
       this.#historyEnd = revisionOf(response);
       this.#nextRevision ??= this.#historyEnd + 1;
-      this.#progress.streamBegan();
-    } else if (response.events.length > 0) {
-      this.#receiveEvents(response);
+      this.#markProgress();
     } else {
-      const mark = this.#progress.receive(revisionOf(response), response.watchId);
-      if (mark !== undefined) this.#deliver({ revision: mark, events: [] });
+      this.#receiveEvents(response);
     }
     return true;
   }
@@ -163,7 +172,7 @@ export class EtcdWatch implements Watch {
       }
       return false;
     }
-    if (this.#options.fromRevision === undefined && !this.#delivered) {
+    if (this.#options.fromRevision === undefined && this.#deliveredRevision === 0) {
       this.#nextRevision = undefined; // nobody asked for a revision: begin with what comes next
       return false;
     }
@@ -172,34 +181,45 @@ export class EtcdWatch implements Watch {
     return false;
   }
 
-  #delivered = false;
-
-  #receiveEvents(response: WatchResponse): void {
-    this.#progress.eventsCame();
+  #receiveEvents({ events: all }: WatchResponse): void {
     const first = this.#nextRevision ?? 0;
     const events: WatchEvent[] = [];
     let revision = 0;
-    for (const event of response.events) {
+    for (const event of all) {
+      revision = Math.max(revision, event.kv?.modRevision ?? 0);
+      if (revision < first || !this.#isWatched(event)) continue;
       const translated = toWatchEvent(event);
-      if (translated === undefined || translated.revision < first) continue;
-      events.push(translated);
-      revision = translated.revision;
+      if (translated !== undefined) events.push(translated);
     }
+    if (revision < first) return;
+    this.#nextRevision = revision + 1;
     if (events.length > 0) this.#deliver({ revision, events });
+    else this.#markProgress();
+  }
+
+  #isWatched({ kv }: Event): boolean {
+    if (kv === undefined || kv.key.length < this.#prefix.length) return false;
+    return this.#prefix.equals(kv.key.subarray(0, this.#prefix.length));
+  }
+
+  /** Once everything up to the wanted revision has been delivered. */
+  #markProgress(): void {
+    const wanted = this.#wantedRevision;
+    if (wanted === undefined || (this.#nextRevision ?? 0) <= wanted) return;
+    this.#deliver({ revision: Math.max(wanted, this.#deliveredRevision), events: [] });
   }
 
   #deliver(batch: WatchBatch): void {
-    if (batch.revision < (this.#nextRevision ?? 0) - 1) return; // a mark that says nothing new
-    this.#delivered = true;
-    this.#nextRevision = batch.revision + 1;
+    const { revision } = batch;
+    this.#deliveredRevision = revision;
+    if (revision >= (this.#wantedRevision ?? 0)) this.#wantedRevision = undefined;
     this.#buffer.offer(batch);
-    const history = batch.revision <= this.#historyEnd;
+    const history = revision <= this.#historyEnd;
     if (history && this.#buffer.waitingBatches > 0) this.#stream?.pause();
   }
 
   #onEnd(): void {
     this.#options.signal.removeEventListener("abort", this.#onAbort);
-    this.#progress[Symbol.dispose]();
     this.#stream?.cancel();
     this.#ending.abort();
     this.#host.ended(this);

@@ -55,7 +55,6 @@ test("the bytes are those of the protocol", () => {
       watch.request.encode({ create: { key: Buffer.from("a"), startRevision: 300, prevKv: true } }),
       "0a08" + "0a0161" + "18ac02" + "3001",
     ],
-    ["ask for progress", watch.request.encode({ progress: {} }), "1a00"],
     [
       "write if absent",
       txn.request.encode({

@@ -129,21 +129,17 @@ export interface WatchCreate {
   key: Uint8Array;
   rangeEnd: Uint8Array;
   startRevision: number;
-  progressNotify: boolean;
   prevKv: boolean;
 }
 const watchCreate = defineMessage<WatchCreate>({
   key: [1, "bytes"],
   rangeEnd: [2, "bytes"],
   startRevision: [3, "int"],
-  progressNotify: [4, "bool"],
   prevKv: [6, "bool"],
 });
 
-/** Exactly one of them. */
 export interface WatchRequest {
   create?: Partial<WatchCreate>;
-  progress?: object;
 }
 
 export interface Event {
@@ -160,7 +156,6 @@ const event = defineMessage<Event>({
 
 export interface WatchResponse {
   header: Header | undefined;
-  watchId: number;
   created: boolean;
   canceled: boolean;
   compactRevision: number;
@@ -204,11 +199,9 @@ export const watch: Method<WatchRequest, WatchResponse> = {
   path: "/etcdserverpb.Watch/Watch",
   request: defineMessage<WatchRequest>({
     create: [1, { one: watchCreate }],
-    progress: [3, { one: defineMessage<object>({}) }],
   }),
   response: defineMessage<WatchResponse>({
     header: [1, { one: header }],
-    watchId: [2, "int"],
     created: [3, "bool"],
     canceled: [4, "bool"],
     compactRevision: [5, "int"],
