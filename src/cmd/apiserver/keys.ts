@@ -15,7 +15,8 @@ import { frontProxyOf } from "./front-proxy.ts";
 export interface Keys {
   readonly serviceAccountKeyPem: string;
   readonly clientCaPem: string;
-  readonly kubeletClient: KeyPair;
+  /** What kubelets are shown; asked for anew for each connection, since it is renewed. */
+  kubeletClient(): KeyPair;
   readonly published: Omit<PublishedConfig, "nowMs">;
   authorities(): ClientAuthorities;
   tlsContext(): SecureContextOptions & { ca: string[] };
@@ -53,14 +54,17 @@ export function openKeys(
   const clientCa = (): string => given(flags.clientCaFile, pki.material.clientCaPem);
   const frontProxyCa = (): string =>
     given(flags.requestheaderClientCaFile, pki.material.frontProxyCaPem);
-  const { kubeletClient, serviceAccountKeyPem } = pki.material;
+  const { serviceAccountKeyPem } = pki.material;
 
   return {
     clientCaPem: clientCa(),
     serviceAccountKeyPem: given(flags.serviceAccountSigningKeyFile, serviceAccountKeyPem),
-    kubeletClient: {
-      certificatePem: given(flags.kubeletClientCertificate, kubeletClient.certificatePem),
-      keyPem: given(flags.kubeletClientKey, kubeletClient.keyPem),
+    kubeletClient: () => {
+      const { certificatePem, keyPem } = pki.material.kubeletClient;
+      return {
+        certificatePem: given(flags.kubeletClientCertificate, certificatePem),
+        keyPem: given(flags.kubeletClientKey, keyPem),
+      };
     },
     published: {
       clientCaPem: clientCa(),
@@ -82,6 +86,8 @@ export function openKeys(
         flags.tlsPrivateKeyFile,
         flags.clientCaFile,
         flags.requestheaderClientCaFile,
+        flags.kubeletClientCertificate,
+        flags.kubeletClientKey,
       ].filter((file) => file !== undefined);
       const changed = (): void => {
         read.clear();

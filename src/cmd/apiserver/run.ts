@@ -158,11 +158,12 @@ async function listen(
 }
 
 /** Kubelets make certificates of their own unless they are told; then they are not checked either. */
-function kubeletTls(flags: ApiServerFlags, { kubeletClient }: Keys) {
+function kubeletTls(flags: ApiServerFlags, keys: Keys) {
+  const { certificatePem, keyPem } = keys.kubeletClient();
   const authority = flags.kubeletCertificateAuthority;
   return {
-    cert: kubeletClient.certificatePem,
-    key: kubeletClient.keyPem,
+    cert: certificatePem,
+    key: keyPem,
     verify: authority !== undefined,
     ...(authority === undefined ? {} : { ca: readPem(authority) }),
   };
