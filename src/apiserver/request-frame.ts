@@ -19,7 +19,7 @@ export async function inFrame(
   receivedMs: number,
   work: (trail: AuditTrail | undefined) => Promise<Answer>,
 ): Promise<Answer> {
-  const { user, impersonator, constraint } = identity;
+  const { user, impersonator, constraint, notes } = identity;
   const trail = audit?.begin(
     request,
     info,
@@ -28,6 +28,7 @@ export async function inFrame(
       : { user: impersonator, impersonated: user, constraint: constraint ?? "" },
     receivedMs,
   );
+  for (const [key, value] of Object.entries(notes?.annotations ?? {})) trail?.annotate(key, value);
   // Components in this process have no connection that could be overloaded.
   const turn = request.peer.user === undefined ? await flow?.admit(user, info, request) : undefined;
   if (turn?.outcome === "refused") {
@@ -37,6 +38,9 @@ export async function inFrame(
   let answer: Answer;
   try {
     answer = await work(trail);
+    if (notes?.warning !== undefined) {
+      answer = { ...answer, warnings: [notes.warning, ...answer.warnings] };
+    }
   } catch (error) {
     turn?.seat.release();
     throw error;

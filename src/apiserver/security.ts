@@ -4,7 +4,7 @@ import { unauthorizedStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { Audit, type AuditOptions, type AuditTrail } from "./audit/audit.ts";
-import type { Authenticator } from "./authn/authenticator.ts";
+import type { AuthenticationNotes, Authenticator } from "./authn/authenticator.ts";
 import { createBearerAuthenticator } from "./authn/bearer.ts";
 import { createBootstrapTokenAuthenticator } from "./authn/bootstrap-tokens.ts";
 import { type AnonymousOptions, chainAuthenticators } from "./authn/chain.ts";
@@ -64,6 +64,7 @@ export interface KnownIdentity {
   readonly user: User;
   readonly impersonator?: User;
   readonly constraint?: string;
+  readonly notes?: AuthenticationNotes;
 }
 
 export type Identity =
@@ -137,12 +138,13 @@ export function createSecurity(
       if (answer.outcome !== "known") {
         return { status: unauthorizedStatus("Unauthorized"), refused: undefined };
       }
-      const { user } = answer;
+      const { user, notes } = answer;
+      const noted = notes === undefined ? {} : { notes };
       const attributes = accessAttributes(info, user, request.query);
       const acting = await impersonate(request, attributes, authorizer, lastModes);
-      if (acting.outcome === "none") return { user };
+      if (acting.outcome === "none") return { user, ...noted };
       if (acting.outcome === "refused") return { status: acting.status, refused: user };
-      return { user: acting.user, impersonator: user, constraint: acting.constraint };
+      return { user: acting.user, impersonator: user, constraint: acting.constraint, ...noted };
     },
     async authorize(request, info, user, trail) {
       const attributes = accessAttributes(info, user, request.query);

@@ -19,7 +19,7 @@ import type { Clock } from "#lib/clock.ts";
 import { goStrings } from "../authz/rule.ts";
 import type { Objects } from "../objects.ts";
 import type { User } from "../request.ts";
-import type { Authentication } from "./authenticator.ts";
+import type { Authentication, AuthenticationNotes } from "./authenticator.ts";
 import {
   type Claims,
   type DecodedToken,
@@ -32,7 +32,7 @@ import {
   type VerificationKey,
   verificationKey,
 } from "./jwt.ts";
-import { LEGACY_ISSUER, legacyFault, legacyUser, noteUse } from "./legacy-tokens.ts";
+import { LEGACY_ISSUER, legacyFault, legacyNotes, legacyUser, noteUse } from "./legacy-tokens.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";
 import {
   authenticated,
@@ -106,9 +106,24 @@ export function createServiceAccountTokenAuthenticator(
           : boundFault(entry.claims, entry.bound, options);
       if (fault !== undefined) return refuse(fault);
       if (entry.bound === undefined) noteUse(entry.claims, options);
-      return { outcome: "known", user: entry.user, audiences };
+      const notes =
+        entry.bound === undefined
+          ? legacyNotes(entry.claims, options)
+          : staleNotes(entry.claims, options.clock.nowMs());
+      return { outcome: "known", user: entry.user, audiences, ...(notes ? { notes } : {}) };
     },
   };
+}
+
+/** Tokens of pods live on after the time that was asked for; who still uses one is told of. */
+function staleNotes(claims: Claims, nowMs: number): AuthenticationNotes | undefined {
+  const { warnafter } = (claims["kubernetes.io"] ?? {}) as Claims;
+  if (typeof warnafter !== "number") return undefined;
+  const late = Math.floor(nowMs / 1000) - warnafter;
+  if (late <= 0) return undefined;
+  const subject = stringClaim(claims, "sub");
+  const text = `subject: ${subject}, seconds after warning threshold: ${late}`;
+  return { annotations: { "authentication.k8s.io/stale-token": text } };
 }
 
 function refuse(reason: string): Authentication {
