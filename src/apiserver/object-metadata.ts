@@ -43,12 +43,11 @@ const TAIL_LENGTH = 5;
 const TAIL_LETTERS = "bcdfghjklmnpqrstvwxz2456789";
 
 export function generatedName(prefix: string, random: Random): string {
-  const head = prefix.slice(0, NAME_LENGTH_MAX - TAIL_LENGTH);
-  const tail = Array.from(
-    { length: TAIL_LENGTH },
-    () => TAIL_LETTERS[random.integer(TAIL_LETTERS.length)],
-  );
-  return head + tail.join("");
+  let name = prefix.slice(0, NAME_LENGTH_MAX - TAIL_LENGTH);
+  for (let count = 0; count < TAIL_LENGTH; count++) {
+    name += TAIL_LETTERS[random.integer(TAIL_LETTERS.length)];
+  }
+  return name;
 }
 
 /** The same owner twice is one owner. */

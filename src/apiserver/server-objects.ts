@@ -44,12 +44,13 @@ export function createServerObjects(
       return cache.get(key)?.as(kind).value as T | undefined;
     },
 
-    *list<T extends KubeObject>(kind: KindOf<T>, namespace = "") {
+    list<T extends KubeObject>(kind: KindOf<T>, namespace = ""): Iterable<T> {
       const stored = resources.storedOf(kind);
+      const cache = store.cacheOf(stored);
+      // Every write asks for quotas, limits and the like, and most clusters have none.
+      if (cache.size === 0) return [];
       const prefix = namespace === "" ? stored.prefix : keyOf(stored, namespace, "");
-      for (const revision of store.cacheOf(stored).under(prefix)) {
-        yield revision.as(kind).value as T;
-      }
+      return valuesOf<T>(cache.under(prefix), kind);
     },
 
     async create<T extends KubeObject>(kind: KindOf<T>, object: T): Promise<Result<T>> {
@@ -116,4 +117,11 @@ export function createServerObjects(
       cache.observe((next, old) => listener(seen(next), seen(old)), signal);
     },
   };
+}
+
+function* valuesOf<T extends KubeObject>(
+  revisions: Iterable<Revision>,
+  kind: KindOf<T>,
+): Iterable<T> {
+  for (const revision of revisions) yield revision.as(kind).value as T;
 }

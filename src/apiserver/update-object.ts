@@ -188,7 +188,7 @@ async function updateRuled(
   if (!ruled.ok) return ruled;
   const refused = await parts.admission.validate({ ...request, object: draft });
   if (refused !== undefined) return failure(refused);
-  const finished = finishObject(stored.kind, draft);
+  const finished = finishObject(stored.kind, draft, old);
   if (!finished.ok) return finished;
   return await store(verb, plan, current, sameButTimes(finished.value, old));
 }

@@ -22,6 +22,7 @@ import {
   validateObjectMetaUpdate,
 } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import { takeEqualParts, takenParts, withoutParts, withParts } from "./equal-parts.ts";
 
 const METADATA = Path.of("metadata");
 
@@ -82,6 +83,8 @@ export function applyUpdateRules(
   const rules = { ...context, warn };
   if (subresource !== undefined) subresource.prepareUpdate(draft, old, rules);
   else kind.prepareUpdate?.(draft, old, rules);
+  // Kinds that change the draft once more must be able to.
+  if (subresource !== undefined || kind.canonicalize === undefined) takeEqualParts(draft, old);
   if (kind.generation) countGeneration(draft, old);
   settleSystemFields(draft, old);
   const errors: FieldError[] = [
@@ -133,12 +136,15 @@ function wanted(object: KubeObject & { readonly status?: unknown }): Record<stri
   return rest;
 }
 
-/** The normal form of a finished object, sharing nothing with the draft. */
-export function finishObject(kind: Kind, draft: KubeObject): Result<KubeObject> {
-  const normal = normalize(schemaOf(kind.type), draft);
+/** The normal form of a finished object. It shares nothing with the draft but what that took from `old`. */
+export function finishObject(kind: Kind, draft: KubeObject, old?: KubeObject): Result<KubeObject> {
+  const taken = old === undefined ? undefined : takenParts(draft, old);
+  const changed = taken === undefined ? draft : withoutParts(draft, taken);
+  const normal = normalize(schemaOf(kind.type), changed);
   if (!normal.ok) return failure(internalErrorStatus(`${kind.names.kind}: ${normal.error}`));
   const { kind: _, apiVersion: __, metadata, ...rest } = normal.value;
-  const object = { kind: kind.names.kind, apiVersion: kind.apiVersion, metadata, ...rest };
+  const parts = taken === undefined || taken.size === 0 ? rest : withParts(rest, taken, old!);
+  const object = { kind: kind.names.kind, apiVersion: kind.apiVersion, metadata, ...parts };
   return success(object as unknown as KubeObject);
 }
 

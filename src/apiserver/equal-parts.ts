@@ -1,0 +1,53 @@
+/**
+ * What an update leaves as it is, mostly the spec or the status, is taken from the old object: who
+ * compares it afterwards is done at once, and it is neither copied nor frozen again.
+ */
+import type { Draft, KubeObject } from "#api/kind.ts";
+import { jsonEqual } from "#api/patch/json-value.ts";
+
+type Parts = Record<string, unknown>;
+
+/** These say what the object is; everything else is a part. */
+const HEAD: ReadonlySet<string> = new Set(["kind", "apiVersion", "metadata"]);
+
+/** From then on these parts of the draft are frozen. */
+export function takeEqualParts(draft: Draft<KubeObject>, old: KubeObject): void {
+  const [parts, before] = [draft as unknown as Parts, old as unknown as Parts];
+  for (const name in parts) {
+    if (HEAD.has(name) || parts[name] === before[name]) continue;
+    if (jsonEqual(parts[name], before[name])) parts[name] = before[name];
+  }
+}
+
+/** The names of parts that were taken; none if the two are not made of the same parts. */
+export function takenParts(draft: KubeObject, old: KubeObject): ReadonlySet<string> {
+  const [parts, before] = [draft as unknown as Parts, old as unknown as Parts];
+  for (const name in before) if (!(name in parts)) return NONE;
+  const taken = new Set<string>();
+  for (const name in parts) {
+    if (!(name in before)) return NONE;
+    if (!HEAD.has(name) && parts[name] === before[name]) taken.add(name);
+  }
+  return taken;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+export function withoutParts(object: KubeObject, taken: ReadonlySet<string>): Parts {
+  const left: Parts = {};
+  for (const name in object) {
+    if (!taken.has(name)) left[name] = (object as unknown as Parts)[name];
+  }
+  return left;
+}
+
+/** The other way round: in the order of the old object, which is that of all of its kind. */
+export function withParts(left: Parts, taken: ReadonlySet<string>, old: KubeObject): Parts {
+  const parts: Parts = {};
+  for (const name in old) {
+    if (HEAD.has(name)) continue;
+    const value = taken.has(name) ? (old as unknown as Parts)[name] : left[name];
+    if (value !== undefined) parts[name] = value;
+  }
+  return parts;
+}
