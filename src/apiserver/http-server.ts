@@ -182,6 +182,12 @@ function handleHttp1(
   response: ServerResponse,
 ): void {
   const socket = request.socket as TLSSocket;
+  const coding = request.headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
+    response.writeHead(501, { "content-type": "text/plain; charset=utf-8", connection: "close" });
+    response.end("Unsupported transfer encoding");
+    return;
+  }
   run(options, new Http1Exchange(request, response, peerOf(options, socket), occupy(socket)));
 }
 

@@ -6,7 +6,7 @@ import { type Answer, statusAnswer } from "./answer.ts";
 import { encodeAnswer, isWhole } from "./encode-answer.ts";
 import { runTunnel } from "./proxy/tunnel.ts";
 import type { ApiRequest, Peer } from "./request.ts";
-import { headersOf, splitUrl } from "./serve.ts";
+import { headersOf, parseQuery, splitUrl } from "./serve.ts";
 import type { ApiServer } from "./server.ts";
 
 export async function serveUpgrade(
@@ -28,7 +28,7 @@ export async function serveUpgrade(
     method: incoming.method ?? "GET",
     path: split.path,
     rawUrl,
-    query: new URLSearchParams(split.query),
+    query: parseQuery(split.query),
     headers: incoming.headers as Record<string, string | undefined>,
     rawHeaders: incoming.rawHeaders,
     auditId: String(incoming.headers["audit-id"] ?? "") || newAuditId(),

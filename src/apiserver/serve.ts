@@ -18,6 +18,10 @@ const compress = promisify(gzip);
 export type Serving = Pick<ApiServer, "handle" | "tables" | "closing" | "lists" | "newAuditId">;
 
 export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
+  if (request.url === "*" && request.method === "OPTIONS") {
+    reply.send(200, {}, new Uint8Array(0)); // about the server as a whole there is nothing to say
+    return;
+  }
   const split = splitUrl(request.url);
   if (split === undefined) {
     reply.send(
@@ -29,7 +33,7 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
   }
   const body = await bodyOf(request);
   if (request.gone) return;
-  const query = new URLSearchParams(split.query);
+  const query = parseQuery(split.query);
   const apiRequest: ApiRequest = {
     method: request.method,
     path: split.path,
@@ -129,8 +133,19 @@ function acceptsGzip(accepted: string | undefined): boolean {
   return accepted?.split(",").some((coding) => coding.trim() === "gzip") ?? false;
 }
 
-/** Undefined for a path that is no proper text. */
-export function splitUrl(url: string): { path: string; query: string } | undefined {
+/** As Go reads it: a pair that is badly encoded, or has a semicolon, is as if it were not there. */
+export function parseQuery(text: string): URLSearchParams {
+  if (!text.includes(";") && !BAD_ESCAPE.test(text)) return new URLSearchParams(text);
+  const pairs = text.split("&").filter((pair) => !pair.includes(";") && !BAD_ESCAPE.test(pair));
+  return new URLSearchParams(pairs.join("&"));
+}
+
+const BAD_ESCAPE = /%(?![0-9a-fA-F]{2})/;
+const ABSOLUTE = /^https?:\/\/[^/?]*/i;
+
+/** Undefined for a path that is no proper text. Whole addresses are taken for their path. */
+export function splitUrl(target: string): { path: string; query: string } | undefined {
+  const url = target.startsWith("/") ? target : target.replace(ABSOLUTE, "") || "/";
   const mark = url.indexOf("?");
   const raw = mark < 0 ? url : url.slice(0, mark);
   const query = mark < 0 ? "" : url.slice(mark + 1);
