@@ -1,9 +1,8 @@
 /** What the server tells about its work, under upstream's names. */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { arch } from "node:os";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import { mediaTypeOf } from "./negotiate.ts";
-import type { ObjectStore } from "./object-store.ts";
 import { SERVER_VERSION } from "./paths/version-path.ts";
 import type { ApiRequest, RequestInfo } from "./request.ts";
 
@@ -29,7 +28,7 @@ export class ApiMetrics {
   readonly #inFlight: { readonly mutating: Counter; readonly readOnly: Counter };
   readonly #longRunning: ReturnType<Metrics["gauge"]>;
 
-  constructor(metrics: Metrics, store: ObjectStore, startSeconds: number) {
+  constructor(metrics: Metrics, startSeconds: number) {
     const labels = ["verb", "dry_run", ...PLACE];
     this.#requests = metrics.counter({
       name: "apiserver_request_total",
@@ -53,7 +52,6 @@ export class ApiMetrics {
       help: "Open watches, logs, execs and proxies.",
       labels: ["verb", ...PLACE],
     });
-    addStoreMetrics(metrics, store);
     addProcessMetrics(metrics, startSeconds);
   }
 
@@ -123,40 +121,6 @@ function placeOf(info: RequestInfo): string[] {
   return [group, version, resource, subresource, scope, COMPONENT];
 }
 
-function addStoreMetrics(metrics: Metrics, store: ObjectStore): void {
-  metrics.gaugesOf(
-    {
-      name: "apiserver_resource_objects",
-      help: "Stored objects of each resource.",
-      labels: ["group", "resource"],
-    },
-    () =>
-      [...store.cache.all()].map(({ resource, size }) => ({
-        labels: [resource.group, resource.plural],
-        value: size,
-      })),
-  );
-  metrics.gaugesOf(
-    {
-      name: "apiserver_resource_size_estimate_bytes",
-      help: "Bytes of the stored objects of each resource.",
-      labels: ["group", "resource"],
-    },
-    () =>
-      [...store.cache.all()].map(({ resource, bytes }) => ({
-        labels: [resource.group, resource.plural],
-        value: bytes,
-      })),
-  );
-  metrics.gaugeOf(
-    {
-      name: "apiserver_watch_cache_resource_version",
-      help: "The revision that the caches show.",
-    },
-    () => store.cache.revision,
-  );
-}
-
 function addProcessMetrics(metrics: Metrics, startSeconds: number): void {
   const build = metrics.gauge({
     name: "kubernetes_build_info",
@@ -179,12 +143,27 @@ function addProcessMetrics(metrics: Metrics, startSeconds: number): void {
     { name: "process_start_time_seconds", help: "When the process was started." },
     () => startSeconds,
   );
+  metrics.gaugeOf(
+    { name: "process_virtual_memory_bytes", help: "Virtual memory of the process." },
+    () => 1024 * numberIn("/proc/self/status", /^VmSize:\s+(\d+)/m),
+  );
+  metrics.gaugeOf({ name: "process_max_fds", help: "How many file descriptors it may open." }, () =>
+    numberIn("/proc/self/limits", /^Max open files\s+(\d+)/m),
+  );
   metrics.gaugeOf({ name: "process_open_fds", help: "Open file descriptors." }, countDescriptors);
 }
 
 function countDescriptors(): number {
   try {
     return readdirSync("/proc/self/fd").length;
+  } catch {
+    return 0; // a system without /proc
+  }
+}
+
+function numberIn(file: string, pattern: RegExp): number {
+  try {
+    return Number(pattern.exec(readFileSync(file, "utf8"))?.[1] ?? 0);
   } catch {
     return 0; // a system without /proc
   }

@@ -26,6 +26,7 @@ import type { ResourceCache } from "./resource-cache.ts";
 import type { Resources, StoredResource } from "./resources.ts";
 import { Revision } from "./revision.ts";
 import type { StorageCodec } from "./storage-codec.ts";
+import type { StoreMetrics, StoreOperation } from "./store-metrics.ts";
 import { WatchCache } from "./watch-cache.ts";
 
 /** How long a read waits for a revision that the cache has not seen yet. */
@@ -42,6 +43,7 @@ export interface ObjectStoreOptions {
   readonly logger: Logger;
   /** How long Events are kept. */
   readonly eventTtlSeconds: number;
+  readonly metrics: StoreMetrics;
 }
 
 export type WriteOutcome =
@@ -87,7 +89,7 @@ export class ObjectStore {
   async read(resource: StoredResource, key: string): Promise<Result<Revision | undefined>> {
     const cache = this.cache.of(resource);
     if (this.#options.local && this.cache.current) return success(cache.get(key));
-    return await this.#guarded(async () => {
+    return await this.#guarded("get", resource, async () => {
       const { entry } = await this.#options.store.get(key);
       if (entry === undefined) return success(undefined);
       const known = cache.get(key);
@@ -99,7 +101,7 @@ export class ObjectStore {
   /** Waits until the cache is as fresh as the store is now. */
   async fresh(): Promise<Result<number>> {
     if (this.#options.local && this.cache.current) return success(this.cache.revision);
-    return await this.#guarded(async () => {
+    return await guarded(async () => {
       const revision = await this.#options.store.currentRevision();
       return await this.notOlderThan(revision);
     });
@@ -120,12 +122,14 @@ export class ObjectStore {
     startAfter: string | undefined,
     limit: number,
   ): Promise<{ revisions: Revision[]; remaining: number }> {
-    const { store } = this.#options;
+    const { store, clock, metrics } = this.#options;
+    const startMs = clock.elapsedMs();
     const page = await store.range(prefix, {
       atRevision,
       ...(startAfter === undefined ? {} : { startAfter }),
       ...(limit > 0 ? { limit } : {}),
     });
+    metrics.done("list", resource, clock.elapsedMs() - startMs, false);
     const revisions = page.entries.map(({ key, value, modRevision }) =>
       this.#decode(resource, key, modRevision, value),
     );
@@ -152,7 +156,7 @@ export class ObjectStore {
     key: string,
     expected: Revision,
   ): Promise<Result<WriteOutcome>> {
-    return await this.#guarded(async () => {
+    return await this.#guarded("delete", resource, async () => {
       const wrote = await this.#options.store.delete(key, { expectRevision: expected.number });
       if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
       await this.#seen(wrote.revision);
@@ -168,7 +172,8 @@ export class ObjectStore {
     expected?: Revision,
   ): Promise<Result<WriteOutcome>> {
     const { store, codec, eventTtlSeconds } = this.#options;
-    return await this.#guarded(async () => {
+    const operation = expected === undefined ? "create" : "update";
+    return await this.#guarded(operation, resource, async () => {
       const bytes = codec.encode(object);
       if (expected?.holds(codec.isJson(bytes) ? bytes : codec.encodeAsJson(object))) {
         return success({ outcome: "written", revision: expected });
@@ -221,13 +226,25 @@ export class ObjectStore {
     return Revision.fromValue(kind, key, number, codec.decode(resource, stored));
   }
 
-  async #guarded<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-      return failure(statusOfStoreError(error));
-    }
+  async #guarded<T>(
+    operation: StoreOperation,
+    resource: StoredResource,
+    work: () => Promise<Result<T>>,
+  ): Promise<Result<T>> {
+    const { clock, metrics } = this.#options;
+    const startMs = clock.elapsedMs();
+    const result = await guarded(work);
+    metrics.done(operation, resource, clock.elapsedMs() - startMs, !result.ok);
+    return result;
+  }
+}
+
+async function guarded<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return failure(statusOfStoreError(error));
   }
 }
 

@@ -15,7 +15,10 @@ import { streamWatch } from "./stream-watch.ts";
 const GZIP_BYTES_MIN = 128 * 1024;
 const compress = promisify(gzip);
 
-export type Serving = Pick<ApiServer, "handle" | "tables" | "closing" | "lists" | "newAuditId">;
+export type Serving = Pick<
+  ApiServer,
+  "handle" | "tables" | "closing" | "lists" | "newAuditId" | "watches"
+>;
 
 export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
   if (request.url === "*" && request.method === "OPTIONS") {
@@ -88,7 +91,7 @@ async function send(
     const stream = answer.media.encoding === "json" ? "" : ";stream=watch";
     const type = `${MEDIA_TYPES[answer.media.encoding]}${stream}`;
     reply.start(answer.code, { ...headers, "content-type": type });
-    await streamWatch(body.feed, answer.media, request, api.tables, api.closing, reply);
+    await streamWatch(body.feed, answer.media, request, api, reply);
     return;
   }
   if (body.form === "tunnel") {

@@ -43,7 +43,9 @@ import { connectVerbs } from "./special/connect.ts";
 import { evictionVerbs } from "./special/eviction.ts";
 import { reviewVerbs } from "./special/reviews.ts";
 import { StorageCodec, type StoredForm } from "./storage-codec.ts";
+import { addCacheMetrics, StoreMetrics } from "./store-metrics.ts";
 import { Tables } from "./table.ts";
+import { WatchMetrics } from "./watch-metrics.ts";
 import { ZippedLists } from "./zipped-lists.ts";
 
 export interface ApiServerOptions {
@@ -90,6 +92,7 @@ export interface ApiServer {
   /** The node ports of Services. */
   readonly ports: PortAllocator;
   newAuditId(): string;
+  readonly watches: WatchMetrics;
   /** Everything that has to be done before the server counts as ready is done. */
   ready(): void;
   /** From now on the server says that it is not ready, so that nobody new comes; watches end. */
@@ -116,7 +119,9 @@ export async function startApiServer(
     clock,
     logger,
     eventTtlSeconds: options.eventTtlSeconds,
+    metrics: new StoreMetrics(options.metrics),
   });
+  addCacheMetrics(options.metrics, store.cache);
   await store.cache.load();
   const done = store.cache.run(signal);
   const objects = createServerObjects(store, resources, clock, random);
@@ -163,7 +168,7 @@ export async function startApiServer(
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every watch over HTTP listens
   addFlowMetrics(options.metrics, security.flow);
-  const watched = new ApiMetrics(options.metrics, store, startMs / 1000);
+  const watched = new ApiMetrics(options.metrics, startMs / 1000);
   const handle = createHandler({ parts, security, metrics: watched, paths, special });
   return {
     handle,
@@ -175,6 +180,7 @@ export async function startApiServer(
     tables: new Tables(descriptions, clock),
     lists: { zipped: new ZippedLists(), spare: new SpareBuffers(), clock },
     newAuditId: () => random.uuid(),
+    watches: new WatchMetrics(options.metrics),
     ready: () => health.ready(),
     shutDown: () => {
       health.shutDown();

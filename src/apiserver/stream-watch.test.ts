@@ -68,7 +68,7 @@ async function begin(t: TestApi, url: string, closing = new AbortController().si
     for (const event of events) if ("object" in event) held += event.object.json.length;
     return events;
   };
-  const done = streamWatch(feed, JSON_MEDIA, request, t.api.tables, closing, client);
+  const done = streamWatch(feed, JSON_MEDIA, request, { ...t.api, closing }, client);
   /** `held`: bytes of all objects that were taken out of the feed. */
   return { client, done, leave: () => life.abort(), held: () => held };
 }
@@ -123,6 +123,9 @@ describe("a client that does not read", () => {
     client.read();
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(client.text.match(/"type":"MODIFIED"/g)?.length, 60);
+    const metrics = await t.want(200, "GET", "/metrics");
+    const place = 'group="",version="v1",resource="configmaps"';
+    assert.ok(metrics.includes(`apiserver_watch_events_total{${place}} 61\n`)); // ADDED too
     assert.ok(largest <= (256 + 8 * 21) * KILOBYTE, `a piece of ${largest} bytes`);
     leave();
     await done;

@@ -7,9 +7,10 @@
 import type { Reply } from "./http-exchange.ts";
 import type { Media } from "./negotiate.ts";
 import type { ApiRequest } from "./request.ts";
-import type { Tables } from "./table.ts";
+import type { ApiServer } from "./server.ts";
 import type { WatchFeed } from "./watch-feed.ts";
 import { createFrameEncoder, type FrameEncoder } from "./watch-frames.ts";
+import type { CountEvent } from "./watch-metrics.ts";
 
 /**
  * What is joined into one write, so that a client that stops reading holds little: when so many bytes
@@ -24,12 +25,12 @@ export function streamWatch(
   feed: WatchFeed,
   media: Media,
   request: ApiRequest,
-  tables: Tables,
-  closing: AbortSignal,
+  { tables, closing, watches }: Pick<ApiServer, "tables" | "closing" | "watches">,
   reply: Reply,
 ): Promise<void> {
   const { signal } = request;
   const encode = createFrameEncoder(feed.kind, media, request.query, tables);
+  const count = watches.of(feed.kind);
   return new Promise((resolve) => {
     let state: "idle" | "scheduled" | "blocked" | "ended" = "scheduled";
     const finish = (): void => {
@@ -45,7 +46,7 @@ export function streamWatch(
     const flush = (): void => {
       if (state === "ended") return;
       for (;;) {
-        const piece = nextPiece(feed, encode);
+        const piece = nextPiece(feed, encode, count);
         if (piece === "over") {
           finish();
           return;
@@ -81,7 +82,11 @@ export function streamWatch(
 const AT_ONCE = Promise.resolve();
 
 /** What is there for now, up to a good size. */
-function nextPiece(feed: WatchFeed, encode: FrameEncoder): Uint8Array | "none" | "over" {
+function nextPiece(
+  feed: WatchFeed,
+  encode: FrameEncoder,
+  count: CountEvent,
+): Uint8Array | "none" | "over" {
   const frames: Uint8Array[] = [];
   let bytes = 0;
   while (bytes < BYTES_MAX) {
@@ -95,6 +100,7 @@ function nextPiece(feed: WatchFeed, encode: FrameEncoder): Uint8Array | "none" |
       const frame = encode(event);
       frames.push(frame);
       bytes += frame.length;
+      count(frame.length);
     }
   }
   if (frames.length === 0) return "none";

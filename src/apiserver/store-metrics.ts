@@ -1,0 +1,103 @@
+/** What the server tells about its store and the caches over it, under upstream's names. */
+import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
+import type { StoredResource } from "./resources.ts";
+import type { WatchCache } from "./watch-cache.ts";
+
+export type StoreOperation = "create" | "update" | "delete" | "get" | "list";
+
+const PLACE = ["group", "resource"];
+const DURATIONS = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+  60,
+];
+
+interface Series {
+  readonly durations: Histogram;
+  readonly requests: Counter;
+  readonly errors: Counter;
+}
+
+/** Requests to the store, which is called etcd whatever it is. */
+export class StoreMetrics {
+  readonly #series = new Map<StoredResource, Map<StoreOperation, Series>>();
+  readonly #make: (operation: StoreOperation, resource: StoredResource) => Series;
+
+  constructor(metrics: Metrics) {
+    const labels = ["operation", ...PLACE];
+    const durations = metrics.histogram({
+      name: "etcd_request_duration_seconds",
+      help: "Time that the store took for a request.",
+      labels,
+      buckets: DURATIONS,
+    });
+    const requests = metrics.counter({
+      name: "etcd_requests_total",
+      help: "Requests to the store.",
+      labels,
+    });
+    const errors = metrics.counter({
+      name: "etcd_request_errors_total",
+      help: "Requests that the store could not carry out.",
+      labels,
+    });
+    this.#make = (operation, { group, plural }) => {
+      const place = [operation, group, plural];
+      return {
+        durations: durations(...place),
+        requests: requests(...place),
+        errors: errors(...place),
+      };
+    };
+  }
+
+  done(operation: StoreOperation, resource: StoredResource, ms: number, failed: boolean): void {
+    let known = this.#series.get(resource);
+    if (known === undefined) {
+      known = new Map();
+      this.#series.set(resource, known);
+    }
+    let series = known.get(operation);
+    if (series === undefined) {
+      series = this.#make(operation, resource);
+      known.set(operation, series);
+    }
+    series.requests.add(1);
+    series.durations.observe(ms / 1000);
+    if (failed) series.errors.add(1);
+  }
+}
+
+export function addCacheMetrics(metrics: Metrics, cache: WatchCache): void {
+  const ofEach = (name: string, help: string, read: (of: Cached) => number): void =>
+    metrics.gaugesOf({ name, help, labels: PLACE }, () =>
+      [...cache.all()].map((of) => ({
+        labels: [of.resource.group, of.resource.plural],
+        value: read(of),
+      })),
+    );
+  ofEach("apiserver_resource_objects", "Stored objects of each resource.", ({ size }) => size);
+  ofEach(
+    "apiserver_resource_size_estimate_bytes",
+    "Bytes of the stored objects of each resource.",
+    ({ bytes }) => bytes,
+  );
+  ofEach(
+    "apiserver_watch_cache_resource_version",
+    "The revision that the cache of each resource shows.",
+    () => cache.revision,
+  );
+  metrics.gaugesOf(
+    {
+      name: "apiserver_storage_objects",
+      help: "Stored objects of each resource, by its full name.",
+      labels: ["resource"],
+    },
+    () =>
+      [...cache.all()].map(({ resource: { group, plural }, size }) => ({
+        labels: [group === "" ? plural : `${plural}.${group}`],
+        value: size,
+      })),
+  );
+}
+
+type Cached = ReturnType<WatchCache["of"]>;
