@@ -18,3 +18,13 @@ export function escapeFieldName(name: string): string | undefined {
   if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(name)) return undefined;
   return name.replaceAll(/__|[./-]/g, (part) => ESCAPES[part]!);
 }
+
+const UNESCAPES: ReadonlyMap<string, string> = new Map(
+  Object.entries(ESCAPES).map(([part, escaped]) => [escaped, part]),
+);
+
+export function unescapeFieldName(name: string): string {
+  const word = /^__([a-z]+)__$/.exec(name)?.[1];
+  if (word !== undefined && RESERVED.has(word)) return word;
+  return name.replaceAll(/__[a-z]+__/g, (part) => UNESCAPES.get(part) ?? part);
+}

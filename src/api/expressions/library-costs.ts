@@ -29,7 +29,7 @@ export function kubernetesCosts(size: CostEstimator["size"]): CostEstimator {
   return {
     size,
     call: (name, overload, target, args) => {
-      if (CHEAP.has(name) || overload === "cidr_ip") return { cost: ONE };
+      if (CHEAP_CALLS.has(name) || overload === "cidr_ip") return { cost: ONE };
       const cost = Object.hasOwn(COSTS, name) ? COSTS[name] : undefined;
       return cost?.({ target, args, overload, sizeOf, elementOf });
     },
@@ -45,7 +45,7 @@ interface Call {
 }
 
 /** One step, whatever the operands. */
-const CHEAP = new Set(
+export const CHEAP_CALLS = new Set(
   (
     "serviceAccount path group resource subresource namespace name allowed reason error errored " +
     "masked prefixLength family isUnspecified isLoopback isLinkLocalMulticast isLinkLocalUnicast " +
@@ -54,7 +54,7 @@ const CHEAP = new Set(
     "getEscapedPath getQuery"
   ).split(" "),
 );
-const AUTHORIZATION_COST = 350_000;
+export const AUTHORIZATION_COST = 350_000;
 const NAME_FORMAT_REGEX_SIZE = 128;
 const FORMAT_SIZE = 64;
 const IP_BYTES: Estimate = { min: 4, max: 16 };

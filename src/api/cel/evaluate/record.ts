@@ -1,6 +1,7 @@
 /** An object that an expression makes: `Object.spec{replicas: 3}`. */
 import { objectType, type Type } from "../types/type.ts";
 import { isEqual } from "../values/compare.ts";
+import { toJson } from "../values/json.ts";
 import { CelObject, type Value } from "../values/value.ts";
 
 export class RecordValue extends CelObject {
@@ -11,6 +12,10 @@ export class RecordValue extends CelObject {
     super();
     this.type = objectType(typeName);
     this.fields = fields;
+  }
+
+  override toJson(): unknown {
+    return Object.fromEntries(Array.from(this.fields, ([name, value]) => [name, toJson(value)]));
   }
 
   override field(name: string): Value | undefined {

@@ -99,7 +99,7 @@ class GrowingList extends CelList {
   }
 }
 
-export function joinLists(a: CelList, b: CelList): CelList {
+function joinLists(a: CelList, b: CelList): CelList {
   if (a.size === 0) return b.size === 0 ? new ArrayList([]) : new GrowingList([...b]);
   return a instanceof GrowingList ? a.plus(b) : new GrowingList([...a, ...b]);
 }

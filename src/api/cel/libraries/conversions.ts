@@ -114,7 +114,7 @@ function stringToDouble(text: string): number {
 }
 
 /** As Go's %g: exponents below -4 and from 21 on. */
-export function showDouble(value: number): string {
+function showDouble(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
   if (value === 0) return Object.is(value, -0) ? "-0" : "0";

@@ -169,7 +169,7 @@ function showFraction(nanos: bigint): string {
   return `.${nanos.toString().padStart(9, "0").replace(/0+$/, "")}`;
 }
 
-export function floorDiv(a: bigint, b: bigint): bigint {
+function floorDiv(a: bigint, b: bigint): bigint {
   const quotient = a / b;
   return a % b < 0n ? quotient - 1n : quotient;
 }

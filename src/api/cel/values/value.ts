@@ -2,7 +2,6 @@
  * Values at run time. Ints are bigints and doubles are numbers, so that the two never mix; lists
  * and maps are read through small interfaces, so that JSON data needs no copy.
  */
-import { utf8Length } from "#lib/utf8-length.ts";
 import {
   BOOL,
   BYTES,
@@ -143,6 +142,11 @@ export abstract class CelObject {
   abstract readonly type: Type;
   abstract equals(other: CelObject): boolean;
 
+  /** As JSON; faults for values that have no such form. */
+  toJson(): unknown {
+    throw new CelError(`${this.type.name} is no JSON`);
+  }
+
   /** Undefined if the field is not set; faults for fields that do not exist. */
   field(name: string): Value | undefined {
     throw new CelError(`no such key: ${name}`);
@@ -206,12 +210,8 @@ export function sizeOf(value: Value): number {
   return 1;
 }
 
-export function codePoints(text: string): number {
+function codePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
-}
-
-export function byteLength(text: string): number {
-  return utf8Length(text);
 }

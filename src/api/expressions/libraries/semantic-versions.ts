@@ -45,7 +45,7 @@ export const semverLibrary: Library = {
 const VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
 
-export function readVersion(text: string): SemverValue {
+function readVersion(text: string): SemverValue {
   const match = VERSION.exec(text);
   const prerelease = match?.[4]?.split(".") ?? [];
   const isBad = match === null || prerelease.some((part) => /^0\d+$/.test(part));
