@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
+import { build } from "#testing/build.ts";
+import { type Told, tell, written } from "#testing/decisions.ts";
+import { certificateSigning } from "./signing.ts";
+
+const AT = "2030-01-01T00:00:00Z";
+const signing = certificateSigning({ lifetimeMaxMs: 1, signers: {} });
+const request = build(certificateSigningRequestKind, {
+  metadata: { name: "r" },
+  status: { conditions: [{ type: "Approved", status: "True", lastUpdateTime: AT }] },
+});
+const STATUS: Told = { writes: ["update CertificateSigningRequest r/status"] };
+
+describe("a request for a certificate", () => {
+  test("of another signer is left alone", () => {
+    const outcome = signing.decide({ request, result: { is: "not ours" } }, Date.parse(AT));
+    assert.deepEqual(tell(outcome), { writes: [] });
+  });
+
+  test("that is signed gets its certificate", () => {
+    const result = { is: "signed", certificatePem: "PEM" } as const;
+    const outcome = signing.decide({ request, result }, Date.parse(AT));
+    assert.deepEqual(tell(outcome), STATUS);
+    const { status } = written(outcome, certificateSigningRequestKind)!;
+    assert.deepEqual([status.certificate, status.conditions?.length], [btoa("PEM"), 1]);
+  });
+
+  test("that cannot be signed is told why", () => {
+    const result = { is: "invalid", fault: "no" } as const;
+    const outcome = signing.decide({ request, result }, Date.parse(AT));
+    assert.deepEqual(tell(outcome), STATUS);
+    assert.deepEqual(written(outcome, certificateSigningRequestKind)?.status.conditions?.[1], {
+      type: "Failed",
+      status: "True",
+      reason: "SignerValidationFailure",
+      message: "no",
+      lastUpdateTime: AT,
+    });
+  });
+
+  test("that is gone", () => assert.deepEqual(signing.decide(undefined, 0), {}));
+});

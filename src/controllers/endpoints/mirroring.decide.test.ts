@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { endpointsKind } from "#api/core/v1/endpoints.ts";
+import { serviceKind } from "#api/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
+import type { Endpoints, Service } from "#api/generated/core.v1.ts";
+import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { build, type Draft } from "#testing/build.ts";
+import { tell, written } from "#testing/decisions.ts";
+import { endpointSliceMirroringController } from "./mirroring.ts";
+
+const SKIP = "endpointslice.kubernetes.io/skip-mirror";
+const LEADER = "control-plane.alpha.kubernetes.io/leader";
+
+function endpoints(metadata: Draft<Endpoints["metadata"]> = {}): Endpoints {
+  return build(endpointsKind, {
+    metadata: { name: "own", ...metadata },
+    subsets: [
+      {
+        addresses: [{ ip: "10.1.1.1" }, { ip: "fd00::1" }],
+        notReadyAddresses: [{ ip: "10.1.1.2" }],
+        ports: [{ port: 80, protocol: "TCP" }],
+      },
+    ],
+  });
+}
+
+const service = (selector?: Readonly<Record<string, string>>): Service =>
+  build(serviceKind, {
+    metadata: { name: "own" },
+    spec: { ports: [{ port: 80 }], ...(selector === undefined ? {} : { selector }) },
+  });
+const stale: EndpointSlice = build(endpointSliceKind, {
+  metadata: { name: "own-x" },
+  addressType: "IPv4",
+});
+
+const rows: {
+  name: string;
+  endpoints?: Endpoints | undefined;
+  service?: Service | undefined;
+  slices?: readonly EndpointSlice[];
+  want: readonly string[];
+}[] = [
+  {
+    name: "one for each family",
+    endpoints: endpoints(),
+    service: service(),
+    want: ["create EndpointSlice own-", "create EndpointSlice own-"],
+  },
+  {
+    name: "one that is there takes the new content",
+    endpoints: endpoints(),
+    service: service(),
+    slices: [stale],
+    want: ["update EndpointSlice own-x", "create EndpointSlice own-"],
+  },
+  {
+    name: "not where pods are selected",
+    endpoints: endpoints(),
+    service: service({ app: "x" }),
+    slices: [stale],
+    want: ["delete EndpointSlice own-x"],
+  },
+  { name: "not without a service", endpoints: endpoints(), service: undefined, want: [] },
+  {
+    name: "not if it says so",
+    endpoints: endpoints({ labels: { [SKIP]: "true" } }),
+    service: service(),
+    want: [],
+  },
+  {
+    name: "not what only elects a leader",
+    endpoints: endpoints({ annotations: { [LEADER]: "{}" } }),
+    service: service(),
+    want: [],
+  },
+  {
+    name: "nothing left to mirror",
+    endpoints: undefined,
+    service: service(),
+    slices: [stale],
+    want: ["delete EndpointSlice own-x"],
+  },
+];
+
+describe("endpoints that people write", () => {
+  for (const { name, endpoints: from, service: of, slices = [], want } of rows) {
+    test(name, () => {
+      const state = { endpoints: from, service: of, slices };
+      const { writes } = tell(endpointSliceMirroringController.decide(state, 0));
+      const lines = writes.flatMap((line) =>
+        line.startsWith("2 × ") ? [line.slice(4), line.slice(4)] : [line],
+      );
+      assert.deepEqual([...lines].sort(), [...want].sort());
+    });
+  }
+
+  test("ready or not is told", () => {
+    const state = { endpoints: endpoints(), service: service(), slices: [stale] };
+    const outcome = endpointSliceMirroringController.decide(state, 0);
+    const first = (outcome.writes ?? []).flat().find(({ op }) => op === "update");
+    const slice =
+      first !== undefined && "object" in first ? (first.object as EndpointSlice) : stale;
+    assert.deepEqual(
+      slice.endpoints?.map(({ addresses, conditions }) => [addresses?.[0], conditions.ready]),
+      [
+        ["10.1.1.1", true],
+        ["10.1.1.2", false],
+      ],
+    );
+    assert.equal(written(outcome, endpointSliceKind) !== undefined, true);
+  });
+});

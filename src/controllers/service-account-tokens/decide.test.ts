@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { secretKind } from "#api/core/v1/secret.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import type { Secret, ServiceAccount } from "#api/generated/core.v1.ts";
+import { build } from "#testing/build.ts";
+import { type Told, tell, written } from "#testing/decisions.ts";
+import { legacyTokenCleaner } from "./cleaner.ts";
+import { serviceAccountTokens } from "./tokens.ts";
+
+const DAY_MS = 86_400_000;
+const NOW_MS = Date.parse("2030-06-01T00:00:00Z");
+const INVALID = "kubernetes.io/legacy-token-invalid-since";
+const LAST_USED = "kubernetes.io/legacy-token-last-used";
+
+function secret(
+  data: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>> = {},
+): Secret {
+  return build(secretKind, {
+    metadata: {
+      name: "t",
+      labels,
+      creationTimestamp: "2030-01-01T00:00:00Z",
+      annotations: {
+        "kubernetes.io/service-account.name": "robot",
+        "kubernetes.io/service-account.uid": "uid-robot",
+      },
+    },
+    type: "kubernetes.io/service-account-token",
+    data,
+  });
+}
+
+const robot = (...secrets: readonly string[]): ServiceAccount =>
+  build(serviceAccountKind, {
+    metadata: { name: "robot" },
+    secrets: secrets.map((name) => ({ name })),
+  });
+const FULL = { "ca.crt": btoa("CA"), namespace: btoa("default"), token: btoa("TOKEN") };
+
+describe("tokens decide", () => {
+  const tokens = serviceAccountTokens({ rootCa: "CA", sign: () => "TOKEN" });
+  const of = (
+    found: Secret | undefined,
+    account: ServiceAccount | undefined,
+    owner?: { readonly account: string; readonly uid: string },
+    token: string | undefined = undefined,
+  ) => tokens.decide({ name: "t", secret: found, account, owner, token }, NOW_MS);
+
+  test("what is missing is filled in, and what is there stays", () => {
+    const outcome = of(secret({ mine: btoa("x") }), robot(), undefined, "TOKEN");
+    assert.deepEqual(tell(outcome), { writes: ["update Secret t"] });
+    assert.deepEqual(written(outcome, secretKind)?.data, { mine: btoa("x"), ...FULL });
+    assert.deepEqual(outcome.remember, { account: "robot", uid: "uid-robot" });
+  });
+  test("nothing is missing", () =>
+    assert.deepEqual(tell(of(secret(FULL), robot())), { writes: [] }));
+  test("without its account it goes", () =>
+    assert.deepEqual(tell(of(secret(FULL), undefined)), { writes: ["delete Secret t"] }));
+  test("its account forgets one that is gone", () => {
+    const outcome = of(undefined, robot("t", "u"), { account: "robot", uid: "uid-robot" });
+    assert.deepEqual(tell(outcome), { writes: ["update ServiceAccount robot"] });
+    assert.deepEqual(written(outcome, serviceAccountKind)?.secrets, [{ name: "u" }]);
+  });
+});
+
+describe("legacy token cleaner decides", () => {
+  const cleaner = legacyTokenCleaner(10 * DAY_MS);
+  const later: Told = { writes: [], recheckInMs: DAY_MS };
+  const rows: {
+    name: string;
+    labels?: Readonly<Record<string, string>>;
+    account?: ServiceAccount;
+    tracked?: string | undefined;
+    mounted?: boolean;
+    want: Told;
+  }[] = [
+    {
+      name: "never used",
+      want: { writes: ["patch Secret t"], recheckInMs: DAY_MS },
+    },
+    { name: "used lately", labels: { [LAST_USED]: "2030-05-30" }, want: later },
+    {
+      name: "used long ago",
+      labels: { [LAST_USED]: "2030-03-01" },
+      want: { writes: ["patch Secret t"], recheckInMs: DAY_MS },
+    },
+    { name: "mounted", mounted: true, want: later },
+    { name: "use is not noted for long", tracked: "2030-05-25", want: later },
+    { name: "use is not noted at all", tracked: undefined, want: later },
+    { name: "made by hand", account: robot(), want: { writes: [] } },
+    { name: "invalid since lately", labels: { [INVALID]: "2030-05-30" }, want: later },
+    {
+      name: "invalid for long",
+      labels: { [INVALID]: "2030-04-30" },
+      want: { writes: ["delete Secret t"] },
+    },
+  ];
+  for (const row of rows) {
+    test(row.name, () => {
+      const { labels = {}, account = robot("t"), mounted = false } = row;
+      const state = {
+        secret: secret(FULL, labels),
+        account,
+        trackedSince: "tracked" in row ? row.tracked : "2030-01-01",
+        isMounted: () => mounted,
+      };
+      assert.deepEqual(tell(cleaner.decide(state, NOW_MS)), row.want);
+    });
+  }
+});
