@@ -2,13 +2,16 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { endpointsKind } from "#api/core/v1/endpoints.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceKind } from "#api/core/v1/service/service.ts";
 import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { askHttps } from "./https-ask.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 
@@ -128,6 +131,22 @@ describe.skipIf(address === undefined)("proxies", () => {
     assert.deepEqual([code, headers.location], [301, `${NS}${at}/?a=b`]);
     assert.equal((await ask(at, { method: "POST" })).code, 200);
     assert.equal(last.url, "/");
+  });
+
+  test("HTTPS, whoever signed the certificate", async () => {
+    const { certificatePem: cert, keyPem: key } = issueLeaf(
+      openAuthority(join(server.directory, "web-ca"), "web-ca", Date.now()),
+      { subject: { commonName: "web" }, purpose: "server auth", altNames: ["web"] },
+      Date.now(),
+    );
+    const secure = createHttpsServer({ cert, key }, (_, response) => response.end("secret"));
+    secure.listen(0, address);
+    await once(secure, "listening");
+    const { port: at } = secure.address() as AddressInfo;
+    const { code, text } = await ask(`/pods/https:web:${at}/proxy/`);
+    secure.closeAllConnections();
+    secure.close();
+    assert.deepEqual([code, text], [200, "secret"]);
   });
 
   test("changes of protocol", async () => {

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -174,6 +175,23 @@ describe("logs", () => {
   });
 });
 
+test("a log is followed over HTTP/2 too, and its end is told", async () => {
+  const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: authorityOf(server) });
+  const lines: string[] = [];
+  const asked = session.request({
+    ":path": `${POD}/on-old/log?follow=true`,
+    authorization: "Bearer admin",
+  });
+  asked.on("data", (chunk: Buffer) => lines.push(String(chunk)));
+  await until(() => lines.length === 1); // before there is more
+  kubelet.log("later");
+  await until(() => lines.length === 2);
+  kubelet.log("");
+  await once(asked, "end");
+  session.close();
+  assert.deepEqual(lines, ["first line\n", "later\n"]);
+});
+
 describe("refusals", () => {
   const spdy = { connection: "Upgrade", upgrade: "SPDY/3.1" };
   const rows = [
@@ -279,6 +297,20 @@ describe("WebSocket by hand", () => {
     assert.ok(of(modern).includes("websocket"));
   });
 
+  for (const [pod, which] of [
+    ["on-old", () => kubelet],
+    ["on-new", () => modern],
+  ] as const) {
+    test(`${pod}: a client that goes away ends the command`, async () => {
+      const before = which().connections;
+      const path = `${POD}/${pod}/exec?command=cat&stdin=1&stdout=1`;
+      const [socket] = await open(path, "v5.channel.k8s.io");
+      await until(() => which().connections === before + 1);
+      socket.destroy();
+      await until(() => which().connections <= before);
+    });
+  }
+
   test("a large output comes whole", async () => {
     const path = `${POD}/on-old/exec?command=many&command=4194304&stdout=1`;
     const [socket, , rest] = await open(path, "v5.channel.k8s.io");
@@ -342,8 +374,11 @@ describe.skipIf(missing !== undefined)("kubectl", () => {
   });
 
   test("logs -f", async () => {
+    const before = kubelet.asked.length;
     const following = kubectl(newest, ["logs", "-f", "on-old"], {}, "");
-    await until(() => kubelet.asked.some(({ line }) => line.includes("on-old/main?follow=true")));
+    await until(() =>
+      kubelet.asked.slice(before).some(({ line }) => line.includes("on-old/main?follow=true")),
+    );
     kubelet.log("second line");
     kubelet.log("");
     assert.equal((await following).out, "first line\nsecond line\n");

@@ -22,6 +22,8 @@ export interface TestKubelet extends AsyncDisposable {
     upgrade: string;
     headers: IncomingMessage["headers"];
   }[];
+  /** Connections that are open. */
+  readonly connections: number;
   /** One more line for everyone who follows the log. */
   log(line: string): void;
 }
@@ -79,6 +81,9 @@ export async function startTestKubelet(options: TestKubeletOptions): Promise<Tes
     port: typeof address === "object" && address !== null ? address.port : 0,
     caFile: join(options.directory, "kubelet-ca.crt"),
     asked,
+    get connections() {
+      return sockets.size;
+    },
     log: (line) => lines.emit("line", line),
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy();
