@@ -204,7 +204,7 @@ function kindFault(
   const [group, version] = splitApiVersion(apiVersion);
   const schema = findSchemaOfKind(group, version, kind);
   if (schema === undefined) {
-    const error = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`;
+    const error = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "${schemeOf(expected.group)}"`;
     return cannotBeHandled(expected, kind, version, error);
   }
   if (kind !== expected.kind || group !== expected.group) {
@@ -259,3 +259,13 @@ function summary(bytes: Uint8Array): string {
   const text = bytes[0] === 0x7b ? head.toString() : head.toString("hex");
   return bytes.length > SUMMARY_BYTES_MAX ? `${text} ...` : text;
 }
+
+/** Upstream has a registry of kinds in each of its servers, and names them by where they are made. */
+function schemeOf(group: string): string {
+  return SCHEMES[group] ?? "pkg/api/legacyscheme/scheme.go:30";
+}
+
+const SCHEMES: Readonly<Record<string, string>> = {
+  "apiregistration.k8s.io": "pkg/apiserver/scheme/scheme.go:28",
+  "apiextensions.k8s.io": "pkg/apiserver/apiserver.go:55",
+};

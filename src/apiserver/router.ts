@@ -17,6 +17,12 @@ export function routeOf(resources: Resources, info: RequestInfo, method: string)
   const { kind } = resource;
   const namespaced = kind.scope === "Namespaced";
   const named = info.name !== "" && !COLLECTION_VERBS.has(info.verb);
+  // What is only created has no path for one of it, nor one across namespaces.
+  const everywhere = namespaced && info.namespace === "";
+  const hasPath = everywhere
+    ? kind.verbs.includes("list")
+    : info.name === "" || kind.verbs.some((verb) => NAMED_VERBS.has(verb));
+  if (!hasPath) return { ok: false, status: noSuchPathStatus() };
   // A namespaced object without a namespace in its path, or the other way round.
   if (namespaced && info.namespace === "" && (named || method === "POST")) {
     return { ok: false, status: named ? noSuchPathStatus() : methodNotAllowedStatus() };

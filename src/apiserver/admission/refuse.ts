@@ -11,7 +11,7 @@ export function refuse(
   const { kind, object } = request;
   const { name, generateName } = object?.metadata ?? {};
   // A name that is still to be generated is not known yet.
-  const called = request.name || name || generateName || "Unknown!";
+  const called = request.name || name || generateName || "Unknown";
   const status = forbiddenStatus({ group: kind.group, resource: kind.names.plural }, called, why);
   return causes.length === 0 ? status : { ...status, details: { ...status.details, causes } };
 }

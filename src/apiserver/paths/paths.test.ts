@@ -44,6 +44,9 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
   { asked: "GET /apis/apps/v9/namespaces/a/deployments", code: 404, says: NOT_FOUND },
   { asked: "GET /api/v1/nope", code: 404, says: NOT_FOUND },
   { asked: "GET /api/v1/proxy/nodes/x", code: 404, says: NOT_FOUND },
+  { asked: "GET /api/v1/namespaces/default/bindings/x", code: 404, says: NOT_FOUND },
+  { asked: "GET /api/v1/bindings", code: 404, says: NOT_FOUND },
+  { asked: "GET /api/v1/namespaces/default/bindings", code: 405, says: NOT_ALLOWED },
   ...["/apis/nope", "/apis/nope/v1", "/apis/nope/v1/foos", "/nothing", "/debug", "/logs"].map(
     (path) => ({ asked: `GET ${path}`, code: 404, says: "404 page not found\n" }),
   ),

@@ -146,7 +146,9 @@ function checkScale(verb: VerbRequest, scale: Scale, current: KubeObject): Resul
   const uid = scale.metadata?.uid ?? "";
   if (uid !== "" && uid !== current.metadata.uid) {
     const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
-    return failure(conflictStatus(groupResourceOf(verb.resource), verb.info.name, why));
+    const { group, resource } = groupResourceOf(verb.resource);
+    const subject = { group, resource: `${resource}/scale` };
+    return failure(conflictStatus(subject, verb.info.name, why));
   }
   return success(undefined);
 }

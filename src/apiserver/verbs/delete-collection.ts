@@ -1,6 +1,7 @@
 /** DELETE of a collection: every object that the selectors choose, one by one. */
 import { success } from "#api/meta/status.ts";
 import { decodeDeleteOptions } from "../decode-delete-options.ts";
+import { deleteTraits } from "../delete-traits.ts";
 import { listOptions } from "../query-options.ts";
 import { select } from "../selection.ts";
 import type { VerbRequest, VerbResult } from "../verb.ts";
@@ -18,6 +19,8 @@ export async function deleteCollection(verb: VerbRequest): Promise<VerbResult> {
   if (!selection.ok) return selection;
   const deleteOptions = decodeDeleteOptions(request);
   if (!deleteOptions.ok) return deleteOptions;
+  const { warnings } = deleteTraits(resource.stored);
+  for (const warning of warnings?.(deleteOptions.value) ?? []) verb.warn(warning);
   const listed = await listSelected(verb, selection.value, options.value);
   if (!listed.ok) return listed;
   const { items } = listed.value;

@@ -18,12 +18,12 @@ export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {
     const apiVersion = "meta.k8s.io/__internal"; // what upstream's log calls it
     verb.sent?.({ kind: "DeleteOptions", apiVersion, ...options.value });
   }
-  const deleted = await deleteObject(verb, verb.info.namespace, verb.info.name, options.value);
-  if (!deleted.ok) return deleted;
   const { resource } = verb;
-  const { revision, gone } = deleted.value;
   const traits = deleteTraits(resource.stored);
   for (const warning of traits.warnings?.(options.value) ?? []) verb.warn(warning);
+  const deleted = await deleteObject(verb, verb.info.namespace, verb.info.name, options.value);
+  if (!deleted.ok) return deleted;
+  const { revision, gone } = deleted.value;
   const code = !gone && options.value.orphanDependents === false ? 202 : 200;
   if (!gone || traits.returnsObject) {
     return success({ code, body: { form: "object", object: revision.as(resource.kind) } });
@@ -145,18 +145,27 @@ function checkPreconditions(
   { preconditions }: DeleteOptions,
 ): Status | undefined {
   const { uid = "", name = "" } = current.value.metadata;
-  const subject = { group: resource.kind.group, resource: resource.kind.names.kind };
+  const { plural, kind } = resource.kind.names;
+  // Kinds that are deleted in steps check by themselves, in words of their own.
+  const inSteps = IN_STEPS.has(plural);
+  const subject = { group: resource.kind.group, resource: inSteps ? plural : kind };
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
-    const why = `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    const why = inSteps
+      ? `Precondition failed: UID in precondition: ${preconditions.uid}, UID in object meta: ${uid}`
+      : `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
     return conflictStatus(subject, name, why);
   }
   const asked = preconditions?.resourceVersion;
   if (asked !== undefined && asked !== String(current.number)) {
-    const why = `the ResourceVersion in the precondition (${asked}) does not match the ResourceVersion in record (${current.number}). The object might have been modified`;
+    const why = inSteps
+      ? `Precondition failed: ResourceVersion in precondition: ${asked}, ResourceVersion in object meta: ${current.number}`
+      : `the ResourceVersion in the precondition (${asked}) does not match the ResourceVersion in record (${current.number}). The object might have been modified`;
     return conflictStatus(subject, name, why);
   }
   return undefined;
 }
+
+const IN_STEPS: ReadonlySet<string> = new Set(["namespaces", "customresourcedefinitions"]);
 
 function deletedStatus({ resource }: VerbRequest, revision: Revision): Status {
   const { group, resource: kind } = groupResourceOf(resource);
