@@ -7,15 +7,17 @@ import { encodeAnswer, isWhole } from "./encode-answer.ts";
 import { runTunnel } from "./proxy/tunnel.ts";
 import type { ApiRequest, Peer } from "./request.ts";
 import { headersOf, parseQuery, splitUrl } from "./serve.ts";
+import { isForWebSocket, serveWebSocket } from "./serve-websocket.ts";
 import type { ApiServer } from "./server.ts";
 
 export async function serveUpgrade(
-  { handle, tables, newAuditId }: Pick<ApiServer, "handle" | "tables" | "newAuditId">,
+  api: Pick<ApiServer, "handle" | "tables" | "newAuditId" | "closing" | "watches">,
   incoming: IncomingMessage,
   peer: Peer,
   socket: Duplex,
   head: Buffer,
 ): Promise<void> {
+  const { handle, tables, newAuditId } = api;
   const controller = new AbortController();
   socket.on("close", () => controller.abort(new Error("the client is gone")));
   const rawUrl = incoming.url ?? "/";
@@ -36,9 +38,11 @@ export async function serveUpgrade(
     peer,
     signal: controller.signal,
   };
+  const client = { socket, head, headers: request.headers, signal: request.signal };
   const answer = await handle(request);
   try {
     if (answer.body.form === "tunnel") await tunnel(answer);
+    else if (isForWebSocket(answer, request)) await serveWebSocket(api, answer, request, client);
     else sendWhole(answer, request, socket, tables);
   } finally {
     answer.sent?.();
@@ -46,9 +50,8 @@ export async function serveUpgrade(
 
   async function tunnel({ body }: Answer): Promise<void> {
     if (body.form !== "tunnel") return;
-    const { headers, signal } = request;
     try {
-      await runTunnel(body.tunnel, { socket, head, headers, signal });
+      await runTunnel(body.tunnel, client);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       sendWhole(statusAnswer(unknownStatus(why)), request, socket, tables);

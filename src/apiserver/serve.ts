@@ -11,6 +11,7 @@ import type { ApiRequest, RequestBody } from "./request.ts";
 import { isPlainList, sendList } from "./send-list.ts";
 import type { ApiServer } from "./server.ts";
 import { streamWatch } from "./stream-watch.ts";
+import { createFrameEncoder } from "./watch-frames.ts";
 
 const GZIP_BYTES_MIN = 128 * 1024;
 const compress = promisify(gzip);
@@ -91,7 +92,11 @@ async function send(
     const stream = answer.media.encoding === "json" ? "" : ";stream=watch";
     const type = `${MEDIA_TYPES[answer.media.encoding]}${stream}`;
     reply.start(answer.code, { ...headers, "content-type": type });
-    await streamWatch(body.feed, answer.media, request, api, reply);
+    const { kind } = body.feed;
+    const encode = createFrameEncoder(kind, answer.media, request.query, api.tables);
+    const count = api.watches.of(kind);
+    const { signal } = request;
+    await streamWatch(body.feed, { encode, count, reply, signal, closing: api.closing });
     return;
   }
   if (body.form === "tunnel") {

@@ -4,6 +4,7 @@ import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "./api.testin
 import type { Reply } from "./http-exchange.ts";
 import { JSON_MEDIA } from "./negotiate.ts";
 import { streamWatch } from "./stream-watch.ts";
+import { createFrameEncoder } from "./watch-frames.ts";
 
 const KILOBYTE = 1024;
 
@@ -50,15 +51,6 @@ class Stalled implements Reply {
 async function begin(t: TestApi, url: string, closing = new AbortController().signal) {
   const client = new Stalled();
   const life = new AbortController();
-  const request = {
-    method: "GET",
-    path: CONFIG_MAPS,
-    query: new URLSearchParams(),
-    headers: {},
-    body: { form: "none" },
-    peer: { address: "" },
-    signal: life.signal,
-  } as const;
   const feed = await t.watch(url);
   let held = 0;
   const pull = feed.pull.bind(feed);
@@ -68,7 +60,9 @@ async function begin(t: TestApi, url: string, closing = new AbortController().si
     for (const event of events) if ("object" in event) held += event.object.json.length;
     return events;
   };
-  const done = streamWatch(feed, JSON_MEDIA, request, { ...t.api, closing }, client);
+  const encode = createFrameEncoder(feed.kind, JSON_MEDIA, new URLSearchParams(), t.api.tables);
+  const count = t.api.watches.of(feed.kind);
+  const done = streamWatch(feed, { encode, count, reply: client, signal: life.signal, closing });
   /** `held`: bytes of all objects that were taken out of the feed. */
   return { client, done, leave: () => life.abort(), held: () => held };
 }

@@ -5,11 +5,8 @@
  * Written with callbacks: a promise for each event and watcher would cost more than the event.
  */
 import type { Reply } from "./http-exchange.ts";
-import type { Media } from "./negotiate.ts";
-import type { ApiRequest } from "./request.ts";
-import type { ApiServer } from "./server.ts";
 import type { WatchFeed } from "./watch-feed.ts";
-import { createFrameEncoder, type FrameEncoder } from "./watch-frames.ts";
+import type { FrameEncoder } from "./watch-frames.ts";
 import type { CountEvent } from "./watch-metrics.ts";
 
 /**
@@ -20,17 +17,21 @@ import type { CountEvent } from "./watch-metrics.ts";
 const BYTES_MAX = 256 * 1024;
 const EVENTS_AT_A_TIME = 8;
 
+export interface WatchDelivery {
+  readonly encode: FrameEncoder;
+  readonly count: CountEvent;
+  readonly reply: Pick<Reply, "write" | "drained" | "end" | "destroy">;
+  /** Aborts when the client has left. */
+  readonly signal: AbortSignal;
+  /** Aborts when the server closes. */
+  readonly closing: AbortSignal;
+}
+
 /** Resolves when the watch has ended, by either side. */
 export function streamWatch(
   feed: WatchFeed,
-  media: Media,
-  request: ApiRequest,
-  { tables, closing, watches }: Pick<ApiServer, "tables" | "closing" | "watches">,
-  reply: Reply,
+  { encode, count, reply, signal, closing }: WatchDelivery,
 ): Promise<void> {
-  const { signal } = request;
-  const encode = createFrameEncoder(feed.kind, media, request.query, tables);
-  const count = watches.of(feed.kind);
   return new Promise((resolve) => {
     let state: "idle" | "scheduled" | "blocked" | "ended" = "scheduled";
     const finish = (): void => {

@@ -248,7 +248,11 @@ describe("refusals", () => {
 });
 
 describe("WebSocket by hand", () => {
-  const open = async (path: string, protocol: string): Promise<[TLSSocket, string, Buffer]> => {
+  const open = async (
+    path: string,
+    protocol: string,
+    more: readonly string[] = [],
+  ): Promise<[TLSSocket, string, Buffer]> => {
     const socket = connectTls({ host: "127.0.0.1", port: server.port, ca: authorityOf(server) });
     await once(socket, "secureConnect");
     const lines = [
@@ -259,7 +263,8 @@ describe("WebSocket by hand", () => {
       "Upgrade: websocket",
       "Sec-WebSocket-Version: 13",
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-      `Sec-WebSocket-Protocol: ${protocol}`,
+      ...(protocol === "" ? [] : [`Sec-WebSocket-Protocol: ${protocol}`]),
+      ...more,
     ];
     socket.write(`${lines.join("\r\n")}\r\n\r\n`);
     let bytes = Buffer.alloc(0);
@@ -319,6 +324,63 @@ describe("WebSocket by hand", () => {
       if (data[0] === 1) bytes += data.length - 1;
     }
     assert.equal(bytes, 4_194_304);
+  });
+
+  for (const { protocol, messages } of [
+    { protocol: "", messages: ["binary:", "binary:first line\n"] },
+    { protocol: "binary.k8s.io", messages: ["binary:", "binary:first line\n"] },
+    { protocol: "base64.binary.k8s.io", messages: ["text:", "text:Zmlyc3QgbGluZQo="] },
+  ]) {
+    test(`a log as messages, with ${protocol || "no protocol"}`, async () => {
+      const [socket, head, rest] = await open(`${POD}/on-old/log`, protocol);
+      assert.match(head, /^HTTP\/1\.1 101 /);
+      assert.equal(/Sec-WebSocket-Protocol: (.*)/.exec(head)?.[1] ?? "", protocol);
+      const got: string[] = [];
+      for await (const one of new WebSocketConnection(socket, rest, "client").messages()) {
+        got.push(`${one.text ? "text" : "binary"}:${one.data.toString()}`);
+      }
+      assert.deepEqual(got, messages);
+    });
+  }
+
+  const WATCH = "/api/v1/namespaces?watch=true&resourceVersion=0&timeoutSeconds=1";
+  const ORIGIN = "Origin: http://localhost";
+  test("a watch as messages, one for each event", async () => {
+    for (const accept of ["application/json", "application/vnd.kubernetes.protobuf;stream=watch"]) {
+      const [socket, head, rest] = await open(WATCH, "", [ORIGIN, `Accept: ${accept}`]);
+      assert.match(head, /^HTTP\/1\.1 101 /);
+      const names: string[] = [];
+      for await (const { text, data } of new WebSocketConnection(
+        socket,
+        rest,
+        "client",
+      ).messages()) {
+        assert.equal(text, accept === "application/json");
+        if (text) names.push(JSON.parse(data.toString()).object.metadata.name);
+        else assert.equal(data.toString("latin1", 0, 7), "\n\u0005ADDED");
+      }
+      if (names.length > 0) assert.ok(names.includes("kube-system"), String(names));
+    }
+  });
+
+  test("a watch for a page is refused without its origin, or with a choice of protocols", async () => {
+    const [, forbidden] = await open(WATCH, "");
+    assert.match(forbidden, /^HTTP\/1\.1 403 /);
+    const [, bad] = await open(WATCH, "a, b", [ORIGIN]);
+    assert.match(bad, /^HTTP\/1\.1 400 /);
+    const [, protocol] = await open(`${POD}/on-old/log`, "other");
+    assert.match(protocol, /^HTTP\/1\.1 403 /);
+  });
+
+  test("a page that leaves ends its watch", async () => {
+    const [socket, , rest] = await open("/api/v1/configmaps?watch=true", "", [ORIGIN]);
+    const client = new WebSocketConnection(socket, rest, "client");
+    const over = (async () => {
+      for await (const _ of client.messages());
+    })();
+    client.close();
+    await over;
+    await until(() => socket.destroyed || socket.closed);
   });
 
   test("what fails behind the WebSocket is told on the error channel", async () => {

@@ -3,7 +3,7 @@ import type { ApiRequest } from "../request.ts";
 import type { Authentication, Authenticator } from "./authenticator.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";
 
-const PROTOCOL_PREFIX = "base64url.bearer.authorization.k8s.io.";
+export const TOKEN_PROTOCOL_PREFIX = "base64url.bearer.authorization.k8s.io.";
 const INVALID_TOKEN: Authentication = { outcome: "refused", reason: "invalid bearer token" };
 
 export function createBearerAuthenticator(tokens: TokenAuthenticator): Authenticator {
@@ -32,7 +32,7 @@ function bearerToken({ headers }: ApiRequest): string | undefined {
 function protocolToken({ headers }: ApiRequest): string | Authentication | undefined {
   if (headers.upgrade?.toLowerCase() !== "websocket") return undefined;
   const protocols = (headers["sec-websocket-protocol"] ?? "").split(",").map((one) => one.trim());
-  const carriers = protocols.filter((protocol) => protocol.startsWith(PROTOCOL_PREFIX));
+  const carriers = protocols.filter((protocol) => protocol.startsWith(TOKEN_PROTOCOL_PREFIX));
   if (carriers.length === 0) return undefined;
   if (carriers.length > 1) {
     const reason = "multiple base64.bearer.authorization tokens specified";
@@ -40,7 +40,7 @@ function protocolToken({ headers }: ApiRequest): string | Authentication | undef
   }
   if (protocols.length === 1)
     return { outcome: "refused", reason: "missing additional subprotocol" };
-  const encoded = carriers[0]!.slice(PROTOCOL_PREFIX.length);
+  const encoded = carriers[0]!.slice(TOKEN_PROTOCOL_PREFIX.length);
   if (!/^[A-Za-z0-9_-]+$/.test(encoded)) {
     return { outcome: "refused", reason: "invalid base64.bearer.authorization token encoding" };
   }

@@ -59,15 +59,14 @@ export function requestUpgrade(
 
 /** A target that cannot be reached is found out soon; one that answers slowly is its own affair. */
 export function limitConnecting(outgoing: ReturnType<typeof requestHttp>): void {
-  let connected = false;
   outgoing.on("socket", (socket) => {
+    if (!socket.connecting) return; // one that was used before
+    const giveUp = (): void => void outgoing.destroy(new Error("i/o timeout"));
     socket.setTimeout(CONNECT_TIMEOUT_MS);
+    socket.once("timeout", giveUp);
     socket.once("connect", () => {
-      connected = true;
+      socket.off("timeout", giveUp);
       socket.setTimeout(0);
-    });
-    socket.once("timeout", () => {
-      if (!connected) outgoing.destroy(new Error("i/o timeout"));
     });
   });
 }
