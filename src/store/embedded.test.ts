@@ -78,6 +78,25 @@ test("embedded: a long range at an old revision outlives its compaction", async 
   await rejects(store.range("/k/", { atRevision: old }), "Compacted");
 });
 
+test("embedded: reads do not wait for writes", async () => {
+  await using filled = await openFilled();
+  const { store } = filled;
+  const order: string[] = [];
+  const note = (name: string) => (): number => order.push(name);
+  const large = new Uint8Array(1_000_000);
+  const writes = [1, 2, 3].map((n) => store.put(`/large/${n}`, large).then(note("write")));
+  await new Promise((resolve) => setImmediate(resolve)); // by now the disk is at work
+  await Promise.all([
+    store.get("/k/1").then(note("read")),
+    store.range("/k/", { limit: 500 }).then(note("read")),
+    store.count("/k/").then(note("read")),
+    store.get("/k/1", { atRevision: KEYS }).then(note("read")),
+    ...writes,
+  ]);
+  assert.deepEqual(order.slice(0, 4), ["read", "read", "read", "read"]);
+  assert.equal(await store.count("/large/"), 3);
+});
+
 test("embedded: closing waits for no long read, and breaks none", async () => {
   await using filled = await openFilled();
   const { store } = filled;

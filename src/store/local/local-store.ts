@@ -87,12 +87,17 @@ export class LocalStore implements Store {
   }
 
   async range(prefix: string, options: RangeOptions = {}): Promise<RangeAnswer> {
+    const view = this.#read();
+    const { commitsTakeTime } = this.#engine;
+    if (commitsTakeTime && isLong(view, prefix, options)) {
+      return await this.#rangeInPieces(prefix, options);
+    }
     // Most are short enough to be read in one go.
-    const atOnce = readRange(this.#read(), prefix, options, RANGE_PIECE);
+    const atOnce = readRange(view, prefix, options, RANGE_PIECE);
     for (;;) {
       const piece = atOnce.next();
       if (piece.done) return piece.value;
-      if (this.#engine.commitsTakeTime) return await this.#rangeInPieces(prefix, options);
+      if (commitsTakeTime) return await this.#rangeInPieces(prefix, options);
     }
   }
 
@@ -203,4 +208,15 @@ export class LocalStore implements Store {
     this.#expiry.notice(steps);
     this.#compaction.notice(state, this.#committer.isSwept);
   }
+}
+
+/** Whether more than a piece is asked for, as far as that can be told without reading. */
+function isLong({ keys }: View, prefix: string, { limit, startAfter }: RangeOptions): boolean {
+  if (limit !== undefined && limit <= RANGE_PIECE) return false;
+  let count = 0;
+  for (const _ of keys.heads(prefix, startAfter)) {
+    count += 1;
+    if (count > RANGE_PIECE) return true;
+  }
+  return false;
 }
