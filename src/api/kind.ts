@@ -118,7 +118,7 @@ export interface KindSpec<T extends KubeObject> {
   prepareUpdate?(draft: Draft<T>, old: T, context: RuleContext): void;
   validateUpdate?(object: T, old: T, context: RuleContext): readonly FieldError[];
   /** Warning headers; `old` only on updates. */
-  warnings?(object: T, old: T | undefined): readonly string[];
+  warnings?(object: T, old: T | undefined, context?: RuleContext): readonly string[];
   /** Brings a valid object into its canonical form after validation (rarely needed). */
   canonicalize?(draft: Draft<T>): void;
 

@@ -1,5 +1,5 @@
-/** Signatures in certificate requests, checked with the machine's own cryptography. */
-import { constants, createPublicKey, type KeyObject, verify } from "node:crypto";
+/** Signatures and keys in certificates and requests, checked with the machine's own cryptography. */
+import { constants, createPrivateKey, createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { SignatureChecker } from "#api/certificates/x509.ts";
 import { childrenOf, readBits, readDer, readOid } from "#pki/der.ts";
 
@@ -18,6 +18,14 @@ export const signatures: SignatureChecker = {
         : "the signature was not made with this key";
     } catch (error) {
       return error instanceof Error ? error.message : String(error);
+    }
+  },
+  publicHalf: (privateKey) => {
+    try {
+      const key = createPrivateKey({ key: Buffer.from(privateKey), format: "der", type: "pkcs8" });
+      return createPublicKey(key).export({ format: "der", type: "spki" });
+    } catch {
+      return undefined;
     }
   },
 };

@@ -64,7 +64,7 @@ export function applyCreateRules(
   // A kind that takes any name still needs one that fits into a path.
   if (errors.length === 0) errors.push(...validateNames(draft.metadata, pathSegmentName, METADATA));
   if (errors.length > 0) return invalidObject(kind, draft, errors);
-  for (const text of kind.warnings?.(draft, undefined) ?? []) warn(text);
+  for (const text of kind.warnings?.(draft, undefined, context) ?? []) warn(text);
   kind.canonicalize?.(draft);
   return success(draft);
 }
@@ -98,7 +98,9 @@ export function applyUpdateRules(
   ];
   if (errors.length > 0) return invalidObject(kind, draft, errors);
   const warnings =
-    subresource === undefined ? kind.warnings?.(draft, old) : subresource.warnings?.(draft, old);
+    subresource === undefined
+      ? kind.warnings?.(draft, old, context)
+      : subresource.warnings?.(draft, old);
   for (const text of warnings ?? []) warn(text);
   if (subresource === undefined) kind.canonicalize?.(draft);
   return success(draft);

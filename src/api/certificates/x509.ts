@@ -10,6 +10,8 @@ export interface SignatureChecker {
   request(der: Uint8Array): string | undefined;
   /** That `signature` over `message` was made with the key of a SubjectPublicKeyInfo (DER). */
   proof(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): string | undefined;
+  /** The public half of a private key in PKCS #8 (DER), as a SubjectPublicKeyInfo (DER). */
+  publicHalf(privateKey: Uint8Array): Uint8Array | undefined;
 }
 
 export interface PublicKeyFacts {

@@ -129,6 +129,7 @@ describe("certificate signing requests", () => {
     const signatures = {
       request: () => "x509: ECDSA verification failure",
       proof: () => undefined,
+      publicHalf: () => undefined,
     };
     const { faults } = runKind(kind, { ...create({}), context: { signatures } });
     assert.equal(faults.length, 1);

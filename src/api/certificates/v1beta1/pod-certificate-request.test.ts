@@ -107,6 +107,7 @@ describe("what a node asks for", () => {
     test(`a proof that the server finds ${name}`, () => {
       const signatures = {
         request: () => undefined,
+        publicHalf: () => undefined,
         proof: (_: Uint8Array, message: Uint8Array) => {
           assert.equal(new TextDecoder().decode(message), made.podUID);
           return fault;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, type KeyPairKeyObjectResult } from "node:crypto";
 import { describe, test } from "vitest";
+import { signatures } from "#apiserver/signatures.ts";
 import { issueCertificate } from "#pki/certificate.ts";
 import { keyPairFault } from "./key-pair.ts";
 
@@ -58,11 +59,37 @@ describe("a certificate and a key", () => {
   });
 });
 
+test("Ed25519 keys are told apart by their public halves", () => {
+  const [a, b] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
+  const issuer = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+  const certificate = certificateOf({ ...a, privateKey: issuer });
+  const [own, other] = [a, b].map(({ privateKey }) => privateKey.export(PKCS8) as string);
+  assert.equal(keyPairFault(certificate, own!, signatures), undefined);
+  const fault = "tls: private key does not match public key";
+  assert.equal(keyPairFault(certificate, other!, signatures), fault);
+});
+
+test("keys on other curves cannot be read", () => {
+  const odd = pair("secp256k1");
+  const fault = "tls: failed to parse private key";
+  for (const key of [odd.key, odd.oldKey]) {
+    assert.equal(keyPairFault(pair("P-256").certificate, key), fault);
+  }
+});
+
 const PKCS8 = { type: "pkcs8", format: "pem" } as const;
 const SEC1 = { type: "sec1", format: "pem" } as const;
 
 function pair(namedCurve: string): { certificate: string; key: string; oldKey: string } {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve });
+  const keys = generateKeyPairSync("ec", { namedCurve });
+  return {
+    certificate: certificateOf(keys),
+    key: keys.privateKey.export(PKCS8) as string,
+    oldKey: keys.privateKey.export(SEC1) as string,
+  };
+}
+
+function certificateOf({ privateKey, publicKey }: KeyPairKeyObjectResult): string {
   const request = {
     subject: { commonName: "x" },
     publicKey,
@@ -70,9 +97,5 @@ function pair(namedCurve: string): { certificate: string; key: string; oldKey: s
     notBeforeMs: 0,
     notAfterMs: 86_400_000,
   } as const;
-  return {
-    certificate: issueCertificate(request, { key: privateKey }),
-    key: privateKey.export(PKCS8) as string,
-    oldKey: privateKey.export(SEC1) as string,
-  };
+  return issueCertificate(request, { key: privateKey });
 }

@@ -1,7 +1,9 @@
 /**
  * Whether a certificate and a private key, both PEM, belong together: what a TLS server would say
  * on being started with them. Signatures are not checked, only shapes and the equality of keys.
+ * An Ed25519 key does not hold its public half: without cryptography at hand any two of them fit.
  */
+import type { SignatureChecker } from "#api/certificates/x509.ts";
 import { type DerValue, oidText, parseDer } from "#api/meta/der.ts";
 
 interface PemBlock {
@@ -16,7 +18,11 @@ interface PublicKey {
 }
 
 /** The first fault, in the server's words; undefined if the two fit. */
-export function keyPairFault(certificatePem: string, keyPem: string): string | undefined {
+export function keyPairFault(
+  certificatePem: string,
+  keyPem: string,
+  signatures?: Pick<SignatureChecker, "publicHalf">,
+): string | undefined {
   const certificates = pemBlocks(certificatePem);
   const certificate = certificates.find(({ label }) => label === "CERTIFICATE");
   if (certificate === undefined) return certificateMissing(certificates);
@@ -27,7 +33,7 @@ export function keyPairFault(certificatePem: string, keyPem: string): string | u
 
   const publicKey = readCertificate(certificate.bytes);
   if (publicKey === undefined) return "x509: malformed certificate";
-  const privateKey = readPrivateKey(key.bytes);
+  const privateKey = readPrivateKey(key.bytes, signatures);
   if (privateKey === undefined) return "tls: failed to parse private key";
   if (publicKey.algorithm === "other") return "tls: unknown public key algorithm";
   if (privateKey.algorithm !== publicKey.algorithm) {
@@ -92,20 +98,25 @@ function publicKeyOf(algorithm: string, bits: Uint8Array): PublicKey {
     case EC:
       return { algorithm: "EC", identity: hexBytes(bits) };
     case ED25519:
-      return { algorithm: "Ed25519", identity: undefined };
+      return { algorithm: "Ed25519", identity: hexBytes(bits) };
     default:
       return { algorithm: "other", identity: undefined };
   }
 }
 
 /** A private key in PKCS #8, PKCS #1 or SEC 1. */
-function readPrivateKey(bytes: Uint8Array): PublicKey | undefined {
+function readPrivateKey(
+  bytes: Uint8Array,
+  signatures: Pick<SignatureChecker, "publicHalf"> | undefined,
+): PublicKey | undefined {
   const key = parseDer(bytes);
   if (key === undefined) return undefined;
   const [version, second, third] = key.children;
   if (version === undefined || second === undefined) return undefined;
   if (second.tag === INTEGER_TAG) return { algorithm: "RSA", identity: hex(second) };
-  if (second.tag === OCTET_STRING_TAG) return ecKey(key);
+  if (second.tag === OCTET_STRING_TAG) {
+    return ecKey(key, key.children.find(({ tag }) => tag === EC_CURVE_TAG)?.children[0]);
+  }
   const algorithm = second.children[0];
   const inner = third === undefined ? undefined : parseDer(third.content);
   if (algorithm === undefined || inner === undefined) return undefined;
@@ -113,16 +124,22 @@ function readPrivateKey(bytes: Uint8Array): PublicKey | undefined {
     case RSA:
       return { algorithm: "RSA", identity: hex(inner.children[1]) };
     case EC:
-      return ecKey(inner);
+      return ecKey(inner, second.children[1]);
     case ED25519:
-      return { algorithm: "Ed25519", identity: undefined };
+      return { algorithm: "Ed25519", identity: ed25519Identity(signatures?.publicHalf(bytes)) };
     default:
       return undefined;
   }
 }
 
+/** The 32 bytes at the end of its SubjectPublicKeyInfo. */
+function ed25519Identity(publicHalf: Uint8Array | undefined): string | undefined {
+  return publicHalf === undefined ? undefined : hexBytes(publicHalf.subarray(-32));
+}
+
 /** The public half is an optional part of the private key; without it there is nothing to compare. */
-function ecKey(key: DerValue): PublicKey {
+function ecKey(key: DerValue, curve: DerValue | undefined): PublicKey | undefined {
+  if (curve === undefined || !CURVES.includes(oidText(curve))) return undefined;
   const publicPart = key.children.find(({ tag }) => tag === EC_PUBLIC_TAG)?.children[0];
   return {
     algorithm: "EC",
@@ -131,12 +148,15 @@ function ecKey(key: DerValue): PublicKey {
 }
 
 const VERSION_TAG = 0xa0;
+const EC_CURVE_TAG = 0xa0;
 const EC_PUBLIC_TAG = 0xa1;
 const INTEGER_TAG = 0x02;
 const OCTET_STRING_TAG = 0x04;
 const RSA = "1.2.840.113549.1.1.1";
 const EC = "1.2.840.10045.2.1";
 const ED25519 = "1.3.101.112";
+/** P-224, P-256, P-384, P-521. */
+const CURVES = ["1.3.132.0.33", "1.2.840.10045.3.1.7", "1.3.132.0.34", "1.3.132.0.35"];
 
 function hex(value: DerValue | undefined): string | undefined {
   return value === undefined ? undefined : hexBytes(value.content);

@@ -47,11 +47,12 @@ export const secretKind = defineKind<Secret>({
     ...validateKubeMeta(next.metadata, { namespaced: true, nameRule: nameIsDnsSubdomain }),
     ...validateData(next),
   ],
-  warnings({ type, data = {} }) {
+  warnings({ type, data = {} }, _, context) {
     if (type !== TLS_TYPE) return [];
     const fault = keyPairFault(
       decode(bytesOf(data["tls.crt"] ?? "")),
       decode(bytesOf(data["tls.key"] ?? "")),
+      context?.signatures,
     );
     return fault === undefined ? [] : [fault];
   },
