@@ -98,7 +98,8 @@ export interface KindSpec<T extends KubeObject> {
   readonly type: string;
   /** All of them unless given. */
   readonly verbs?: readonly Verb[];
-  readonly nameRule: NameRule;
+  /** As a `NameRule`. `object`: whose name it is, where the name follows from the rest. */
+  nameRule(name: string, prefix: boolean, object?: T): readonly string[];
   /** A warning that comes with every answer about the kind, refusals included. */
   readonly deprecation?: string;
   /** metadata.generation counts spec changes. */

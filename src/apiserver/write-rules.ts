@@ -53,7 +53,8 @@ export function applyCreateRules(
       draft.metadata,
       {
         namespaced: kind.scope === "Namespaced",
-        nameRule: hasOwnRules(served) ? served.nameRule : kind.nameRule,
+        nameRule: (name, prefix) =>
+          (hasOwnRules(served) ? served : kind).nameRule(name, prefix, draft),
       },
       METADATA,
     ),

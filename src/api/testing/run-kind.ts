@@ -1,6 +1,6 @@
 /** Takes an object through a kind's rules as a write would, for tests of kinds. */
 import { normalize } from "#api/codec/json.ts";
-import type { Kind, KubeObject, RuleContext } from "#api/kind.ts";
+import type { Kind, KubeObject, NameRule, RuleContext } from "#api/kind.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
@@ -52,9 +52,11 @@ export function cellsOf(kind: Kind, { object }: Outcome, nowMs = 0): readonly un
   return kind.columns.map((column) => column.cell(object, nowMs));
 }
 
-function metadataErrors({ transient, scope, nameRule }: Kind, { metadata }: KubeObject) {
-  if (transient) return [];
-  return validateObjectMeta(metadata, { namespaced: scope === "Namespaced", nameRule }, METADATA);
+function metadataErrors(kind: Kind, object: KubeObject) {
+  if (kind.transient) return [];
+  const namespaced = kind.scope === "Namespaced";
+  const nameRule: NameRule = (name, prefix) => kind.nameRule(name, prefix, object);
+  return validateObjectMeta(object.metadata, { namespaced, nameRule }, METADATA);
 }
 
 function prepared(kind: Kind, value: Readonly<Record<string, unknown>>): KubeObject {

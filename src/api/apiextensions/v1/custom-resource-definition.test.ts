@@ -28,6 +28,14 @@ describe("definitions", () => {
       ],
     },
     {
+      name: "a name made from another, told before other faults of metadata",
+      object: { ...definition(), metadata: { ...metadata, generateName: "y", labels: { a: "-" } } },
+      faults: [
+        'metadata.generateName: Invalid value: "y": must be spec.names.plural+"."+spec.group',
+        "metadata.labels: Invalid value: \"-\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+      ],
+    },
+    {
       name: "a group without a dot, and no scope",
       object: {
         ...definition({ group: "example", scope: "" }),

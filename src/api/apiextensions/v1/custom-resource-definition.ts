@@ -34,7 +34,10 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
   },
   scope: "Cluster",
   type: "apiextensions.v1.CustomResourceDefinition",
-  nameRule: nameIsDnsSubdomain,
+  nameRule: (name, prefix, definition) => [
+    ...nameIsDnsSubdomain(name, prefix),
+    ...(definition === undefined || name === wantedName(definition) ? [] : [NAME_FAULT]),
+  ],
   generation: true,
   defaults: setDefaults,
   prepareCreate: (draft) => {
@@ -50,7 +53,6 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
     addStoredVersion(draft);
   },
   validate: (definition, context) => [
-    ...validateName(definition),
     ...validateSpec(definition.spec, NEW_DEFINITION, context),
     ...validateStatus(definition),
     ...validateStoredVersions(definition),
@@ -111,13 +113,10 @@ function addStoredVersion(draft: Draft<CustomResourceDefinition>): void {
   draft.status = { ...draft.status, storedVersions: [...known, stored.name] };
 }
 
-function validateName({ metadata, spec }: CustomResourceDefinition): FieldError[] {
-  const detail = 'must be spec.names.plural+"."+spec.group';
-  return (["generateName", "name"] as const).flatMap((field) => {
-    const name = metadata[field] ?? "";
-    if (name === "" || name === `${spec.names.plural}.${spec.group}`) return [];
-    return [invalid(METADATA.child(field), name, detail)];
-  });
+const NAME_FAULT = 'must be spec.names.plural+"."+spec.group';
+
+function wantedName({ spec }: CustomResourceDefinition): string {
+  return `${spec.names.plural}.${spec.group}`;
 }
 
 function validateStatus({ status }: CustomResourceDefinition): FieldError[] {

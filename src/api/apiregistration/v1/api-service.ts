@@ -17,7 +17,6 @@ import {
   isDns1123Subdomain,
   isPathSegmentName,
   isPortNumber,
-  pathSegmentName,
 } from "#api/validation/names.ts";
 import { validateObjectMeta, validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
@@ -26,15 +25,13 @@ const GROUP_PRIORITY_MAX = 20_000;
 const VERSION_PRIORITY_MAX = 1000;
 const STATUS_METADATA = ["labels", "annotations", "finalizers", "ownerReferences"] as const;
 
-const META = { namespaced: false, nameRule: pathSegmentName };
-
 export const apiServiceKind = defineKind<APIService>({
   group: "apiregistration.k8s.io",
   version: "v1",
   names: { kind: "APIService", plural: "apiservices", categories: ["api-extensions"] },
   scope: "Cluster",
   type: "apiregistration.v1.APIService",
-  nameRule: pathSegmentName,
+  nameRule: nameFaults,
   defaults: ({ spec }) => {
     if (spec.service !== undefined) spec.service.port ??= 443;
   },
@@ -52,11 +49,14 @@ export const apiServiceKind = defineKind<APIService>({
     ];
   },
   prepareUpdate: (draft, old) => keepFields(draft, old, "status"),
-  validate: (service) => [...validateName(service), ...validateSpec(service)],
+  validate: validateSpec,
   validateUpdate: (service, old) => [
     ...validateObjectMetaUpdate(service.metadata, old.metadata, METADATA),
-    ...validateObjectMeta(service.metadata, META, METADATA),
-    ...validateName(service),
+    ...validateObjectMeta(
+      service.metadata,
+      { namespaced: false, nameRule: (name, prefix) => nameFaults(name, prefix, service) },
+      METADATA,
+    ),
     ...validateSpec(service),
   ],
   subresources: {
@@ -94,14 +94,11 @@ export const apiServiceKind = defineKind<APIService>({
   ],
 });
 
-function validateName({ metadata, spec }: APIService): FieldError[] {
-  const wanted = `${spec.version ?? ""}.${spec.group ?? ""}`;
-  const detail = `must be \`spec.version+"."+spec.group\`: "${wanted}"`;
-  return (["generateName", "name"] as const).flatMap((field) => {
-    const name = metadata[field] ?? "";
-    if (name === "" || isPathSegmentName(name).length > 0 || name === wanted) return [];
-    return [invalid(METADATA.child(field), name, detail)];
-  });
+function nameFaults(name: string, _: boolean, service: APIService | undefined): readonly string[] {
+  const faults = isPathSegmentName(name);
+  if (faults.length > 0 || service === undefined) return faults;
+  const wanted = `${service.spec.version ?? ""}.${service.spec.group ?? ""}`;
+  return name === wanted ? [] : [`must be \`spec.version+"."+spec.group\`: "${wanted}"`];
 }
 
 function validateSpec({ spec }: APIService): FieldError[] {

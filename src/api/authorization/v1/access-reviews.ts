@@ -119,7 +119,10 @@ function validateEmptyMetadata(
   const extra = Object.keys(metadata).filter(
     (field) => field !== "managedFields" && !allowed.includes(field),
   );
-  return extra.length === 0 ? [] : [invalid(Path.of("metadata"), metadata, detail)];
+  if (extra.length === 0) return [];
+  // The namespace may have come from the path, after the rest; it is shown in its own place.
+  const { name, generateName, namespace, ...rest } = metadata;
+  return [invalid(Path.of("metadata"), { name, generateName, namespace, ...rest }, detail)];
 }
 
 function validateAttributes(attributes: ResourceAttributes | undefined): FieldError[] {

@@ -7,13 +7,11 @@ import { parsePem } from "#api/meta/pem.ts";
 import { type FieldError, invalid, tooLong } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import {
-  METADATA,
   validateFinalizers,
   validateKubeMeta,
   validateKubeMetaUpdate,
 } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
-import { validateNames } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
@@ -29,12 +27,9 @@ const spec: KindSpec<ClusterTrustBundle> = {
   names: { kind: "ClusterTrustBundle", plural: "clustertrustbundles" },
   scope: "Cluster",
   type: "certificates.v1beta1.ClusterTrustBundle",
-  nameRule: () => [], // it depends on the signer: below
-  validate: (bundle) => [
-    ...validateNames(bundle.metadata, nameRuleOf(bundle), METADATA),
-    ...validateFinalizers(bundle.metadata),
-    ...validateBundle(bundle, true),
-  ],
+  nameRule: (name, prefix, bundle) =>
+    bundle === undefined ? [] : nameFaults(name, prefix, bundle.spec.signerName ?? ""),
+  validate: (bundle) => [...validateFinalizers(bundle.metadata), ...validateBundle(bundle, true)],
   validateUpdate: (bundle, old) => [
     ...validateKubeMeta(bundle.metadata, { namespaced: false, nameRule: nameRuleOf(bundle) }),
     ...validateBundle(bundle, bundle.spec.trustBundle !== old.spec.trustBundle),
