@@ -39,6 +39,13 @@ export function addControllerFlags(parser: Parser): Parser {
       "tokens of service accounts that nobody used for so long are deleted",
       "8760h",
     )
+    .option("--horizontal-pod-autoscaler-sync-period <duration>", "between two looks", "15s")
+    .option("--horizontal-pod-autoscaler-tolerance <share>", "that changes nothing", "0.1")
+    .option(
+      "--horizontal-pod-autoscaler-downscale-stabilization <duration>",
+      "how long a higher number is held",
+      "5m",
+    )
     .option("--node-monitor-grace-period <duration>", "silence that makes a node unknown", "50s")
     .option(
       "--node-monitor-period <duration>",
@@ -81,6 +88,12 @@ export function controllerOptionsOf(flags: Flags, clock: Clock): ControllerOptio
       secondaryRate: numberOf(flags, "secondary-node-eviction-rate"),
       largeZoneMin: numberOf(flags, "large-cluster-size-threshold"),
       unhealthyShare: numberOf(flags, "unhealthy-zone-threshold"),
+    },
+    autoscalers: {
+      periodMs: durationOf(flags, "horizontal-pod-autoscaler-sync-period"),
+      tolerance: numberOf(flags, "horizontal-pod-autoscaler-tolerance"),
+      downscaleSeconds:
+        durationOf(flags, "horizontal-pod-autoscaler-downscale-stabilization") / 1000,
     },
     endedPodsMax: numberOf(flags, "terminated-pod-gc-threshold"),
     ...(isOn(flags, "allocate-node-cidrs") ? { nodeIpam: ipamOf(flags) } : {}),

@@ -18,6 +18,7 @@ import { endpointSliceController } from "./endpoints/endpoint-slice.ts";
 import { endpointsController } from "./endpoints/endpoints.ts";
 import { endpointSliceMirroringController } from "./endpoints/mirroring.ts";
 import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler/horizontal-pod-autoscaler.ts";
+import type { AutoscalerSettings } from "./horizontal-pod-autoscaler/settings.ts";
 import { jobController } from "./job/job.ts";
 import { namespaceController } from "./namespace.ts";
 import { type NodeIpamOptions, nodeIpam } from "./node-ipam/node-ipam.ts";
@@ -61,6 +62,7 @@ export interface ControllerOptions {
   readonly accountTokens?: AccountTokens;
   /** Tokens of service accounts that nobody used for so long are cleaned away. */
   readonly legacyTokenUnusedMs?: number;
+  readonly autoscalers?: AutoscalerSettings;
   readonly nodeHealth?: HealthOptions;
   readonly nodeIpam?: NodeIpamOptions;
   readonly nodeEviction?: EvictionOptions;
@@ -88,7 +90,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     endpointSliceController,
     endpointSliceMirroringController,
     ephemeralVolumes,
-    horizontalPodAutoscaler,
+    horizontalPodAutoscaler(options.autoscalers),
     jobController,
     namespaceController,
     persistentVolumeBinder(options.localVolumes),

@@ -18,8 +18,8 @@ import { type History, normalize, recentChanges } from "./limits.ts";
 import type { Measured } from "./measurements.ts";
 import type { FoundScale } from "./scale-target.ts";
 import { selectorFault } from "./selector-fault.ts";
+import type { AutoscalerSettings } from "./settings.ts";
 
-const PERIOD_MS = 15_000;
 /** A metric that could not be read leaves an empty line in its place. */
 const UNREAD: MetricStatus = { type: "" };
 
@@ -47,7 +47,11 @@ export interface Decision {
 
 type Conditions = readonly HorizontalPodAutoscalerCondition[];
 
-export function decide(state: AutoscalerState, nowMs: number): Decision {
+export function decide(
+  state: AutoscalerState,
+  settings: AutoscalerSettings,
+  nowMs: number,
+): Decision {
   const { autoscaler, scale } = state;
   const before: Conditions = autoscaler.status.conditions ?? [];
   if (!scale.ok) {
@@ -56,7 +60,7 @@ export function decide(state: AutoscalerState, nowMs: number): Decision {
     const events = [warn(autoscaler, "FailedGetScale", scale.error)];
     const writes = statusWrites(autoscaler, { ...autoscaler.status, conditions });
     const memory = state.memory ?? { recommendations: [], changes: [] };
-    return { outcome: { writes, events, recheckInMs: PERIOD_MS }, memory };
+    return { outcome: { writes, events }, memory };
   }
   const text = "the HPA controller was able to get the target's current scale";
   const conditions = set(before, "AbleToScale", "True", "SucceededGetScale", text, nowMs);
@@ -68,7 +72,7 @@ export function decide(state: AutoscalerState, nowMs: number): Decision {
     const disabled = set(conditions, "ScalingActive", "False", "ScalingDisabled", why, nowMs);
     return keep(autoscaler, current, disabled, [], memory, []);
   }
-  const resize = { autoscaler, ...scale, current, memory, nowMs };
+  const resize = { autoscaler, ...scale, current, memory, settings, nowMs };
   if (current > maxReplicas) {
     const reason = "Current number of replicas above Spec.MaxReplicas";
     return rescale(resize, maxReplicas, reason, conditions, []);
@@ -86,6 +90,7 @@ interface Resize {
   readonly resource: Resource;
   readonly current: number;
   readonly memory: Memory;
+  readonly settings: AutoscalerSettings;
   readonly nowMs: number;
 }
 
@@ -129,9 +134,10 @@ function toward(
   statuses: readonly MetricStatus[],
   events: readonly EventNote[],
 ): Decision {
-  const { autoscaler, current, nowMs } = resize;
+  const { autoscaler, current, settings, nowMs } = resize;
   const { minReplicas: min = 1, maxReplicas: max, behavior } = autoscaler.spec;
-  const normal = normalize(wanted, current, { min, max, behavior }, resize.memory, nowMs);
+  const limits = { min, max, behavior, downscaleSeconds: settings.downscaleSeconds };
+  const normal = normalize(wanted, current, limits, resize.memory, nowMs);
   const { stabilized, limited, replicas } = normal;
   const able = set(before, "AbleToScale", "True", stabilized.reason, stabilized.message, nowMs);
   const { status, reason, message } = limited;
@@ -144,12 +150,15 @@ function toward(
   return { ...decision, outcome: { ...decision.outcome, events } };
 }
 
-function evaluateAll(state: AutoscalerState, { scale, nowMs }: Resize): readonly Evaluation[] {
+function evaluateAll(
+  state: AutoscalerState,
+  { scale, settings, nowMs }: Resize,
+): readonly Evaluation[] {
   const target = {
     specReplicas: scale.spec.replicas ?? 0,
     statusReplicas: scale.status.replicas,
     pods: state.pods,
-    tolerances: tolerancesOf(state.autoscaler.spec),
+    tolerances: tolerancesOf(state.autoscaler.spec, settings.tolerance),
     nowMs,
   };
   return (state.autoscaler.spec.metrics ?? []).map((metric, i) =>
@@ -182,7 +191,6 @@ function rescale(
   ];
   const outcome: Outcome = {
     writes,
-    recheckInMs: PERIOD_MS,
     onRefused({ write, status }) {
       // Somebody else was faster: the next look sees what they wrote.
       if (status.reason === "Conflict" || write !== writes[0]) return {};
@@ -214,7 +222,7 @@ function keep(
   const desired = failed ? autoscaler.status.desiredReplicas : current;
   const status = statusOf(autoscaler, current, desired, currentMetrics, conditions);
   const writes = statusWrites(autoscaler, status);
-  return { outcome: { writes, events, recheckInMs: PERIOD_MS }, memory };
+  return { outcome: { writes, events }, memory };
 }
 
 /** Takes over what was asked for at the last look, if it came true. */

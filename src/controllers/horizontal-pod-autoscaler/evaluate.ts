@@ -42,11 +42,12 @@ export type Evaluation =
       readonly summary: string;
     };
 
-const TOLERANCE = 0.1;
-
-export function tolerancesOf({ behavior }: HorizontalPodAutoscalerSpec): Tolerances {
+export function tolerancesOf(
+  { behavior }: HorizontalPodAutoscalerSpec,
+  tolerance: number,
+): Tolerances {
   const of = (text: string | undefined): number =>
-    text === undefined ? TOLERANCE : milliOf(text) / 1000;
+    text === undefined ? tolerance : milliOf(text) / 1000;
   return { up: of(behavior?.scaleUp?.tolerance), down: of(behavior?.scaleDown?.tolerance) };
 }
 

@@ -14,6 +14,7 @@ import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";
 import { type History, normalize } from "./limits.ts";
 import type { PodMeasure } from "./measurements.ts";
 import { replicasForShare, replicasForUtilization, replicasForValue } from "./replicas.ts";
+import type { AutoscalerSettings } from "./settings.ts";
 
 const AT = "2030-01-01T00:00:00Z";
 const AT_MS = Date.parse(AT);
@@ -186,7 +187,13 @@ describe("limits", () => {
   ];
   for (const { name, wanted, current = 5, behavior, history = none, want } of rows) {
     test(name, () => {
-      const normal = normalize(wanted, current, { min: 2, max: 20, behavior }, history, AT_MS);
+      const normal = normalize(
+        wanted,
+        current,
+        { min: 2, max: 20, behavior, downscaleSeconds: 300 },
+        history,
+        AT_MS,
+      );
       const { replicas, stabilized, limited } = normal;
       assert.deepEqual([replicas, stabilized.reason, limited.reason], want);
     });
@@ -250,6 +257,22 @@ describe("autoscaler in a cluster", () => {
   });
 });
 
+test("how often, how exactly and how calmly, flags may say", async () => {
+  const load = { milli: 560 };
+  const settings = { periodMs: 60_000, tolerance: 0.2, downscaleSeconds: 60 };
+  await using cluster = await world(load, settings);
+  assert.equal(replicasOf(cluster), 2); // twelve per cent too many
+  load.milli = 1000;
+  await cluster.advance(59_999);
+  assert.equal(replicasOf(cluster), 2);
+  await cluster.advance(1);
+  assert.equal(replicasOf(cluster), 4);
+  load.milli = 100;
+  await cluster.edit(deploymentKind, "web", (d) => void (d.status.replicas = 4));
+  await cluster.advance(120_000);
+  assert.equal(replicasOf(cluster), 1);
+});
+
 test("two autoscalers of one target leave it alone", async () => {
   await using cluster = await world({ milli: 500 });
   const { spec } = cluster.get(horizontalPodAutoscalerKind, "web")!;
@@ -263,9 +286,13 @@ test("two autoscalers of one target leave it alone", async () => {
 });
 
 /** Two pods that use so much processor time each; undefined: nobody measures. */
-async function world(load: { milli: number } | undefined): Promise<Cluster> {
-  const measuring: typeof horizontalPodAutoscaler = {
-    ...horizontalPodAutoscaler,
+async function world(
+  load: { milli: number } | undefined,
+  settings?: AutoscalerSettings,
+): Promise<Cluster> {
+  const plain = horizontalPodAutoscaler(settings);
+  const measuring: typeof plain = {
+    ...plain,
     observe: (caches, key, reader, ...rest) => {
       const faked = {
         get: reader.get.bind(reader),
@@ -276,7 +303,7 @@ async function world(load: { milli: number } | undefined): Promise<Cluster> {
             ? ({ ok: true, value: podMetrics(load.milli) } as const)
             : reader.raw(path),
       };
-      return horizontalPodAutoscaler.observe(caches, key, faked, ...rest);
+      return plain.observe(caches, key, faked, ...rest);
     },
   };
   const cluster = await startCluster({ at: AT, controllers: [measuring] });

@@ -13,7 +13,9 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
   type Change,
+  type Controller,
   defineController,
+  idle,
   type Key,
   ownKey,
   type Reader,
@@ -22,21 +24,26 @@ import {
 import { type AutoscalerState, decide, type Memory } from "./decide.ts";
 import { type Measured, measure } from "./measurements.ts";
 import { findScale } from "./scale-target.ts";
+import { type AutoscalerSettings, DEFAULT_SETTINGS } from "./settings.ts";
 
-export const horizontalPodAutoscaler = defineController<AutoscalerState | undefined>({
-  name: "horizontal-pod-autoscaler-controller",
-  component: "horizontal-pod-autoscaler",
-  feeds: [{ kind: horizontalPodAutoscalerKind, keys: ownKey, keysOfChange }, readOnly(podKind)],
-  async observe(caches, { namespace, name }, reader, remembered) {
-    const autoscaler = caches(horizontalPodAutoscalerKind).get(namespace, name);
-    return autoscaler && look(autoscaler, remembered as Memory | undefined, caches, reader);
-  },
-  decide(state, nowMs) {
-    if (state === undefined) return { remember: undefined };
-    const { outcome, memory } = decide(state, nowMs);
-    return { ...outcome, remember: memory };
-  },
-});
+export function horizontalPodAutoscaler(
+  settings: AutoscalerSettings = DEFAULT_SETTINGS,
+): Controller<AutoscalerState | undefined> {
+  return defineController<AutoscalerState | undefined>({
+    name: "horizontal-pod-autoscaler-controller",
+    component: "horizontal-pod-autoscaler",
+    feeds: [{ kind: horizontalPodAutoscalerKind, keys: ownKey, keysOfChange }, readOnly(podKind)],
+    async observe(caches, { namespace, name }, reader, remembered) {
+      const autoscaler = caches(horizontalPodAutoscalerKind).get(namespace, name);
+      return autoscaler && look(autoscaler, remembered as Memory | undefined, caches, reader);
+    },
+    decide(state, nowMs) {
+      if (state === undefined) return idle;
+      const { outcome, memory } = decide(state, settings, nowMs);
+      return { ...outcome, recheckInMs: settings.periodMs, remember: memory };
+    },
+  });
+}
 
 /** A status that was just written is no reason to look again before it is time. */
 function keysOfChange({ next, old }: Change<HorizontalPodAutoscaler>): readonly Key[] {

@@ -7,7 +7,6 @@ import type {
   HPAScalingRules,
 } from "#api/generated/autoscaling.v2.ts";
 
-const DOWNSCALE_WINDOW_SECONDS = 300;
 const UP_FACTOR = 2;
 const UP_MINIMUM = 4;
 
@@ -27,6 +26,7 @@ export interface Limits {
   readonly min: number;
   readonly max: number;
   readonly behavior: HorizontalPodAutoscalerBehavior | undefined;
+  readonly downscaleSeconds: number;
 }
 
 export interface Normalized {
@@ -47,7 +47,7 @@ export function normalize(
   history: History,
   nowMs: number,
 ): Normalized {
-  const windows = windowsOf(limits.behavior);
+  const windows = windowsOf(limits);
   const calm = stabilize(wanted, current, windows, limits.behavior !== undefined, history, nowMs);
   const [replicas, reason, message] =
     limits.behavior === undefined
@@ -100,12 +100,12 @@ const TOO_FEW = [
 
 type Limited = readonly [replicas: number, reason: string, message: string];
 
-function windowsOf(behavior: HorizontalPodAutoscalerBehavior | undefined): {
+function windowsOf({ behavior, downscaleSeconds }: Limits): {
   readonly upMs: number;
   readonly downMs: number;
 } {
   const up = behavior?.scaleUp?.stabilizationWindowSeconds ?? 0;
-  const down = behavior?.scaleDown?.stabilizationWindowSeconds ?? DOWNSCALE_WINDOW_SECONDS;
+  const down = behavior?.scaleDown?.stabilizationWindowSeconds ?? downscaleSeconds;
   return { upMs: up * 1000, downMs: down * 1000 };
 }
 

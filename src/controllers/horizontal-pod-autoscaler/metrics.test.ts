@@ -126,10 +126,11 @@ describe("autoscaler by metrics of others", () => {
 });
 
 async function world(metric: Draft<MetricSpec>): Promise<Cluster> {
-  const measured: typeof horizontalPodAutoscaler = {
-    ...horizontalPodAutoscaler,
+  const plain = horizontalPodAutoscaler();
+  const measured: typeof plain = {
+    ...plain,
     observe: (caches, key, reader, ...rest) =>
-      horizontalPodAutoscaler.observe(caches, key, withMetrics(reader), ...rest),
+      plain.observe(caches, key, withMetrics(reader), ...rest),
   };
   const cluster = await startCluster({ at: AT, controllers: [measured] });
   const labels = { app: "web" };
