@@ -38,6 +38,10 @@ describe("the registry", () => {
       /disable-admission-plugins plugin "Nonsense" is unknown/,
     );
   });
+  test("what is not built cannot be turned on", () => {
+    names({ disable: ["ImagePolicyWebhook"] });
+    assert.throws(() => names({ enable: ["ImagePolicyWebhook"] }), /is not available here/);
+  });
   test("nor can a plug-in be both on and off", () => {
     const both = ["Priority", "LimitRanger"];
     assert.throws(

@@ -71,6 +71,8 @@ const WITHOUT_EFFECT: readonly string[] = [
   "PodGroupProtection",
   "PodGroupWorkloadExists",
 ];
+/** Upstream's, but not ours: it may be turned off, which it is. */
+const NOT_BUILT = "ImagePolicyWebhook";
 /** The names under which flags speak of the two places. */
 const WEBHOOKS_AND_POLICIES: readonly string[] = [
   "MutatingAdmissionPolicy",
@@ -89,6 +91,7 @@ export function admissionPlugins(
     ...table.map(({ name }) => name),
     ...WITHOUT_EFFECT,
     ...WEBHOOKS_AND_POLICIES,
+    NOT_BUILT,
   ]);
   for (const [flag, names] of [
     ["enable-admission-plugins", enable],
@@ -96,6 +99,9 @@ export function admissionPlugins(
   ] as const) {
     const unknown = names.find((name) => !known.has(name));
     if (unknown !== undefined) throw new Error(`${flag} plugin "${unknown}" is unknown`);
+  }
+  if (enable.includes(NOT_BUILT)) {
+    throw new Error(`enable-admission-plugins plugin "${NOT_BUILT}" is not available here`);
   }
   const both = [...new Set(enable.filter((name) => disable.includes(name)))].sort();
   if (both.length > 0) {
