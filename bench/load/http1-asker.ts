@@ -8,7 +8,6 @@ const EVENT_END = "}".charCodeAt(0);
 const NEWLINE = 10;
 
 export async function openHttp1(port: number, identity: Identity): Promise<Asker> {
-  const socket = await connectTls(port, identity, "http/1.1");
   let pending: { resolve(body: Buffer): void; reject(error: Error): void } | undefined;
   let keep = false;
   let chunks: Buffer[] = [];
@@ -21,7 +20,8 @@ export async function openHttp1(port: number, identity: Identity): Promise<Asker
     if (code < 300) resolve(body);
     else reject(new Error(`${code}: ${body.toString().slice(0, 500)}`));
   };
-  socket.on("data", (chunk: Buffer) => {
+  const onData = (received: Buffer): void => {
+    let chunk = received;
     if (missing < 0) {
       const end = chunk.indexOf(HEAD_END);
       if (end < 0) throw new Error("a head in two pieces"); // servers write heads at once
@@ -31,9 +31,10 @@ export async function openHttp1(port: number, identity: Identity): Promise<Asker
       chunk = chunk.subarray(end + HEAD_END.length);
     }
     missing -= chunk.length;
-    if (keep || code >= 300) chunks.push(chunk);
+    if (keep || code >= 300) chunks.push(Buffer.from(chunk));
     if (missing <= 0) finish();
-  });
+  };
+  const socket = await connectTls(port, identity, "http/1.1", onData);
   socket.on("error", (error) => pending?.reject(error));
   socket.on("close", () => pending?.reject(new Error("the connection was closed")));
   return {
@@ -55,11 +56,14 @@ export async function openWatch(
   path: string,
   onEvents: (count: number) => void,
 ): Promise<TLSSocket> {
-  const socket = await connectTls(port, identity, "http/1.1");
   let last = 0;
-  socket.write(requestText({ method: "GET", path }));
-  await new Promise<void>((resolve) => socket.once("data", () => resolve()));
-  socket.on("data", (chunk: Buffer) => {
+  let started: (() => void) | undefined;
+  const socket = await connectTls(port, identity, "http/1.1", (chunk) => {
+    if (started !== undefined) {
+      started();
+      started = undefined;
+      return;
+    }
     // Lines that end an event; those of the chunked encoding do not follow a brace.
     let count = 0;
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) {
@@ -68,6 +72,11 @@ export async function openWatch(
     last = chunk[chunk.length - 1]!;
     if (count > 0) onEvents(count);
   });
+  const head = new Promise<void>((resolve) => {
+    started = resolve;
+  });
+  socket.write(requestText({ method: "GET", path }));
+  await head;
   return socket;
 }
 

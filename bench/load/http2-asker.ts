@@ -2,6 +2,7 @@
  * A connection of HTTP/2 that knows just what the benchmark needs: requests without a body, one at a
  * time, answers that nobody keeps. Node's own client costs more than the server that is to be measured.
  */
+import type { TLSSocket } from "node:tls";
 import type { Ask, Asker } from "./load.ts";
 import { connectTls, type Identity } from "./tls-identity.ts";
 
@@ -20,20 +21,12 @@ const NAME = { authority: 1, path: 4 } as const;
 const TABLE_SIZE_UPDATE = 0x20;
 
 export async function openHttp2(port: number, identity: Identity): Promise<Asker> {
-  const socket = await connectTls(port, identity, "h2");
   let pending: { resolve(body: Buffer): void; reject(error: Error): void } | undefined;
   let rest: Buffer = Buffer.alloc(0);
   let stream = -1;
   let ok = false;
   let unacknowledged = 0;
-  const settings = Buffer.alloc(12);
-  settings.writeUInt16BE(SETTING.headerTableSize, 0);
-  settings.writeUInt16BE(SETTING.initialWindow, 6);
-  settings.writeUInt32BE(WINDOW_MAX, 8);
-  socket.write(Buffer.concat([PREFACE, frame(TYPE.settings, 0, 0, settings)]));
-  socket.write(windowUpdate(WINDOW_MAX - 65_535));
-
-  const onFrame = (type: number, flags: number, payload: Buffer): void => {
+  const onFrame = (socket: TLSSocket, type: number, flags: number, payload: Buffer): void => {
     if (type === TYPE.settings && (flags & ACK) === 0) socket.write(frame(type, ACK, 0, NOTHING));
     if (type === TYPE.reset || type === TYPE.goAway) pending?.reject(new Error("refused"));
     if (type === TYPE.headers) ok = payload.subarray(0, 3).includes(INDEXED_200);
@@ -48,17 +41,25 @@ export async function openHttp2(port: number, identity: Identity): Promise<Asker
     if (ok) pending!.resolve(NOTHING);
     else pending!.reject(new Error(payload.toString().slice(0, 500)));
   };
-  socket.on("data", (chunk: Buffer) => {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+  const onData = (chunk: Buffer, socket: TLSSocket): void => {
+    const all = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     let at = 0;
-    while (rest.length - at >= 9) {
-      const length = rest.readUIntBE(at, 3);
-      if (rest.length - at < 9 + length) break;
-      onFrame(rest[at + 3]!, rest[at + 4]!, rest.subarray(at + 9, at + 9 + length));
+    while (all.length - at >= 9) {
+      const length = all.readUIntBE(at, 3);
+      if (all.length - at < 9 + length) break;
+      onFrame(socket, all[at + 3]!, all[at + 4]!, all.subarray(at + 9, at + 9 + length));
       at += 9 + length;
     }
-    rest = rest.subarray(at);
-  });
+    rest = Buffer.from(all.subarray(at));
+  };
+  const socket = await connectTls(port, identity, "h2", onData);
+  const settings = Buffer.alloc(12);
+  settings.writeUInt16BE(SETTING.headerTableSize, 0);
+  settings.writeUInt16BE(SETTING.initialWindow, 6);
+  settings.writeUInt32BE(WINDOW_MAX, 8);
+  socket.write(Buffer.concat([PREFACE, frame(TYPE.settings, 0, 0, settings)]));
+  socket.write(windowUpdate(WINDOW_MAX - 65_535));
+
   socket.on("error", (error) => pending?.reject(error));
   socket.on("close", () => pending?.reject(new Error("the connection was closed")));
   return {

@@ -16,12 +16,25 @@ export function identityOf(kubeconfigFile: string): Identity {
   return { ca: authorityPem, cert: client.certificatePem, key: client.keyPem };
 }
 
+const READ_BYTES = 64 * 1024;
+
+/** What is read comes in one and the same buffer: who wants to keep it has to copy it. */
 export function connectTls(
   port: number,
   identity: Identity,
   protocol: "h2" | "http/1.1",
+  onData: (chunk: Buffer, socket: TLSSocket) => void,
 ): Promise<TLSSocket> {
-  const socket = connect({ ...identity, host: "127.0.0.1", port, ALPNProtocols: [protocol] });
+  const buffer = Buffer.allocUnsafe(READ_BYTES);
+  const onread = {
+    buffer,
+    callback: (count: number): boolean => {
+      onData(buffer.subarray(0, count), socket);
+      return true;
+    },
+  };
+  const there = { host: "127.0.0.1", port, ALPNProtocols: [protocol], onread };
+  const socket: TLSSocket = connect({ ...identity, ...there });
   socket.setNoDelay(true);
   return new Promise((resolve, reject) => {
     socket.once("error", reject);
