@@ -204,6 +204,21 @@ describe("a connection", () => {
     await raw.until(/^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\nok$/);
   });
 
+  test("may watch over a WebSocket, one message for each event", async () => {
+    using raw = await open();
+    raw.send(
+      `GET /api/v1/namespaces?watch=1&fieldSelector=metadata.name%3Ddefault HTTP/1.1\r\nHost: x\r\n` +
+        "Origin: https://x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    );
+    const text = await raw.until(/"type":"ADDED"[\s\S]*"Active"[\s\S]*\}\n$/);
+    assert.match(text, /^HTTP\/1\.1 101 Switching Protocols\r\n/);
+    assert.match(text, /Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=\r\n/);
+    assert.equal(text.split("\r\n\r\n")[1]!.charCodeAt(0), 0x81); // a whole message of text
+    raw.send("\x88\x80\0\0\0\0"); // the client says goodbye
+    await raw.ended;
+  });
+
   test("that agreed on HTTP/2 speaks it from the first byte", async () => {
     const session = connectHttp2(`https://127.0.0.1:${server.port}`, identityOf(server.kubeconfig));
     const streams = ["/healthz", "/version", "/nothing"].map((path) =>
