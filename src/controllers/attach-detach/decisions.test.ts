@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { nodeKind } from "#api/core/v1/node.ts";
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Node, Pod } from "#api/generated/core.v1.ts";
+import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
+import { build } from "#testing/build.ts";
+import { type Told, tell } from "#testing/decisions.ts";
+import type { Attachment } from "./attachment.ts";
+import { decideNode, decideVolume } from "./decisions.ts";
+
+const NOW_MS = Date.parse("2030-01-01T00:00:00Z");
+const UNIQUE = "kubernetes.io/csi/csi.example^h";
+
+const volume = (mode: string) =>
+  build(persistentVolumeKind, {
+    metadata: { name: "v" },
+    spec: { accessModes: [mode], csi: { driver: "csi.example", volumeHandle: "h" } },
+  });
+const pod = (name: string, nodeName: string): Pod =>
+  build(podKind, { metadata: { name }, spec: { nodeName, containers: [{ name: "c" }] } });
+
+function node(listed: boolean, inUse: boolean): Node {
+  return build(nodeKind, {
+    metadata: { name: "a" },
+    status: {
+      conditions: [{ type: "Ready", status: "True" }],
+      ...(listed ? { volumesAttached: [{ name: UNIQUE, devicePath: "" }] } : {}),
+      ...(inUse ? { volumesInUse: [UNIQUE] } : {}),
+    },
+  });
+}
+
+function attachment(on: Node, users: readonly Pod[], attached = true): Attachment {
+  const object = build(volumeAttachmentKind, {
+    metadata: { name: "x" },
+    spec: { attacher: "csi.example", nodeName: "a", source: { persistentVolumeName: "v" } },
+    status: { attached },
+  });
+  return { object, volume: volume("ReadWriteOnce"), node: on, users, unusedSinceMs: undefined };
+}
+
+const P = pod("p", "a");
+const Q = pod("q", "b");
+const RWO = volume("ReadWriteOnce");
+
+describe("a volume decides", () => {
+  const rows: {
+    name: string;
+    volume?: typeof RWO;
+    users: readonly Pod[];
+    attachments: readonly Attachment[];
+    want: Omit<Told, "writes"> & { readonly ops: readonly string[] };
+  }[] = [
+    { name: "used, not attached", users: [P], attachments: [], want: { ops: ["create"] } },
+    {
+      name: "attached where it is used",
+      users: [P],
+      attachments: [attachment(node(true, true), [P])],
+      want: { ops: [] },
+    },
+    {
+      name: "for one node at a time",
+      users: [P, Q],
+      attachments: [attachment(node(true, true), [P])],
+      want: {
+        ops: [],
+        events: [
+          'Warning FailedAttachVolume: Waiting for detach for volume "v" Volume is already used by pod(s) p',
+        ],
+      },
+    },
+    {
+      name: "for many nodes",
+      volume: volume("ReadWriteMany"),
+      users: [P, Q],
+      attachments: [],
+      want: { ops: ["create", "create"] },
+    },
+    {
+      name: "unused, but the node still lists it",
+      users: [],
+      attachments: [attachment(node(true, false), [])],
+      want: { ops: [], recheckInMs: 360_000 },
+    },
+    {
+      name: "unused and no longer listed",
+      users: [],
+      attachments: [attachment(node(false, false), [])],
+      want: { ops: ["delete"], recheckInMs: 360_000 },
+    },
+  ];
+  for (const { name, volume: of = RWO, users, attachments, want } of rows) {
+    test(name, () => {
+      const outcome = decideVolume({ volume: of, users, attachments }, NOW_MS);
+      const { writes, ...told } = tell(outcome);
+      assert.deepEqual({ ops: writes.map((line) => line.split(" ")[0]), ...told }, want);
+    });
+  }
+});
+
+describe("a node decides", () => {
+  test("lists what is attached, and tells those who use it", () => {
+    const on = node(false, false);
+    const outcome = decideNode({ node: on, attachments: [attachment(on, [P])] }, NOW_MS);
+    assert.deepEqual(tell(outcome), {
+      writes: ["patch Node a/status"],
+      events: ['Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "v" '],
+    });
+  });
+  test("no longer lists what may go", () => {
+    const on = node(true, false);
+    const outcome = decideNode({ node: on, attachments: [attachment(on, [])] }, NOW_MS);
+    assert.deepEqual(tell(outcome).writes, ["patch Node a/status"]);
+  });
+  test("lists what is mounted, used or not", () => {
+    const on = node(true, true);
+    const outcome = decideNode({ node: on, attachments: [attachment(on, [])] }, NOW_MS);
+    assert.deepEqual(tell(outcome).writes, []);
+  });
+});
