@@ -6,7 +6,7 @@ import { startTestApi } from "../api.testing.ts";
 import { addressObject } from "./address-object.ts";
 import { decideAddressRepairs, type Repair } from "./repair-addresses.ts";
 import { decidePortRepair } from "./repair-ports.ts";
-import { repairOnce } from "./run-repair.ts";
+import { repairOnce, runServiceRepair } from "./run-repair.ts";
 
 const service = (name: string, clusterIPs: string[], spec: object = {}): Service =>
   ({
@@ -173,4 +173,25 @@ test("a round puts right what is stored, and tells it by events", async () => {
     spec: { clusterIP: "10.97.0.9", ports: [{ port: 1 }] },
   };
   await t.want(201, "POST", `${at}/services`, { body: wanted });
+});
+
+test("an address that someone takes away comes back by itself", async () => {
+  await using t = await startTestApi();
+  const cidr = { metadata: { name: "kubernetes" }, spec: { cidrs: ["10.96.0.0/24"] } };
+  await t.want(201, "POST", "/apis/networking.k8s.io/v1/servicecidrs", { body: cidr });
+  const body = { metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } };
+  const made = await t.want(201, "POST", "/api/v1/namespaces/default/services", { body });
+  const at = `/apis/networking.k8s.io/v1/ipaddresses/${made.spec.clusterIP}`;
+  const life = new AbortController();
+  const { objects, ports } = t.api;
+  const options = { objects, ports, clock: t.clock, logger: silentLogger, hostname: "h" };
+  const running = runServiceRepair(options, life.signal);
+  await t.clock.advance(1_000);
+  for (let times = 0; times < 3; times++) {
+    await t.want(200, "DELETE", at);
+    await t.clock.advance(1_000);
+    await t.want(200, "GET", at);
+  }
+  life.abort();
+  await running;
 });

@@ -44,13 +44,19 @@ export async function runServiceRepair(options: RepairOptions, signal: AbortSign
       logger.warn("what Services use could not be checked", { error });
     }
     await new Promise<void>((resolve) => {
-      const timer = clock.schedule(INTERVAL_MS, resolve);
-      wake = () => {
+      const go = (): void => {
         timer.cancel();
-        clock.schedule(SETTLE_MS, resolve);
+        signal.removeEventListener("abort", go);
         wake = undefined;
+        resolve();
       };
-      signal.addEventListener("abort", () => resolve(), { once: true });
+      let timer = clock.schedule(INTERVAL_MS, go);
+      wake = () => {
+        wake = undefined;
+        timer.cancel();
+        timer = clock.schedule(SETTLE_MS, go);
+      };
+      signal.addEventListener("abort", go);
     });
   }
 }
