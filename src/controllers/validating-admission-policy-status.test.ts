@@ -11,11 +11,53 @@ test("the generation of a policy is noted once it is seen", async () => {
     metadata: { name: "p", generation: 1 },
     spec: { validations: [{ expression: "true" }] },
   });
-  assert.deepEqual(status(), { observedGeneration: 1 });
+  assert.deepEqual(status(), { observedGeneration: 1, typeChecking: {} });
   await cluster.edit(
     validatingAdmissionPolicyKind,
     "p",
     (policy) => void (policy.metadata.generation = 2),
   );
-  assert.deepEqual(status(), { observedGeneration: 2 });
+  assert.deepEqual(status(), { observedGeneration: 2, typeChecking: {} });
+});
+
+test("expressions that do not fit the matched kinds are warned about", async () => {
+  await using cluster = await startCluster({ controllers: [validatingAdmissionPolicyStatus] });
+  await cluster.seed(validatingAdmissionPolicyKind, {
+    metadata: { name: "p", generation: 1 },
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          {
+            apiGroups: ["apps"],
+            apiVersions: ["v1"],
+            operations: ["CREATE"],
+            resources: ["deployments", "statefulsets/scale"],
+          },
+        ],
+      },
+      paramKind: { apiVersion: "v1", kind: "ConfigMap" },
+      variables: [{ name: "most", expression: "object.spec.replicas * 2" }],
+      validations: [
+        { expression: "object.spec.replicas > '1'" },
+        { expression: "variables.most < 10 && params.data['a'] == 'b'" },
+        { expression: "true", messageExpression: "object.spec.nope + 'x'" },
+        { expression: "object.metadata.labels.all(k, k != '')" },
+      ],
+    },
+  });
+  assert.deepEqual(
+    cluster.get(validatingAdmissionPolicyKind, "p")?.status.typeChecking?.expressionWarnings,
+    [
+      {
+        fieldRef: "spec.validations[0].expression",
+        warning:
+          "apps/v1, Kind=Deployment: ERROR: <input>:1:22: found no matching overload for '_>_' applied to '(int, string)'\n | object.spec.replicas > '1'\n | .....................^\n",
+      },
+      {
+        fieldRef: "spec.validations[2].messageExpression",
+        warning:
+          "apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'nope'\n | object.spec.nope + 'x'\n | ...........^\n",
+      },
+    ],
+  );
 });

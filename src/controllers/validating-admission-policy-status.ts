@@ -1,9 +1,11 @@
 /**
- * Notes which generation of a validating admission policy has been seen. Types of its expressions
- * are not checked here, so nothing is said about them.
+ * Notes which generation of a validating admission policy has been seen, and which of its
+ * expressions do not fit the built-in kinds that it matches.
  */
 import { validatingAdmissionPolicyKind } from "#api/admissionregistration/v1/validating-admission-policy.ts";
+import { policyWarnings } from "#api/expressions/policy-type-check.ts";
 import type { ValidatingAdmissionPolicy } from "#api/generated/admissionregistration.v1.ts";
+import { builtInKinds } from "#api/kinds.ts";
 import { defineController, idle, type Outcome, ownKey } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
 
@@ -19,6 +21,8 @@ export const validatingAdmissionPolicyStatus = defineController<
 function decide(policy: ValidatingAdmissionPolicy | undefined): Outcome {
   const { generation = 0 } = policy?.metadata ?? {};
   if (policy === undefined || generation <= (policy.status.observedGeneration ?? 0)) return idle;
-  const status = { ...policy.status, observedGeneration: generation };
+  const warnings = policyWarnings(policy.spec, builtInKinds);
+  const typeChecking = warnings.length === 0 ? {} : { expressionWarnings: warnings };
+  const status = { ...policy.status, observedGeneration: generation, typeChecking };
   return { writes: [updateStatus(validatingAdmissionPolicyKind, { ...policy, status })] };
 }

@@ -37,7 +37,7 @@ export function admissionFault(expression: string, use: AdmissionUse): Expressio
   return { type: "invalid", detail: `must evaluate to ${results} but got ${plainName(type)}` };
 }
 
-export function compileAdmission(expression: string, use: AdmissionUse): Compilation {
+function compileAdmission(expression: string, use: AdmissionUse): Compilation {
   return compile(environmentOf(use), expression);
 }
 
@@ -130,7 +130,8 @@ const REQUEST_TYPES: ReadonlyMap<string, FieldTypes> = new Map([
   ],
 ]);
 
-const COMMON = extendEnvironment(
+/** What every expression about a request sees; its objects have any type. */
+export const COMMON_ENVIRONMENT = extendEnvironment(
   BASE_ENVIRONMENT,
   {
     object: DYN,
@@ -153,11 +154,15 @@ const PATCH_TYPES: TypeProvider = {
     return ["op", "path", "from"].includes(field) ? STRING : undefined;
   },
 };
-const PATCHING = extendEnvironment(withLibraries(COMMON, [jsonPatchLibrary]), {}, PATCH_TYPES);
+const PATCHING = extendEnvironment(
+  withLibraries(COMMON_ENVIRONMENT, [jsonPatchLibrary]),
+  {},
+  PATCH_TYPES,
+);
 
 function environmentOf(use: AdmissionUse, types = variableTypes(use)): Environment {
   const patches = use.role === "applyConfiguration" || use.role === "jsonPatch";
-  const environment = patches ? PATCHING : COMMON;
+  const environment = patches ? PATCHING : COMMON_ENVIRONMENT;
   const optional = {
     ...(use.hasParams && { params: DYN }),
     ...(use.hasAuthorizer && {
@@ -210,7 +215,7 @@ const DECLARABLE = new Set([
 ]);
 
 /** What a variable's type is to those who use it: objects are dynamic. */
-function declaredType(type: Type): Type {
+export function declaredType(type: Type): Type {
   if (DECLARABLE.has(type.kind)) return type;
   const [first, second] = type.params;
   if (type.kind === "list") return listType(declaredType(first!));

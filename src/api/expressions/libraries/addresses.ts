@@ -8,7 +8,7 @@ import { formatIp, parseCidr, parseIp } from "#api/validation/ip.ts";
 const IP_TYPE = opaqueType("net.IP");
 const CIDR_TYPE = opaqueType("net.CIDR");
 
-export class IpValue extends CelObject {
+class IpValue extends CelObject {
   readonly type = IP_TYPE;
   readonly bytes: readonly number[];
 
@@ -22,7 +22,7 @@ export class IpValue extends CelObject {
   }
 }
 
-export class CidrValue extends CelObject {
+class CidrValue extends CelObject {
   readonly type = CIDR_TYPE;
   readonly bytes: readonly number[];
   readonly bits: number;

@@ -14,7 +14,7 @@ import {
 
 const TYPE = objectType("kubernetes.Quantity");
 
-export class QuantityValue extends CelObject {
+class QuantityValue extends CelObject {
   readonly type = TYPE;
   readonly quantity: Quantity;
 

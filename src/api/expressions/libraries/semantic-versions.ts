@@ -5,7 +5,7 @@ import { CelError, CelObject } from "#api/cel/values/value.ts";
 
 const TYPE = objectType("kubernetes.Semver");
 
-export class SemverValue extends CelObject {
+class SemverValue extends CelObject {
   readonly type = TYPE;
   readonly numbers: readonly bigint[];
   readonly prerelease: readonly string[];
