@@ -122,14 +122,16 @@ function acknowledgedIn(events: readonly TraceEvent[]): Map<string, Acknowledged
 
 /** A file that grows as it is written to. */
 class Image {
-  #bytes = Buffer.alloc(0);
+  /** With room to grow. */
+  #memory = Buffer.alloc(2 ** 20);
+  #length = 0;
 
   write(offset: number, bytes: Buffer): void {
-    const end = offset + bytes.length;
-    if (end > this.#bytes.length) {
-      this.#bytes = Buffer.concat([this.#bytes, Buffer.alloc(end - this.#bytes.length)]);
+    this.#length = Math.max(this.#length, offset + bytes.length);
+    while (this.#length > this.#memory.length) {
+      this.#memory = Buffer.concat([this.#memory, Buffer.alloc(this.#memory.length)]);
     }
-    bytes.copy(this.#bytes, offset);
+    bytes.copy(this.#memory, offset);
   }
 
   /** Nothing of it, all of it, or some sectors. */
@@ -144,6 +146,6 @@ class Image {
   }
 
   bytes(): Buffer {
-    return this.#bytes;
+    return this.#memory.subarray(0, this.#length);
   }
 }
