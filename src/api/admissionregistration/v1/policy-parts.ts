@@ -88,11 +88,13 @@ export function validateExpression(
   { compiler, hasParams, variables }: PolicyExpressions,
   path: Path,
 ): FieldError[] {
+  // A variable without an expression is not there.
+  const declared = (use.variables ?? variables).filter((one) => one.expression.trim() !== "");
   const fault = compiler?.admission(expression, {
     hasParams,
     hasAuthorizer: true,
-    variables,
     ...use,
+    variables: declared,
   });
   return expressionError(path, expression, fault);
 }

@@ -48,7 +48,7 @@ describe("syntax errors in the words of the real server", () => {
     },
     {
       text: "",
-      error: `ERROR: <input>:1:1: Syntax error: mismatched input '<EOF>' expecting ${starts}`,
+      error: `ERROR: <input>:1:0: Syntax error: mismatched input '<EOF>' expecting ${starts}`,
     },
   ];
   for (const { text, error } of cases) {

@@ -22,6 +22,7 @@ export function createSource(text: string): Source {
 }
 
 export function locationOf({ text, lineStarts }: Source, offset: number): Location {
+  if (text === "") return { line: 1, column: -1 }; // the end of nothing lies before its beginning
   let line = 1;
   while (line < lineStarts.length && lineStarts[line]! <= offset) line++;
   return { line, column: codePointCount(text.slice(lineStarts[line - 1]!, offset)) };
