@@ -27,6 +27,8 @@ export interface BodyExpectation {
   readonly group: string;
   readonly version: string;
   readonly schema: StructSchema;
+  /** Other versions of the group in which the kind looks the same. */
+  readonly alsoVersions?: readonly string[];
   readonly unreadable?: (object: KubeObject) => string | undefined;
 }
 
@@ -202,6 +204,8 @@ function kindFault(
   const apiVersion = saidApiVersion || apiVersionOf(expected);
   if (kind === expected.kind && apiVersion === apiVersionOf(expected)) return undefined;
   const [group, version] = splitApiVersion(apiVersion);
+  const isAlias = kind === expected.kind && group === expected.group;
+  if (isAlias && expected.alsoVersions?.includes(version)) return undefined;
   const schema = findSchemaOfKind(group, version, kind);
   if (schema === undefined) {
     const error = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "${schemeOf(expected.group)}"`;

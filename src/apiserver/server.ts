@@ -44,6 +44,7 @@ import { evictionVerbs } from "./special/eviction.ts";
 import { reviewVerbs } from "./special/reviews.ts";
 import { StorageCodec, type StoredForm } from "./storage-codec.ts";
 import { addCacheMetrics, StoreMetrics } from "./store-metrics.ts";
+import { scaleKind } from "./subresources/scale-kind.ts";
 import { Tables } from "./table.ts";
 import { WatchMetrics } from "./watch-metrics.ts";
 import { ZippedLists } from "./zipped-lists.ts";
@@ -152,7 +153,7 @@ export async function startApiServer(
   };
   const discovery = new Discovery(resources.served());
   const openApi = new OpenApi(resources.served(), SERVER_VERSION, options.prose);
-  const descriptions = new ColumnDescriptions(kinds, options.prose);
+  const descriptions = new ColumnDescriptions([...kinds, scaleKind], options.prose);
   const health = new Health(store, options.hooks ?? []);
   const paths: PathHandler[] = [
     healthPaths(health.checks),

@@ -19,8 +19,9 @@ import { Path } from "#api/validation/path.ts";
 import type { AdmissionRequest, Operation } from "./admission/plugin.ts";
 import { sameButTimes } from "./managed-fields.ts";
 import { dedupeOwners, fillSystemFields, settleNamespace } from "./object-metadata.ts";
+import { preconditionFailed } from "./precondition-failed.ts";
 import type { WriteOptions } from "./query-options.ts";
-import { keyOf, REGISTRY } from "./resources.ts";
+import { keyOf } from "./resources.ts";
 import { Revision } from "./revision.ts";
 import { ruleContextOf } from "./rule-context.ts";
 import { groupResourceOf, hooksOf, type VerbRequest } from "./verb.ts";
@@ -270,8 +271,8 @@ function uidMismatch(
   key: string,
   there: string,
 ): Status {
-  const shown = options.dryRun ? key.slice(REGISTRY.length - 1) : key; // as upstream's layers do
-  const why = `StorageError: invalid object, Code: 4, Key: ${shown}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${there}`;
+  const { dryRun } = options;
+  const why = preconditionFailed({ field: "UID", asked: uid ?? "", there, key, dryRun });
   return conflictStatus(groupResourceOf(verb.resource), verb.info.name, why);
 }
 

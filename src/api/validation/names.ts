@@ -260,8 +260,9 @@ export function isPathSegmentName(value: string): string[] {
 export const nameIsDnsSubdomain: NameRule = (name, prefix) =>
   isDns1123Subdomain(prefix ? maskTrailingDash(name) : name);
 
-/** A name that is declared to be long; what it starts with is not looked at. */
-export const nameIsLongName: NameRule = (name, prefix) => (prefix ? [] : isLongName(name));
+/** A name that is declared to be long; of what it starts with, only that it fits a path. */
+export const nameIsLongName: NameRule = (name, prefix) =>
+  prefix ? isPathSegmentPrefix(name) : isLongName(name);
 
 export const nameIsDnsLabel: NameRule = (name, prefix) =>
   isDns1123Label(prefix ? maskTrailingDash(name) : name);

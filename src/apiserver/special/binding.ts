@@ -19,7 +19,9 @@ import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import type { ApiValue } from "../answer.ts";
 import type { SpecialVerbs } from "../dispatch.ts";
 import type { Objects } from "../objects.ts";
+import { preconditionFailed } from "../precondition-failed.ts";
 import type { WriteOptions } from "../query-options.ts";
+import { REGISTRY } from "../resources.ts";
 import type { VerbRequest } from "../verb.ts";
 import { answeredCreate, CREATED } from "./answered.ts";
 import { setPodCondition } from "./pod-conditions.ts";
@@ -27,17 +29,21 @@ import { setPodCondition } from "./pod-conditions.ts";
 const PODS = { group: "", resource: "pods" };
 
 export function bindingVerbs(objects: Objects): SpecialVerbs {
-  const bind = answeredCreate<Binding>({
+  const bind = {
     expect: () => ({
       kind: "Binding",
       group: "",
       version: "v1",
       schema: schemaOf("core.v1.Binding"),
     }),
-    keepsMetadata: true,
-    answer: (binding, verb, options) => assign(objects, binding, verb, options),
-  });
-  return { "/pods/binding": { create: bind }, "/bindings": { create: bind } };
+    answer: (binding: Binding, verb: VerbRequest, options: WriteOptions) =>
+      assign(objects, binding, verb, options),
+  };
+  return {
+    "/pods/binding": { create: answeredCreate<Binding>({ ...bind, keepsMetadata: true }) },
+    // A new object as any other: what it says of its own uid does not count.
+    "/bindings": { create: answeredCreate<Binding>(bind) },
+  };
 }
 
 async function assign(
@@ -53,8 +59,10 @@ async function assign(
   const nowMs = parts.clock.nowMs();
   const faults = findByKind("", "v1", "Binding")?.validate?.(binding, { nowMs }) ?? [];
   if (faults.length > 0) return failure(unknownStatus(formatFieldErrors(faults)));
+  if (name === "") return failure(badRequestStatus("Name parameter required."));
   const change = (pod: Draft<Pod>): Status | undefined => {
-    const refusal = refuse(pod, name, uid ?? "", resourceVersion ?? "");
+    const refusal =
+      refuseOther(pod, { name, uid, resourceVersion, dryRun }) ?? refuseToBind(pod, name);
     if (refusal !== undefined) return refusal;
     pod.spec!.nodeName = binding.target.name ?? "";
     delete pod.status?.nominatedNodeName;
@@ -74,24 +82,27 @@ async function assign(
   return assigned.ok ? success(CREATED) : assigned;
 }
 
-function refuse(
-  { metadata, spec }: Draft<Pod>,
-  name: string,
-  uid: string,
-  version: string,
-): Status | undefined {
+interface Wanted {
+  readonly name: string;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+  readonly dryRun: boolean;
+}
+
+/** The pod must be the one that was meant. */
+function refuseOther({ metadata }: Draft<Pod>, wanted: Wanted): Status | undefined {
+  const { name, uid = "", resourceVersion = "", dryRun } = wanted;
+  const key = `${REGISTRY}pods/${metadata.namespace}/${name}`;
+  const refuse = (field: "UID" | "ResourceVersion", asked: string, there = ""): Status =>
+    conflictStatus(PODS, name, preconditionFailed({ field, asked, there, key, dryRun }));
+  if (uid !== "" && uid !== metadata.uid) return refuse("UID", uid, metadata.uid);
+  if (resourceVersion === "" || resourceVersion === metadata.resourceVersion) return undefined;
+  return refuse("ResourceVersion", resourceVersion, metadata.resourceVersion);
+}
+
+function refuseToBind({ metadata, spec }: Draft<Pod>, name: string): Status | undefined {
   const conflict = (why: string): Status =>
     conflictStatus({ group: "", resource: "pods/binding" }, name, why);
-  const precondition = (field: string, asked: string, there: string): Status =>
-    conflictStatus(
-      PODS,
-      name,
-      `Precondition failed: ${field} in precondition: ${asked}, ${field} in object meta: ${there}`,
-    );
-  if (uid !== "" && uid !== metadata.uid) return precondition("UID", uid, metadata.uid ?? "");
-  if (version !== "" && version !== metadata.resourceVersion) {
-    return precondition("ResourceVersion", version, metadata.resourceVersion ?? "");
-  }
   if (metadata.deletionTimestamp !== undefined) {
     return conflict(`pod ${name} is being deleted, cannot be assigned to a host`);
   }

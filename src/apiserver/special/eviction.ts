@@ -20,7 +20,7 @@ import { schemaOf } from "#api/schema/from-facts.ts";
 import type { ApiValue } from "../answer.ts";
 import type { SpecialVerbs } from "../dispatch.ts";
 import type { Objects } from "../objects.ts";
-import type { WriteOptions } from "../query-options.ts";
+import { checkDeleteOptions, type WriteOptions } from "../query-options.ts";
 import type { VerbRequest } from "../verb.ts";
 import { deleteObject } from "../verbs/delete.ts";
 import { answeredCreate, CREATED } from "./answered.ts";
@@ -34,6 +34,7 @@ export function evictionVerbs(objects: Objects): SpecialVerbs {
       group: "policy",
       version: "v1",
       schema: schemaOf("policy.v1.Eviction"),
+      alsoVersions: ["v1beta1"], // the same, as older clients send it
     }),
     answer: (eviction, verb, options) => evict(objects, eviction, verb, options),
   });
@@ -50,6 +51,8 @@ async function evict(
   if (info.name !== eviction.metadata?.name) {
     return failure(badRequestStatus("name in URL does not match name in Eviction object"));
   }
+  const checked = checkOptions(eviction.deleteOptions, dryRun);
+  if (!checked.ok) return checked;
   const pod = objects.get(podKind, info.namespace, info.name);
   if (pod === undefined) {
     return failure(notFoundStatus({ group: "", resource: "pods" }, info.name));
@@ -58,6 +61,8 @@ async function evict(
     ...eviction.deleteOptions,
     ...(dryRun ? { dryRun: ["All"] } : {}),
   };
+  const other = refuseOtherPod(pod, options.preconditions);
+  if (other !== undefined) return failure(other);
   const counts = await askBudget(objects, pod, dryRun, verb.parts.clock.nowMs());
   if (!counts.ok) return counts;
   // A pod that does not count now must not have changed when it is deleted.
@@ -68,6 +73,20 @@ async function evict(
   if (evicted.ok) return success(CREATED);
   if (pinned && evicted.status.code === 409) return failure(tooManyEvictions(counts.budget));
   return evicted;
+}
+
+/** What the body says about a dry run must be what the request says, if it says anything. */
+function checkOptions(
+  options: DeleteOptions | undefined,
+  dryRun: boolean,
+): Result<DeleteOptions | undefined> {
+  const said = options?.dryRun ?? [];
+  const asked = dryRun ? ["All"] : [];
+  if (said.length > 0 && said.join(" ") !== asked.join(" ")) {
+    const why = `[${asked.join(" ")}] and [${said.join(" ")}]`;
+    return failure(unknownStatus(`Non-matching dry-run options in request and content: ${why}`));
+  }
+  return options === undefined ? success(undefined) : checkDeleteOptions(options);
 }
 
 type Budget =
@@ -152,14 +171,11 @@ function mark(
   { preconditions }: DeleteOptions,
   nowMs: number,
 ): Status | undefined {
-  const { name = "", uid, resourceVersion } = draft.metadata;
+  const { name = "", resourceVersion } = draft.metadata;
+  const other = refuseOtherPod(draft, preconditions);
+  if (other !== undefined) return other;
   const conflict = (why: string): Status =>
     conflictStatus({ group: "", resource: "Pod" }, name, why);
-  if (preconditions?.uid && preconditions.uid !== uid) {
-    return conflict(
-      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
-    );
-  }
   if (preconditions?.resourceVersion && preconditions.resourceVersion !== resourceVersion) {
     return conflict(
       `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
@@ -173,4 +189,13 @@ function mark(
   } as const;
   setPodCondition(draft, condition, nowMs);
   return undefined;
+}
+
+function refuseOtherPod(
+  { metadata: { name = "", uid } }: Pick<Pod, "metadata">,
+  preconditions: DeleteOptions["preconditions"],
+): Status | undefined {
+  if (!preconditions?.uid || preconditions.uid === uid) return undefined;
+  const why = `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+  return conflictStatus({ group: "", resource: "Pod" }, name, why);
 }

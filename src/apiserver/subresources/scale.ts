@@ -6,11 +6,14 @@ import type { Draft, KubeObject } from "#api/kind.ts";
 import { formatSelector, selectorFromLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { conflictStatus, failure, invalidStatus, type Result, success } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
-import { invalid } from "#api/validation/field-error.ts";
+import { validateKubeMeta } from "#api/validation/kube-meta.ts";
+import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { validateNonNegative } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { decodeBody } from "../decode-body.ts";
 import { applyConfiguration, trackUpdate } from "../managed-fields.ts";
 import { mediaTypeOf } from "../negotiate.ts";
+import { settleNamespace } from "../object-metadata.ts";
 import { patchDocument } from "../patch-document.ts";
 import { type WriteOptions, writeOptions } from "../query-options.ts";
 import type { Revision } from "../revision.ts";
@@ -39,10 +42,15 @@ export async function updateScale(verb: VerbRequest): Promise<VerbResult> {
   };
   const decoded = decodeBody(request, expected, fieldValidation, verb.warn);
   if (!decoded.ok) return decoded;
+  const placed = settleNamespace(decoded.value.metadata, verb.info.namespace);
+  if (!placed.ok) return placed;
   const named = checkName(decoded.value as Draft<KubeObject>, verb.info.name);
   if (!named.ok) return named;
-  return await rescale(verb, options.value, () =>
-    success(structuredClone(decoded.value) as Draft<ScaleObject>),
+  return await rescale(
+    verb,
+    options.value,
+    () => success(structuredClone(decoded.value) as Draft<ScaleObject>),
+    { uid: decoded.value.metadata.uid || undefined },
   );
 }
 
@@ -62,7 +70,7 @@ export async function patchScale(verb: VerbRequest): Promise<VerbResult> {
           : patchDocument(type ?? "merge", current, bytes, scaleKind, options.value, verb.warn);
       return patched as Result<Draft<ScaleObject>>;
     },
-    type === "apply",
+    { tracked: type === "apply" },
   );
 }
 
@@ -72,7 +80,7 @@ async function rescale(
   verb: VerbRequest,
   options: WriteOptions,
   wanted: (current: ScaleObject) => Result<Draft<ScaleObject>>,
-  tracked = false,
+  { tracked = false, uid }: { readonly tracked?: boolean; readonly uid?: string | undefined },
 ): Promise<VerbResult> {
   const { resource } = verb;
   const paths = resource.kind.scale!;
@@ -81,7 +89,7 @@ async function rescale(
   };
   const updated = await updateObject(verb, {
     options,
-    uid: undefined,
+    uid,
     mayCreate: false,
     subresource: undefined,
     next: (current) => {
@@ -95,8 +103,10 @@ async function rescale(
       if (!scale.ok) return scale;
       const named = checkName(scale.value as Draft<KubeObject>, verb.info.name);
       if (!named.ok) return named;
-      const fault = checkScale(verb, scale.value as Scale, current!);
+      const fault = checkScale(scale.value as ScaleObject);
       if (!fault.ok) return fault;
+      const same = checkUid(verb, scale.value as ScaleObject, current!);
+      if (!same.ok) return same;
       if (!tracked)
         trackUpdate(
           verb,
@@ -135,22 +145,29 @@ function rescaled(
   return next;
 }
 
-function checkScale(verb: VerbRequest, scale: Scale, current: KubeObject): Result<undefined> {
-  const replicas = scale.spec?.replicas ?? 0;
-  if (replicas < 0) {
-    const path = Path.of("spec", "replicas");
-    const errors = [invalid(path, replicas, "must be greater than or equal to 0")];
-    const kind = { group: "autoscaling", kind: "Scale" };
-    return failure(invalidStatus(kind, scale.metadata?.name ?? "", errors));
-  }
-  const uid = scale.metadata?.uid ?? "";
-  if (uid !== "" && uid !== current.metadata.uid) {
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
-    const { group, resource } = groupResourceOf(verb.resource);
-    const subject = { group, resource: `${resource}/scale` };
-    return failure(conflictStatus(subject, verb.info.name, why));
-  }
-  return success(undefined);
+function checkScale({ metadata, spec }: ScaleObject): Result<undefined> {
+  const replicas = spec?.replicas ?? 0;
+  const errors = [
+    ...validateKubeMeta(metadata, { namespaced: true, nameRule: nameIsDnsSubdomain }),
+    ...validateNonNegative(replicas, Path.of("spec", "replicas")),
+  ];
+  if (errors.length === 0) return success(undefined);
+  const kind = { group: "autoscaling", kind: "Scale" };
+  return failure(invalidStatus(kind, metadata.name ?? "", errors));
+}
+
+/** A patch may name another uid than the object has. */
+function checkUid(
+  verb: VerbRequest,
+  { metadata }: ScaleObject,
+  current: KubeObject,
+): Result<undefined> {
+  const { uid = "" } = metadata;
+  if (uid === "" || uid === current.metadata.uid) return success(undefined);
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
+  const { group, resource } = groupResourceOf(verb.resource);
+  const subject = { group, resource: `${resource}/scale` };
+  return failure(conflictStatus(subject, verb.info.name, why));
 }
 
 function answerWith(verb: VerbRequest, revision: Revision): VerbResult {
