@@ -1,6 +1,7 @@
 /** Rules of metadata, the same for every kind; a kind adds only its name rule. */
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "#api/generated/meta.v1.ts";
 import type { NameRule } from "#api/kind.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
 import { type FieldError, forbidden, invalid, required, tooLong } from "./field-error.ts";
 import { validateImmutableField } from "./immutable.ts";
@@ -174,7 +175,7 @@ function validateNoNewFinalizers(
 ): FieldError[] {
   const added = [...new Set(next)].filter((finalizer) => !old.includes(finalizer)).sort();
   if (added.length === 0) return [];
-  const list = added.map((finalizer) => JSON.stringify(finalizer)).join(", ");
+  const list = added.map((finalizer) => goQuote(finalizer)).join(", ");
   const detail = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;
   return [forbidden(path.child("finalizers"), detail)];
 }

@@ -45,13 +45,14 @@ async function evict(
   objects: Objects,
   eviction: Eviction,
   verb: VerbRequest,
-  { dryRun }: WriteOptions,
+  { dryRun: asked }: WriteOptions,
 ): Promise<Result<ApiValue>> {
   const { info } = verb;
+  const dryRun = asked || (eviction.deleteOptions?.dryRun ?? []).length > 0;
   if (info.name !== eviction.metadata?.name) {
     return failure(badRequestStatus("name in URL does not match name in Eviction object"));
   }
-  const checked = checkOptions(eviction.deleteOptions, dryRun);
+  const checked = checkOptions(eviction.deleteOptions, asked);
   if (!checked.ok) return checked;
   const pod = objects.get(podKind, info.namespace, info.name);
   if (pod === undefined) {
@@ -75,15 +76,14 @@ async function evict(
   return evicted;
 }
 
-/** What the body says about a dry run must be what the request says, if it says anything. */
+/** What the body says about a dry run must be what the request says, if both say something. */
 function checkOptions(
   options: DeleteOptions | undefined,
   dryRun: boolean,
 ): Result<DeleteOptions | undefined> {
-  const said = options?.dryRun ?? [];
-  const asked = dryRun ? ["All"] : [];
-  if (said.length > 0 && said.join(" ") !== asked.join(" ")) {
-    const why = `[${asked.join(" ")}] and [${said.join(" ")}]`;
+  const said = (options?.dryRun ?? []).join(" ");
+  if (dryRun && said !== "" && said !== "All") {
+    const why = `[All] and [${said}]`;
     return failure(unknownStatus(`Non-matching dry-run options in request and content: ${why}`));
   }
   return options === undefined ? success(undefined) : checkDeleteOptions(options);

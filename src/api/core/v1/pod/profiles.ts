@@ -6,6 +6,7 @@ import type {
   SecurityContext,
 } from "#api/generated/core.v1.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import {
   type FieldError,
   forbidden,
@@ -94,7 +95,7 @@ export function validateSeccompAnnotations(
 export function validateAppArmorText(profile: string): string | undefined {
   const known = ["", "runtime/default", "unconfined"].includes(profile);
   if (known || profile.startsWith(LOCALHOST_PREFIX)) return undefined;
-  return `invalid AppArmor profile name: ${JSON.stringify(profile)}`;
+  return `invalid AppArmor profile name: ${goQuote(profile)}`;
 }
 
 /** The field that an AppArmor annotation stands for; undefined if it says nothing usable. */

@@ -1,5 +1,6 @@
 /** The volumes of a pod: each has a name of its own and exactly one source. */
 import type { PodSpec, Volume, VolumeSource } from "#api/generated/core.v1.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import {
   duplicate,
   type FieldError,
@@ -9,6 +10,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isDns1123Label, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
+import { utf8Length } from "#lib/utf8-length.ts";
 import type { PodRules } from "./rules.ts";
 import { type SourceRules, VOLUME_SOURCES } from "./volume-sources.ts";
 
@@ -99,7 +101,7 @@ const INITIATOR_MAX = 64;
 /** The initiator's session is named after volume and portal, and names are short there. */
 function validateInitiatorLength({ name, iscsi }: Volume, path: Path, errors: FieldError[]): void {
   if (iscsi?.initiatorName === undefined) return;
-  if (`${name}:${iscsi.targetPortal}`.length <= INITIATOR_MAX) return;
+  if (utf8Length(`${name}:${iscsi.targetPortal}`) <= INITIATOR_MAX) return;
   const detail =
     "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
   errors.push(invalid(path.child("name"), name, detail));
@@ -109,6 +111,6 @@ function validateClaimName(name: string, podName: string, path: Path, errors: Fi
   if (podName === "" || name === "") return;
   const claim = `${podName}-${name}`;
   for (const fault of nameIsDnsSubdomain(claim, false)) {
-    errors.push(invalid(path.child("name"), name, `PVC name ${JSON.stringify(claim)}: ${fault}`));
+    errors.push(invalid(path.child("name"), name, `PVC name ${goQuote(claim)}: ${fault}`));
   }
 }
