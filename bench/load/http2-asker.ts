@@ -26,12 +26,18 @@ export async function openHttp2(port: number, identity: Identity): Promise<Asker
   let stream = -1;
   let ok = false;
   let unacknowledged = 0;
-  const onFrame = (socket: TLSSocket, type: number, flags: number, payload: Buffer): void => {
+  const onFrame = (
+    socket: TLSSocket,
+    type: number,
+    flags: number,
+    payload: Buffer,
+    length: number,
+  ): void => {
     if (type === TYPE.settings && (flags & ACK) === 0) socket.write(frame(type, ACK, 0, NOTHING));
     if (type === TYPE.reset || type === TYPE.goAway) pending?.reject(new Error("refused"));
     if (type === TYPE.headers) ok = payload.subarray(0, 3).includes(INDEXED_200);
     if (type === TYPE.data) {
-      unacknowledged += payload.length;
+      unacknowledged += length;
       if (unacknowledged > WINDOW_MAX / 2) {
         socket.write(windowUpdate(unacknowledged));
         unacknowledged = 0;
@@ -41,16 +47,31 @@ export async function openHttp2(port: number, identity: Identity): Promise<Asker
     if (ok) pending!.resolve(NOTHING);
     else pending!.reject(new Error(payload.toString().slice(0, 500)));
   };
+  // Of a DATA frame that does not come in one piece only the length counts: it is not put together.
+  let missing = 0;
+  let cut: { readonly flags: number; readonly length: number } | undefined;
   const onData = (chunk: Buffer, socket: TLSSocket): void => {
+    let at = Math.min(missing, chunk.length);
+    missing -= at;
+    if (missing > 0) return;
+    if (cut !== undefined) onFrame(socket, TYPE.data, cut.flags, NOTHING, cut.length);
+    cut = undefined;
     const all = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    let at = 0;
     while (all.length - at >= 9) {
       const length = all.readUIntBE(at, 3);
-      if (all.length - at < 9 + length) break;
-      onFrame(socket, all[at + 3]!, all[at + 4]!, all.subarray(at + 9, at + 9 + length));
-      at += 9 + length;
+      const [type, flags] = [all[at + 3]!, all[at + 4]!];
+      const end = at + 9 + length;
+      if (all.length < end) {
+        if (type !== TYPE.data) break;
+        cut = { flags, length };
+        missing = end - all.length;
+        rest = NOTHING;
+        return;
+      }
+      onFrame(socket, type, flags, all.subarray(at + 9, end), length);
+      at = end;
     }
-    rest = Buffer.from(all.subarray(at));
+    rest = at === all.length ? NOTHING : Buffer.from(all.subarray(at));
   };
   const socket = await connectTls(port, identity, "h2", onData);
   const settings = Buffer.alloc(12);
