@@ -77,7 +77,8 @@ async function answerSafely(
     const known = await security.authenticate(request, info);
     if ("status" in known) {
       security.audit?.refused(request, info, known, receivedMs);
-      return statusAnswer(known.status, { media: mediaOrJson(request) });
+      const headers = known.status.code === 403 ? NO_SNIFFING : {};
+      return statusAnswer(known.status, { media: mediaOrJson(request), headers });
     }
     return await inFrame(security, request, info, known, receivedMs, (trail) =>
       answerOf(options, request, info, known.user, trail),

@@ -149,6 +149,7 @@ function serviceOf(clusterIP: string, targetPort: number): Service {
     spec: {
       ports: [portOf(targetPort)],
       clusterIP,
+      ipFamilyPolicy: "SingleStack",
       sessionAffinity: "None",
       type: "ClusterIP",
     },
