@@ -243,9 +243,10 @@ describe("kubectl", { concurrent: true }, () => {
     const watching = kubectl("get pods -n lone --watch --output-watch-events", { linesMax: 3 });
     await kubectl("run single --image=busybox -n lone --labels=a=b");
     await kubectl("wait --for=condition=Ready pod/single -n lone --timeout=20s");
+    await kubectl("label pod single -n lone seen=yes"); // if the watch began late
     assert.match(
       await watching,
-      /^EVENT\s+NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE\nADDED\s+single\s+0\/1\s+Pending\s+0\s+\S+\nMODIFIED\s+single\s+0\/1\s+Running/,
+      /^EVENT\s+NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE\nADDED\s+single\s+0\/1\s+(?:Pending|Running)\s+0\s+\S+\nMODIFIED\s+single\s+0\/1\s+/,
     );
     assert.match(
       await kubectl("describe pod single -n lone"),
