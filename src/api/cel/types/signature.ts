@@ -94,7 +94,7 @@ export function parseType(text: string): Type {
   }
 }
 
-/** Methods are written behind their receiver and a colon-free dot: `<type>.<name>`, or `(<ns>.name)`. */
+/** Methods are written behind the type of their receiver and a dot; namespaces are no types. */
 function receiverOf(callee: string): string | undefined {
   const marked = callee.indexOf(")."); // a receiver such as list(A)
   if (marked !== -1) return callee.slice(0, marked + 1);
