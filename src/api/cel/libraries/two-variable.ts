@@ -1,4 +1,4 @@
-/** Comprehensions that see index and element, or key and value. */
+/** What comprehensions that see index and element, or key and value, build maps with. */
 import type { Library } from "../library.ts";
 import { TWO_VARIABLE_MACROS } from "../syntax/macros.ts";
 import { CelError, type CelMap, EntryMap, type Value } from "../values/value.ts";
