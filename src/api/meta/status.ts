@@ -216,7 +216,8 @@ export function unknownStatus(message: string, code = 500): Status {
   return failed(code, undefined, message);
 }
 
-const SERVER_RESPONSES: Readonly<Record<number, readonly [Reason, string]>> = {
+/** What a code means where no Status came with it, in the words that clients know. */
+export const SERVER_RESPONSES: Readonly<Record<number, readonly [Reason, string]>> = {
   401: ["Unauthorized", "the server has asked for the client to provide credentials"],
   404: ["NotFound", "the server could not find the requested resource"],
   405: ["MethodNotAllowed", "the server does not allow this method on the requested resource"],

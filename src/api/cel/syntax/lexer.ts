@@ -4,7 +4,7 @@
  * attempt.
  */
 import type { Source } from "./source.ts";
-import { END, kindOf, type Token, type TokenName } from "./tokens.ts";
+import { END, kindOf, SYMBOLS, type Token, type TokenName } from "./tokens.ts";
 
 const ESCAPE =
   "\\\\(?:[abfnrtv\"'\\\\?`" +
@@ -14,32 +14,6 @@ const STRING =
   String.raw`|"(?:${ESCAPE}|[^\\"\n\r])*"|'(?:${ESCAPE}|[^\\'\n\r])*'` +
   String.raw`|[rR]"""[^]*?"""|[rR]'''[^]*?'''|[rR]"[^"\n\r]*"|[rR]'[^'\n\r]*'`;
 
-const SYMBOLS: readonly TokenName[] = [
-  "'=='",
-  "'!='",
-  "'<='",
-  "'>='",
-  "'&&'",
-  "'||'",
-  "'<'",
-  "'>'",
-  "'['",
-  "']'",
-  "'{'",
-  "'}'",
-  "'('",
-  "')'",
-  "'.'",
-  "','",
-  "'-'",
-  "'!'",
-  "'?'",
-  "':'",
-  "'+'",
-  "'*'",
-  "'/'",
-  "'%'",
-];
 const WORDS: ReadonlyMap<string, number> = new Map(
   (["'in'", "'true'", "'false'", "'null'"] as const).map((name) => [
     name.slice(1, -1),

@@ -44,6 +44,11 @@ export type TokenName = Exclude<(typeof NAMES)[number], ""> | "<EOF>";
 
 export const END = -1;
 
+/** Those that are written with signs, longer ones first. */
+export const SYMBOLS = NAMES.filter((name) => /^'[^a-z]+'$/.test(name)).sort(
+  (a, b) => b.length - a.length,
+) as readonly Exclude<TokenName, "<EOF>">[];
+
 export interface Token {
   readonly kind: number;
   readonly text: string;
