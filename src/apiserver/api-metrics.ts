@@ -27,6 +27,7 @@ export class ApiMetrics {
   readonly #durations: ReturnType<Metrics["histogram"]>;
   readonly #inFlight: { readonly mutating: Counter; readonly readOnly: Counter };
   readonly #longRunning: ReturnType<Metrics["gauge"]>;
+  readonly #terminations: ReturnType<Metrics["counter"]>;
 
   constructor(metrics: Metrics, startSeconds: number) {
     const labels = ["verb", "dry_run", ...PLACE];
@@ -51,6 +52,11 @@ export class ApiMetrics {
       name: "apiserver_longrunning_requests",
       help: "Open watches, logs, execs and proxies.",
       labels: ["verb", ...PLACE],
+    });
+    this.#terminations = metrics.counter({
+      name: "apiserver_request_terminations_total",
+      help: "Requests that the server ended itself: too late, or too many.",
+      labels: ["verb", ...PLACE, "code"],
     });
     addProcessMetrics(metrics, startSeconds);
   }
@@ -77,6 +83,11 @@ export class ApiMetrics {
     const gauge = this.#longRunning(verbOf(info, undefined), ...placeOf(info));
     gauge.add(1);
     return () => gauge.add(-1);
+  }
+
+  /** The server itself ended a request: too late, or too much. */
+  terminated(info: RequestInfo, code: number): void {
+    this.#terminations(verbOf(info, undefined), ...placeOf(info), String(code)).add(1);
   }
 
   #seriesOf(info: RequestInfo, request: ApiRequest): Series {

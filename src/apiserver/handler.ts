@@ -72,7 +72,9 @@ async function answerSafely(
   const { parts, security } = options;
   const receivedMs = parts.clock.nowMs();
   const badTimeout = isLongRunning(info) ? undefined : timeoutFault(request.query);
-  if (badTimeout !== undefined) return statusAnswer(badRequestStatus(badTimeout));
+  if (badTimeout !== undefined) {
+    return statusAnswer(badRequestStatus(badTimeout), { media: mediaOrJson(request) });
+  }
   try {
     const known = await security.authenticate(request, info);
     if ("status" in known) {

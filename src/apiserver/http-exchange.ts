@@ -16,6 +16,7 @@ import {
 } from "node:http2";
 import type { Readable } from "node:stream";
 import type { OutgoingHeaders } from "./answer.ts";
+import type { Deadline } from "./deadlines.ts";
 import type { Peer } from "./request.ts";
 
 export const BODY_BYTES_MAX = 3 * 1024 * 1024;
@@ -31,6 +32,8 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** The client has left. */
   readonly gone: boolean;
+  /** Names the request in its answer and in the audit log; whoever needs it first sets it. */
+  auditId: string | undefined;
   /** Undefined when it is longer than BODY_BYTES_MAX. */
   readBody(): Promise<Uint8Array | undefined>;
   /** The body as it comes, for proxies. */
@@ -48,6 +51,8 @@ export interface Reply {
   end(): void;
   /** Ends the connection without a proper end of the answer. */
   destroy(): void;
+  /** An answer has begun. */
+  readonly started: boolean;
   /** The client has left. */
   readonly gone: boolean;
 }
@@ -75,6 +80,8 @@ const CLIENT_GONE = new Error("the client is gone");
 
 export class Http1Exchange implements HttpRequest, Reply {
   readonly peer: Peer;
+  auditId: string | undefined = undefined;
+  deadline: Deadline | undefined = undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #leaving = new Leaving();
@@ -85,6 +92,7 @@ export class Http1Exchange implements HttpRequest, Reply {
     this.#response = response;
     response.on("close", () => {
       done();
+      this.deadline?.end();
       this.#leaving.leave();
     });
     response.on("error", ignore);
@@ -108,6 +116,9 @@ export class Http1Exchange implements HttpRequest, Reply {
   get gone(): boolean {
     return this.#leaving.gone;
   }
+  get started(): boolean {
+    return this.#response.headersSent;
+  }
   get bodyStream(): NodeJS.ReadableStream {
     return this.#request;
   }
@@ -119,6 +130,8 @@ export class Http1Exchange implements HttpRequest, Reply {
   send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
     const all = headers as OutgoingHttpHeaders;
     const length = BODILESS.has(code) ? {} : { "content-length": body.length };
+    // Whoever is still talking after the answer is not listened to.
+    if (code === 504 && !hasAll(this.#request)) this.#response.shouldKeepAlive = false;
     this.#response.writeHead(code, { ...all, ...length });
     this.#response.end(body); // Node leaves the body out where there is none
   }
@@ -149,6 +162,8 @@ export class Http2Exchange implements HttpRequest, Reply {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly rawHeaders: readonly string[];
   readonly peer: Peer;
+  auditId: string | undefined = undefined;
+  deadline: Deadline | undefined = undefined;
   readonly #stream: ServerHttp2Stream;
   readonly #leaving = new Leaving();
 
@@ -165,6 +180,7 @@ export class Http2Exchange implements HttpRequest, Reply {
     this.peer = peer;
     stream.on("close", () => {
       done();
+      this.deadline?.end();
       this.#leaving.leave();
     });
     stream.on("error", ignore);
@@ -181,6 +197,9 @@ export class Http2Exchange implements HttpRequest, Reply {
   }
   get gone(): boolean {
     return this.#leaving.gone;
+  }
+  get started(): boolean {
+    return this.#stream.headersSent;
   }
   get bodyStream(): NodeJS.ReadableStream {
     return this.#stream;
@@ -229,6 +248,11 @@ const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 const NO_BYTES = new Uint8Array(0);
 
 function ignore(): void {}
+
+function hasAll({ complete, headers }: IncomingMessage): boolean {
+  const length = headers["content-length"] ?? "0";
+  return complete || (length === "0" && headers["transfer-encoding"] === undefined);
+}
 
 /**
  * A body that is too long is read to its end, so that the client gets to hear of it, but not kept;

@@ -20,6 +20,7 @@ import type { Duplex } from "node:stream";
 import { createServer as createTls, type SecureContextOptions, type TLSSocket } from "node:tls";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import { askedTimeoutMs, Deadlines } from "./deadlines.ts";
 import { Http1Exchange, Http2Exchange, type HttpRequest, type Reply } from "./http-exchange.ts";
 import type { Peer } from "./request.ts";
 
@@ -39,6 +40,9 @@ export interface HttpServerOptions {
   readonly logger: Logger;
   /** Upstream's 90 seconds unless given. */
   readonly idleMaxMs?: number;
+  /** After so long, and with as much of an answer as there is, a request is handed to `expire`. */
+  readonly timeoutMs?: number;
+  expire?(request: HttpRequest, reply: Reply): void;
   handle(request: HttpRequest, reply: Reply): Promise<void>;
   /** A connection that wants to speak another protocol. The handler owns the socket. */
   upgrade(request: IncomingMessage, peer: Peer, socket: Duplex, head: Buffer): Promise<void>;
@@ -64,6 +68,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const sockets = new Set<TLSSocket>();
   const sessions = new Set<ServerHttp2Session>();
   let closing = false;
+  const deadlines: Exchanges = new Deadlines(clock, options.timeoutMs ?? 0, (exchange) =>
+    options.expire?.(exchange, exchange),
+  );
   const http1 = createHttp1({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 });
   http1.keepAliveTimeout = idleMaxMs;
   http1.headersTimeout = HEADERS_WITHIN_MS;
@@ -72,7 +79,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     response.on("close", () => {
       if (closing) request.socket.destroySoon();
     });
-    handleHttp1(options, request, response);
+    handleHttp1(options, deadlines, request, response);
   });
   http1.on("upgrade", (request, socket, head) => handleUpgrade(options, request, socket, head));
   http1.on("clientError", (error, socket) => answerBadRequest(error, socket as Socket));
@@ -101,7 +108,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     headers: IncomingHttpHeaders,
     _flags: number,
     rawHeaders: readonly string[] = [],
-  ): void => handleHttp2(options, stream, headers, rawHeaders);
+  ): void => handleHttp2(options, deadlines, stream, headers, rawHeaders);
   http2.on("stream", onStream);
 
   const server = createTls(
@@ -176,8 +183,11 @@ function peerOf({ tls }: HttpServerOptions, socket: TLSSocket): Peer {
 
 const peers = new WeakMap<TLSSocket, Peer>();
 
+type Exchanges = Deadlines<Http1Exchange | Http2Exchange>;
+
 function handleHttp1(
   options: HttpServerOptions,
+  deadlines: Exchanges,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -188,11 +198,13 @@ function handleHttp1(
     response.end("Unsupported transfer encoding");
     return;
   }
-  run(options, new Http1Exchange(request, response, peerOf(options, socket), occupy(socket)));
+  const exchange = new Http1Exchange(request, response, peerOf(options, socket), occupy(socket));
+  run(options, deadlines, exchange);
 }
 
 function handleHttp2(
   options: HttpServerOptions,
+  deadlines: Exchanges,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   rawHeaders: readonly string[],
@@ -201,11 +213,18 @@ function handleHttp2(
   const socket = session?.socket as TLSSocket | undefined;
   if (session === undefined || socket === undefined) return;
   const done = occupy(session as ServerHttp2Session);
-  run(options, new Http2Exchange(stream, headers, rawHeaders, peerOf(options, socket), done));
+  const peer = peerOf(options, socket);
+  run(options, deadlines, new Http2Exchange(stream, headers, rawHeaders, peer, done));
 }
 
 /** A fault in the server must not leave the client waiting, nor end the process. */
-function run({ handle, logger }: HttpServerOptions, exchange: HttpRequest & Reply): void {
+function run(
+  { handle, logger }: HttpServerOptions,
+  deadlines: Exchanges,
+  exchange: Http1Exchange | Http2Exchange,
+): void {
+  exchange.deadline = deadlines.begin(exchange, askedTimeoutMs(exchange.url));
+  if (exchange.started) return; // no time at all was given
   handle(exchange, exchange).catch((error: unknown) => {
     if (!exchange.gone) logger.error("answering failed", { error, url: exchange.url });
     exchange.destroy();

@@ -4,9 +4,10 @@ import type { Duplex } from "node:stream";
 import { unknownStatus } from "#api/meta/status.ts";
 import { type Answer, statusAnswer } from "./answer.ts";
 import { encodeAnswer, isWhole } from "./encode-answer.ts";
+import { parseQuery } from "./parse-query.ts";
 import { runTunnel } from "./proxy/tunnel.ts";
 import type { ApiRequest, Peer } from "./request.ts";
-import { headersOf, parseQuery, splitUrl } from "./serve.ts";
+import { headersOf, splitUrl } from "./serve.ts";
 import { isForWebSocket, serveWebSocket } from "./serve-websocket.ts";
 import type { ApiServer } from "./server.ts";
 

@@ -2,12 +2,15 @@
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { badRequestStatus, requestTooLargeStatus } from "#api/meta/status.ts";
+import { badRequestStatus, requestTooLargeStatus, timeoutStatus } from "#api/meta/status.ts";
 import { type Answer, type OutgoingHeaders, statusAnswer } from "./answer.ts";
 import { encodeAnswer, isWhole, warningHeaders } from "./encode-answer.ts";
+import { isLongRunning } from "./flow/flow-control.ts";
 import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-exchange.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
+import { parseQuery } from "./parse-query.ts";
 import type { ApiRequest, RequestBody } from "./request.ts";
+import { requestInfoOf } from "./request-info.ts";
 import { isPlainList, sendList } from "./send-list.ts";
 import type { ApiServer } from "./server.ts";
 import { streamWatch } from "./stream-watch.ts";
@@ -18,7 +21,7 @@ const compress = promisify(gzip);
 
 export type Serving = Pick<
   ApiServer,
-  "handle" | "tables" | "closing" | "lists" | "newAuditId" | "watches"
+  "handle" | "tables" | "closing" | "lists" | "newAuditId" | "watches" | "countTimeout"
 >;
 
 export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
@@ -45,7 +48,7 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
     query,
     headers: request.headers,
     rawHeaders: request.rawHeaders,
-    auditId: request.headers["audit-id"] || api.newAuditId(),
+    auditId: auditIdOf(api, request),
     body: body ?? { form: "none" },
     peer: request.peer,
     get signal() {
@@ -57,10 +60,47 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
       ? statusAnswer(requestTooLargeStatus(`limit is ${BODY_BYTES_MAX}`))
       : await api.handle(apiRequest);
   try {
+    if (reply.started) return; // it was too late
     await send(answer, apiRequest, api, reply);
   } finally {
     answer.sent?.();
   }
+}
+
+/** Its time is over: the client hears so, or that the answer breaks off. What lives long has no end. */
+export function expire(
+  api: Pick<Serving, "newAuditId" | "countTimeout">,
+  request: HttpRequest,
+  reply: Reply,
+): void {
+  const split = splitUrl(request.url);
+  if (split === undefined) return;
+  const info = requestInfoOf(request.method, split.path, parseQuery(split.query));
+  if (isLongRunning(info)) return;
+  api.countTimeout(info);
+  if (reply.started) {
+    reply.destroy();
+    return;
+  }
+  const headers = {
+    "audit-id": auditIdOf(api, request),
+    "cache-control": "no-cache, private",
+    "content-type": "text/plain; charset=utf-8",
+  };
+  reply.send(504, headers, TOO_LATE);
+}
+
+/** Bare, as upstream writes it where nothing is negotiated any more. */
+const {
+  kind: _kind,
+  apiVersion: _version,
+  ...LATE_STATUS
+} = timeoutStatus("request did not complete within the allotted timeout");
+const TOO_LATE = Buffer.from(`${JSON.stringify(LATE_STATUS)}\n`);
+
+function auditIdOf(api: Pick<Serving, "newAuditId">, request: HttpRequest): string {
+  request.auditId ??= request.headers["audit-id"] || api.newAuditId();
+  return request.auditId;
 }
 
 async function send(
@@ -141,14 +181,6 @@ function acceptsGzip(accepted: string | undefined): boolean {
   return accepted?.split(",").some((coding) => coding.trim() === "gzip") ?? false;
 }
 
-/** As Go reads it: a pair that is badly encoded, or has a semicolon, is as if it were not there. */
-export function parseQuery(text: string): URLSearchParams {
-  if (!text.includes(";") && !BAD_ESCAPE.test(text)) return new URLSearchParams(text);
-  const pairs = text.split("&").filter((pair) => !pair.includes(";") && !BAD_ESCAPE.test(pair));
-  return new URLSearchParams(pairs.join("&"));
-}
-
-const BAD_ESCAPE = /%(?![0-9a-fA-F]{2})/;
 const ABSOLUTE = /^https?:\/\/[^/?]*/i;
 
 /** Undefined for a path that is no proper text. Whole addresses are taken for their path. */

@@ -29,6 +29,7 @@ import { openApiPaths } from "./paths/openapi-paths.ts";
 import { SERVER_VERSION, versionPath } from "./paths/version-path.ts";
 import { zPages } from "./paths/z-pages.ts";
 import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
+import type { RequestInfo } from "./request.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
 import { countSecurity, observeAdmission } from "./security-metrics.ts";
@@ -49,6 +50,8 @@ import { Tables } from "./table.ts";
 import { WatchMetrics } from "./watch-metrics.ts";
 import { ZippedLists } from "./zipped-lists.ts";
 
+const WATCH_TIMEOUT_MIN_MS = 1_800_000;
+
 export interface ApiServerOptions {
   readonly kinds: readonly Kind[];
   /** Which versions clients may use; all unless given. */
@@ -60,6 +63,8 @@ export interface ApiServerOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly allowPrivileged: boolean;
+  /** Upstream's half an hour unless given. */
+  readonly watchTimeoutMinMs?: number;
   readonly eventTtlSeconds: number;
   /** What objects are written as; both forms are read. */
   readonly storedForm: StoredForm;
@@ -94,6 +99,8 @@ export interface ApiServer {
   readonly ports: PortAllocator;
   newAuditId(): string;
   readonly watches: WatchMetrics;
+  /** A request took longer than it may. */
+  countTimeout(info: RequestInfo): void;
   /** Everything that has to be done before the server counts as ready is done. */
   ready(): void;
   /** From now on the server says that it is not ready, so that nobody new comes; watches end. */
@@ -142,6 +149,7 @@ export async function startApiServer(
     random,
     logger,
     allowPrivileged: options.allowPrivileged,
+    watchTimeoutMinMs: options.watchTimeoutMinMs ?? WATCH_TIMEOUT_MIN_MS,
     hooks: { "/services": createServiceHooks({ objects, addresses, ports }) },
   };
   const special: SpecialVerbs = {
@@ -182,6 +190,7 @@ export async function startApiServer(
     lists: { zipped: new ZippedLists(), spare: new SpareBuffers(), clock },
     newAuditId: () => random.uuid(),
     watches: new WatchMetrics(options.metrics),
+    countTimeout: (info) => watched.terminated(info, 504),
     ready: () => health.ready(),
     shutDown: () => {
       health.shutDown();

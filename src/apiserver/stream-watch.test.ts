@@ -11,6 +11,7 @@ const KILOBYTE = 1024;
 /** A client that reads nothing until it is told to. */
 class Stalled implements Reply {
   readonly gone = false;
+  readonly started = true;
   bytes = 0;
   writes = 0;
   text = "";

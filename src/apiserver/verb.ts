@@ -21,6 +21,8 @@ export interface ServerParts {
   readonly random: Random;
   readonly logger: Logger;
   readonly allowPrivileged: boolean;
+  /** Watches without a timeout of their own end after once to twice as long. */
+  readonly watchTimeoutMinMs: number;
   /** By `GROUP/PLURAL`. */
   readonly hooks: Readonly<Record<string, WriteHooks | undefined>>;
 }

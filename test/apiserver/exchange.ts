@@ -59,6 +59,7 @@ function requestOf(method: string, url: string, sent: Sent, signal: AbortSignal)
     peer: { address: "127.0.0.1", user: ADMIN },
     signal,
     gone: false,
+    auditId: undefined,
     readBody: async () => bytes,
     bodyStream: undefined as never, // only proxies read it
   };
@@ -93,6 +94,7 @@ function collect(onBytes?: (bytes: Buffer) => void): { reply: Reply; received():
     drained: async () => undefined,
     end: () => undefined,
     destroy: () => undefined,
+    started: false,
     gone: false,
   };
   return { reply, received: () => ({ code, headers, bytes: Buffer.concat(chunks) }) };

@@ -6,6 +6,54 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { CONFIG_MAPS, configMap, identityOf, MEGABYTE, post, Raw } from "./raw-connection.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 
+describe("a request that takes too long", () => {
+  let server: TestServer;
+  const open = (): Promise<Raw> => Raw.open(server.port, server.kubeconfig);
+  const tooLate =
+    /^HTTP\/1\.1 504 Gateway Timeout[\s\S]*\{"metadata":\{\},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":\{\},"code":504\}\n$/;
+
+  beforeAll(async () => {
+    server = await startTestServer({ flags: ["--request-timeout", "150ms"] });
+  });
+
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  test("because its body does not come, is told so, and its connection ends", async () => {
+    using raw = await open();
+    raw.send(post("{", ["Content-Length: 100"]));
+    await raw.until(tooLate);
+    await raw.ended;
+  });
+
+  test("for the client is told so, and its connection goes on", async () => {
+    using raw = await open();
+    raw.send("GET /api/v1/namespaces?timeout=1us HTTP/1.1\r\nHost: x\r\n\r\n");
+    await raw.until(tooLate);
+    raw.send("GET /healthz?timeout=1h HTTP/1.1\r\nHost: x\r\n\r\n");
+    await raw.until(/\r\n\r\nok$/);
+  });
+
+  test("over HTTP/2 has its stream answered", async () => {
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, identityOf(server.kubeconfig));
+    const stream = session.request({ ":method": "POST", ":path": CONFIG_MAPS });
+    const code = await new Promise<unknown>((resolve) =>
+      stream.once("response", (headers: IncomingHttpHeaders) => resolve(headers[":status"])),
+    );
+    stream.on("error", () => undefined);
+    session.destroy();
+    assert.equal(code, 504);
+  });
+
+  test("is no watch, even if it says how long it has", async () => {
+    using raw = await open();
+    const query = "watch=true&timeout=1us&timeoutSeconds=1";
+    raw.send(`GET /api/v1/namespaces?${query} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    assert.match(await raw.until(/"type":"ADDED"[\s\S]*\r\n0\r\n\r\n$/), /^HTTP\/1\.1 200 OK/);
+  });
+});
+
 describe("a connection", () => {
   let server: TestServer;
   const open = (): Promise<Raw> => Raw.open(server.port, server.kubeconfig);

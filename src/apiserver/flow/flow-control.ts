@@ -5,7 +5,7 @@
  * Promises:
  * 1. One user who asks too much makes only their own requests wait; health checks, the system's
  *    masters and leader elections go on.
- * 2. Nothing waits longer than 15 seconds, and no queue is longer than its limit: the rest is refused
+ * 2. Nothing waits longer than a quarter of its time, and no queue is longer than its limit: the rest is refused
  *    with 429 and asked to come back.
  * 3. Requests that live long (watches, streams) hold no seat; there is a number of them at most.
  */
@@ -33,6 +33,8 @@ export interface FlowControlOptions {
   readonly seats: number;
   /** Requests that live long at once. */
   readonly longRunningMax: number;
+  /** Longer than that no request waits; 15 seconds unless given. */
+  readonly waitMsMax?: number;
   readonly clock: Pick<Clock, "schedule">;
 }
 
@@ -195,7 +197,7 @@ export class FlowControl implements TurnTaking {
   #configure(schemas: readonly FlowSchema[], levels: readonly PriorityLevelConfiguration[]): void {
     const pool = new SeatPool();
     const shares = levels.reduce((sum, { spec }) => sum + sharesOf(spec), 0);
-    const { seats, clock } = this.#options;
+    const { seats, clock, waitMsMax } = this.#options;
     this.#schemas = [...schemas].sort(byPrecedence);
     this.#levels = new Map(
       levels.map(({ metadata, spec }): [string, KnownLevel] => {
@@ -212,6 +214,7 @@ export class FlowControl implements TurnTaking {
             ? {}
             : { borrowable: Math.round((own * borrowingLimitPercent) / 100) }),
           ...(queuing === undefined ? {} : { queuing: withDefaults(queuing) }),
+          ...(waitMsMax === undefined ? {} : { waitMsMax }),
         };
         const level = new PriorityLevel(options, pool, clock, this.#countsOf(metadata.name!));
         return [metadata.name!, { uid, level }];

@@ -1,5 +1,6 @@
 /** How many requests of one importance run at once, and what becomes of the rest. */
 import type { Clock } from "#lib/clock.ts";
+import { timeoutMsOf } from "../deadlines.ts";
 import { FairQueue, type FairQueueOptions } from "./fair-queue.ts";
 
 /** The right to run; given back once. */
@@ -23,6 +24,8 @@ export interface PriorityLevelOptions {
   readonly borrowable?: number;
   /** None: what has no seat is refused. */
   readonly queuing?: FairQueueOptions;
+  /** Longer than that nothing waits; 15 seconds unless given. */
+  readonly waitMsMax?: number;
 }
 
 /** What became of the requests of one importance since the start. */
@@ -67,7 +70,9 @@ export class SeatPool {
   }
 }
 
-const WAIT_MS_MAX = 15_000;
+/** Of the time that a request has, this part may be spent on waiting. */
+export const WAIT_PART = 0.25;
+const WAIT_MS_MAX = 60_000 * WAIT_PART;
 /** One request may take this part of a level at most. */
 const WIDTH_MAX = 0.15;
 
@@ -81,6 +86,7 @@ export class PriorityLevel implements Seat {
   readonly #queue: FairQueue | undefined;
   readonly #pool: SeatPool;
   readonly #clock: Pick<Clock, "schedule">;
+  readonly #waitMsMax: number;
   #taken = 0;
   #running = 0;
 
@@ -98,6 +104,7 @@ export class PriorityLevel implements Seat {
     this.#queue = options.queuing && new FairQueue(options.queuing);
     this.#pool = pool;
     this.#clock = clock;
+    this.#waitMsMax = options.waitMsMax ?? WAIT_MS_MAX;
     pool.add(this);
   }
 
@@ -130,7 +137,7 @@ export class PriorityLevel implements Seat {
       this.counts.rejected["concurrency-limit"] += 1;
       return "concurrency-limit";
     }
-    return this.#wait(this.#queue, flow, seats, asker.signal);
+    return this.#wait(this.#queue, flow, seats, asker);
   }
 
   release(): void {
@@ -173,8 +180,10 @@ export class PriorityLevel implements Seat {
     queue: FairQueue,
     flow: string,
     seats: number,
-    signal: AbortSignal,
+    { signal, query }: Asker,
   ): Promise<Seat | Rejection> {
+    const askedMs = query === undefined ? 0 : timeoutMsOf(query) * WAIT_PART;
+    const waitMs = askedMs > 0 ? Math.min(askedMs, this.#waitMsMax) : this.#waitMsMax;
     return new Promise((resolve) => {
       const finish = (seat: Seat | Rejection): void => {
         timer.cancel();
@@ -188,7 +197,7 @@ export class PriorityLevel implements Seat {
         finish(why);
       };
       const cancelled = (): void => giveUp("cancelled");
-      const timer = this.#clock.schedule(WAIT_MS_MAX, () => giveUp("time-out"));
+      const timer = this.#clock.schedule(waitMs, () => giveUp("time-out"));
       signal.addEventListener("abort", cancelled, { once: true });
       if (!queue.push(waiting)) finish("queue-full");
     });

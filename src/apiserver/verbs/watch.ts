@@ -6,9 +6,6 @@ import type { VerbRequest, VerbResult } from "../verb.ts";
 import { WatchFeed } from "../watch-feed.ts";
 import { parseResourceVersion } from "./get.ts";
 
-/** A watch without a timeout of its own ends at some time in this range, so that load spreads. */
-const TIMEOUT_MIN_MS = 1_800_000;
-
 export async function watch(verb: VerbRequest): Promise<VerbResult> {
   const { resource, info, request, parts } = verb;
   const options = listOptions(request.query, true);
@@ -20,7 +17,7 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
   const asked = parseResourceVersion(resourceVersion);
   if (!asked.ok) return asked;
 
-  const { objects, clock, random } = parts;
+  const { objects, clock, random, watchTimeoutMinMs } = parts;
   if (sendInitialEvents) {
     const ready = await (asked.value === 0 && resourceVersion !== "0"
       ? objects.fresh()
@@ -40,7 +37,7 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
         ? { point: "state", endMark: true }
         : { point: "after", revision: asked.value || objects.cache.revision },
     bookmarks: allowWatchBookmarks,
-    timeoutMs: timeoutSeconds ? timeoutSeconds * 1000 : TIMEOUT_MIN_MS * (1 + random.next()),
+    timeoutMs: timeoutSeconds ? timeoutSeconds * 1000 : watchTimeoutMinMs * (1 + random.next()),
     clock,
   });
   return success({ code: 200, body: { form: "watch", feed } });

@@ -82,6 +82,9 @@ export interface ApiServerFlags {
   readonly eventTtlSeconds: number;
   readonly runtimeConfig: Readonly<Record<string, boolean>>;
   readonly enablePriorityAndFairness: boolean;
+  /** 0: requests may take as long as they like. */
+  readonly requestTimeoutSeconds: number;
+  readonly minRequestTimeout: number;
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly logLevel: "debug" | "info" | "warn" | "error";
@@ -91,13 +94,14 @@ export interface ApiServerFlags {
 /** Throws FlagError, which says what is wrong, for flags that cannot be used. */
 export function parseFlags(args: readonly string[]): ApiServerFlags {
   const raw = parseArguments(parser(), args).opts<Record<string, unknown>>();
-  const { eventTtl, v, loggingFormat, ...flags } = raw;
+  const { eventTtl, requestTimeout, v, loggingFormat, ...flags } = raw;
   if (loggingFormat !== "text" && loggingFormat !== "json") {
     throw new FlagError(`format: Invalid value: "${loggingFormat}": Unsupported log format`);
   }
   return checkFlags({
     ...flags,
     eventTtlSeconds: eventTtl,
+    requestTimeoutSeconds: requestTimeout,
     logLevel: Number(v) >= 4 ? "debug" : "info",
     logFormat: loggingFormat === "json" ? "json" : "pretty",
   } as unknown as ApiServerFlags);
@@ -134,6 +138,8 @@ function addServing(command: Parser): void {
     .option("--external-hostname <name>", "name that others are told")
     .option("--tls-cert-file <file>", "certificate of the server; made unless given")
     .option("--tls-private-key-file <file>", "its key")
+    .option("--request-timeout <duration>", "time that a request has", seconds, 60)
+    .option("--min-request-timeout <seconds>", "time after which watches end", integer, 1800)
     .option("--max-requests-inflight <n>", "reading requests at a time", integer, 400)
     .option("--max-mutating-requests-inflight <n>", "writing requests at a time", integer, 200)
     .option("--audit-log-path <file>", "audit log; - is the standard output")

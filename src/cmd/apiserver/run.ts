@@ -9,7 +9,7 @@ import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import { isStable } from "#apiserver/discovery.ts";
 import { type HttpServer, startHttpServer } from "#apiserver/http-server.ts";
 import { createSecurity } from "#apiserver/security.ts";
-import { serve } from "#apiserver/serve.ts";
+import { expire, serve } from "#apiserver/serve.ts";
 import { serveUpgrade } from "#apiserver/serve-upgrade.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -72,6 +72,7 @@ export async function runApiServer(
       random,
       logger,
       allowPrivileged: flags.allowPrivileged,
+      watchTimeoutMinMs: flags.minRequestTimeout * 1000,
       eventTtlSeconds: flags.eventTtlSeconds,
       storedForm: storedForm(flags, shared),
       serviceRanges: flags.serviceClusterIpRange,
@@ -150,6 +151,8 @@ async function listen(
     port: flags.securePort,
     clock,
     logger,
+    timeoutMs: flags.requestTimeoutSeconds * 1000,
+    expire: (request, reply) => expire(api, request, reply),
     handle: (request, reply) => serve(api, request, reply),
     upgrade: (request, peer, socket, head) => serveUpgrade(api, request, peer, socket, head),
   });

@@ -1,4 +1,5 @@
 /** What the flags say about authentication and authorization. */
+import { WAIT_PART } from "#apiserver/flow/priority-level.ts";
 import type { AuthorizationMode, SecurityOptions } from "#apiserver/security.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
@@ -51,5 +52,7 @@ function flowOf(flags: ApiServerFlags): Pick<SecurityOptions, "flow"> {
   const { maxRequestsInflight: reads, maxMutatingRequestsInflight: writes } = flags;
   if (!flags.enablePriorityAndFairness) return { flow: { reads, writes } };
   const seats = reads + writes;
-  return { flow: { seats, longRunningMax: LONG_RUNNING_MAX } };
+  const limitMs = flags.requestTimeoutSeconds * 1000 * WAIT_PART;
+  const wait = limitMs === 0 ? {} : { waitMsMax: limitMs };
+  return { flow: { seats, longRunningMax: LONG_RUNNING_MAX, ...wait } };
 }

@@ -44,6 +44,12 @@ function servingFaults(flags: ApiServerFlags): string[] {
   if (flags.maxMutatingRequestsInflight < 0) {
     faults.push("--max-mutating-requests-inflight can not be negative value");
   }
+  if (flags.requestTimeoutSeconds < 0) {
+    faults.push("--request-timeout can not be negative value");
+  }
+  if (flags.minRequestTimeout < 0) {
+    faults.push("--min-request-timeout can not be negative value");
+  }
   return faults;
 }
 
