@@ -1,44 +1,69 @@
-/** One client for each service account that controllers act as, over one connection's address. */
+/**
+ * One client for each controller over one connection's address: as a service account of its own or as
+ * whoever the connection is, and each with a limit of its own.
+ */
 import { AccountTokens } from "#client/account-tokens.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import type { Connection } from "#client/kubeconfig.ts";
+import { limitedTransport, type RateLimit } from "#client/rate-limit.ts";
 import { accountOf } from "#controllers/accounts.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 
 const NAMESPACE = "kube-system";
 
+export interface AccountClientsOptions {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly fieldManager: string;
+  /** Let controllers act as their service accounts. */
+  readonly useAccounts: boolean;
+  /** Of the named one; undefined: none. */
+  limitFor(client: string): RateLimit | undefined;
+}
+
 export class AccountClients implements Disposable {
-  readonly #base: Client;
-  readonly #connection: Connection;
-  readonly #options: {
-    readonly clock: Clock;
-    readonly random: Random;
-    readonly fieldManager: string;
-  };
+  readonly #options: AccountClientsOptions;
+  readonly #own: HttpsTransport;
   readonly #tokens: AccountTokens;
-  readonly #transports: HttpsTransport[] = [];
+  readonly #accounts = new Map<string, HttpsTransport>();
   readonly #clients = new Map<string, Client>();
 
-  /** `base` asks for the tokens. */
-  constructor(
-    base: Client,
-    connection: Connection,
-    options: { readonly clock: Clock; readonly random: Random; readonly fieldManager: string },
-  ) {
-    this.#base = base;
-    this.#connection = connection;
+  constructor(options: AccountClientsOptions) {
     this.#options = options;
-    this.#tokens = new AccountTokens(base, options.clock);
+    this.#own = new HttpsTransport(options.connection, options.fieldManager);
+    this.#tokens = new AccountTokens(this.create("tokens"), options.clock);
+  }
+
+  /** Another client of the connection itself. */
+  create(name: string): Client {
+    return this.#over(this.#own, name);
   }
 
   clientFor(controller: string): Client {
-    const account = accountOf(controller);
-    if (account === undefined) return this.#base;
-    let client = this.#clients.get(account);
+    let client = this.#clients.get(controller);
     if (client === undefined) {
-      const { server, ca, insecure, serverName } = this.#connection;
+      client = this.#over(this.#transportFor(controller), controller);
+      this.#clients.set(controller, client);
+    }
+    return client;
+  }
+
+  #over(transport: HttpsTransport, name: string): Client {
+    const { clock, random, fieldManager, limitFor } = this.#options;
+    const limited = limitedTransport(transport, limitFor(name), clock);
+    return new Client({ transport: limited, clock, random, fieldManager });
+  }
+
+  #transportFor(controller: string): HttpsTransport {
+    const { useAccounts, connection: own, fieldManager } = this.#options;
+    const account = useAccounts ? accountOf(controller) : undefined;
+    if (account === undefined) return this.#own;
+    let transport = this.#accounts.get(account);
+    if (transport === undefined) {
+      const { server, ca, insecure, serverName } = own;
       const connection: Connection = {
         server,
         ...(ca === undefined ? {} : { ca }),
@@ -46,15 +71,14 @@ export class AccountClients implements Disposable {
         ...(serverName === undefined ? {} : { serverName }),
         token: () => this.#tokens.token(NAMESPACE, account),
       };
-      const transport = new HttpsTransport(connection, this.#options.fieldManager);
-      this.#transports.push(transport);
-      client = new Client({ transport, ...this.#options });
-      this.#clients.set(account, client);
+      transport = new HttpsTransport(connection, fieldManager);
+      this.#accounts.set(account, transport);
     }
-    return client;
+    return transport;
   }
 
   [Symbol.dispose](): void {
-    for (const transport of this.#transports) transport[Symbol.dispose]();
+    this.#own[Symbol.dispose]();
+    for (const transport of this.#accounts.values()) transport[Symbol.dispose]();
   }
 }

@@ -46,6 +46,16 @@ export function addControllerFlags(parser: Parser): Parser {
       "how long a higher number is held",
       "5m",
     )
+    .option(
+      "--horizontal-pod-autoscaler-cpu-initialization-period <duration>",
+      "so long after its start a pod's processor time counts only while it is ready",
+      "5m",
+    )
+    .option(
+      "--horizontal-pod-autoscaler-initial-readiness-delay <duration>",
+      "a pod that went down so soon after its start never was up",
+      "30s",
+    )
     .option("--node-monitor-grace-period <duration>", "silence that makes a node unknown", "50s")
     .option(
       "--node-monitor-period <duration>",
@@ -58,6 +68,10 @@ export function addControllerFlags(parser: Parser): Parser {
     .option("--large-cluster-size-threshold <number>", "smaller zones evict none then", "50")
     .option("--unhealthy-zone-threshold <share>", "lost nodes that are much of a zone", "0.55")
     .option("--terminated-pod-gc-threshold <number>", "ended pods that may stay; 0: all", "12500")
+    .option("--max-endpoints-per-slice <number>", "of an EndpointSlice", "100")
+    .option("--mirroring-max-endpoints-per-subset <number>", "that are mirrored", "1000")
+    .option("--resource-quota-sync-period <duration>", "between two counts of all", "5m")
+    .option("--pvclaimbinder-sync-period <duration>", "between two looks at a claim", "15s")
     .option("--allocate-node-cidrs [bool]", "give nodes ranges of addresses for pods", "false")
     .option("--cluster-cidr <ranges>", "of pods' addresses, one of each family")
     .option("--service-cluster-ip-range <ranges>", "of Services' addresses; no node gets them")
@@ -94,8 +108,17 @@ export function controllerOptionsOf(flags: Flags, clock: Clock): ControllerOptio
       tolerance: numberOf(flags, "horizontal-pod-autoscaler-tolerance"),
       downscaleSeconds:
         durationOf(flags, "horizontal-pod-autoscaler-downscale-stabilization") / 1000,
+      cpuInitializationMs: durationOf(flags, "horizontal-pod-autoscaler-cpu-initialization-period"),
+      initialReadinessDelayMs: durationOf(
+        flags,
+        "horizontal-pod-autoscaler-initial-readiness-delay",
+      ),
     },
     endedPodsMax: numberOf(flags, "terminated-pod-gc-threshold"),
+    endpointsPerSliceMax: countOf(flags, "max-endpoints-per-slice", 1000),
+    mirroredAddressesMax: countOf(flags, "mirroring-max-endpoints-per-subset", 1000),
+    quotaResyncMs: durationOf(flags, "resource-quota-sync-period"),
+    claimRecheckMs: durationOf(flags, "pvclaimbinder-sync-period"),
     ...(isOn(flags, "allocate-node-cidrs") ? { nodeIpam: ipamOf(flags) } : {}),
     ...rootCa,
     ...(accountKeyFile === undefined
@@ -174,14 +197,20 @@ function isOn(flags: Flags, flag: string): boolean {
   return textOf(flags, flag) === "true";
 }
 
-function numberOf(flags: Flags, flag: string): number {
+export function numberOf(flags: Flags, flag: string): number {
   const text = textOf(flags, flag) ?? "";
   const number = Number(text);
   if (text === "" || !Number.isFinite(number)) throw new FlagError(`--${flag}: not a number`);
   return number;
 }
 
-function textOf(flags: Flags, flag: string): string | undefined {
+function countOf(flags: Flags, flag: string, max: number): number {
+  const count = numberOf(flags, flag);
+  if (Number.isInteger(count) && count >= 1 && count <= max) return count;
+  throw new FlagError(`--${flag}: must be a number from 1 to ${max}`);
+}
+
+export function textOf(flags: Flags, flag: string): string | undefined {
   const value = flags[camelCase(flag)];
   return value === undefined || value === "" ? undefined : String(value);
 }

@@ -1,8 +1,6 @@
 /** `k8ts controller-manager`: the controllers alone, against any API server of version 1.36. */
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
-import { Client } from "#client/client.ts";
-import { HttpsTransport } from "#client/https-transport.ts";
 import {
   type Connection,
   connectionFromFile,
@@ -10,26 +8,31 @@ import {
   KubeconfigError,
 } from "#client/kubeconfig.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
+import type { RateLimit } from "#client/rate-limit.ts";
 import { type AnyController, builtInControllers } from "#controllers/controllers.ts";
 import { selectControllers, selectionOf } from "#controllers/select.ts";
 import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
+import type { Random } from "#lib/random.ts";
 import { AccountClients } from "./account-clients.ts";
 import type { Command } from "./command.ts";
 import { type ComponentServerOptions, startComponentServer } from "./component-server.ts";
 import { addControllerFlags, controllerOptionsOf, durationOf } from "./controller-flags.ts";
+import { addPaceFlags, rateLimitFor, rateLimitOf, withPace } from "./pace-flags.ts";
 import { FlagError, parseFlags } from "./parse-flags.ts";
 import { processSurroundings } from "./process-surroundings.ts";
 import { runControllers } from "./run-controllers.ts";
 import { servingCertificate } from "./serving-certificate.ts";
-import { addUpstreamFlags, flagsWithoutEffect } from "./upstream-flags.ts";
-import { addWorkerFlags, withWorkers } from "./worker-flags.ts";
+import { addUpstreamFlags, flagsWithoutEffect, refuseOtherValues } from "./upstream-flags.ts";
+import { addWorkerFlags, withWorkers, workersOf } from "./worker-flags.ts";
 
 interface Config {
   readonly connection: Connection;
   readonly controllers: readonly AnyController[];
   readonly collectGarbage: boolean;
+  readonly garbageWorkers: number | undefined;
   readonly useAccounts: boolean;
+  readonly rateLimit: RateLimit | undefined;
   readonly election: ElectionConfig | undefined;
   readonly serving: Pick<ComponentServerOptions, "host" | "port" | "tls">;
 }
@@ -47,62 +50,37 @@ export const controllerManagerCommand: Command = {
   summary: "run the controllers",
   run: async (args, signal) => {
     const { clock, random, logger } = processSurroundings();
-    const parser = addUpstreamFlags(
-      addWorkerFlags(addControllerFlags(new Parser("k8ts controller-manager"))),
-    )
-      .option(
-        "--kubeconfig <file>",
-        "how to reach the API server; inside a pod its service account",
-      )
-      .option("--controllers <names>", "`*` for all, `name` to add, `-name` to leave out", "*")
-      .option(
-        "--use-service-account-credentials [bool]",
-        "let each controller act as its own service account",
-        "true",
-      )
-      .option("--bind-address <ip>", "where health and metrics are served", "0.0.0.0")
-      .option("--secure-port <port>", "of health and metrics; 0 for none", "10257")
-      .option("--tls-cert-file <file>", "to serve with; one of its own unless given")
-      .option("--tls-private-key-file <file>", "its key")
-      .option("--enable-garbage-collector [bool]", "delete what has lost its owners", "true")
-      .option("--leader-elect [bool]", "work only while holding the lease", "true")
-      .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
-      .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
-      .option("--leader-elect-retry-period <duration>", "how often to try", "2s")
-      .option("--leader-elect-resource-name <name>", "of the lease", "kube-controller-manager")
-      .option("--leader-elect-resource-namespace <name>", "of the lease", "kube-system");
-    const parsed = parseFlags(parser, args, (flags) => configOf(flags, clock));
+    const parser = managerFlags();
+    const parsed = parseFlags(parser, args, (flags) => configOf(flags, clock, random));
     if ("exitCode" in parsed) return parsed.exitCode;
     const withoutEffect = flagsWithoutEffect(parser);
     if (withoutEffect.length > 0)
       logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
-    const { connection, election, controllers, collectGarbage, useAccounts, serving } =
-      parsed.config;
-    using transport = new HttpsTransport(connection, "kube-controller-manager");
-    const fieldManager = "kube-controller-manager";
-    const client = new Client({ transport, clock, random, fieldManager });
-    using accounts = new AccountClients(client, connection, { clock, random, fieldManager });
+    const { connection, election, controllers, serving, useAccounts, rateLimit } = parsed.config;
+    using clients = new AccountClients({
+      ...{ connection, clock, random, useAccounts, fieldManager: "kube-controller-manager" },
+      limitFor: (name) => rateLimitFor(name, rateLimit),
+    });
+    const client = clients.create("shared");
     const metrics = new Metrics();
     if (serving.port !== 0) await startComponentServer({ ...serving, metrics, client }, signal);
+    const { collectGarbage, garbageWorkers } = parsed.config;
+    const clientFor = (name: string) => clients.clientFor(name);
     const lead = (leading: AbortSignal): Promise<void> =>
       runControllers(
         {
-          controllers,
-          collectGarbage,
-          client,
-          ...(useAccounts ? { clientFor: (name) => accounts.clientFor(name) } : {}),
-          clock,
-          random,
-          logger,
-          metrics,
+          ...{ controllers, collectGarbage, garbageWorkers, client, clientFor },
+          ...{ clock, random, logger, metrics },
         },
         leading,
       );
     if (election === undefined) await lead(signal);
     else {
+      // A client of its own: others that ask a lot must not cost it the lease.
+      const voter = clients.create("leader-election");
       const identity = `${hostname()}_${random.uuid()}`;
       await runLeaderElection(
-        { client, clock, random, logger, identity, ...election },
+        { client: voter, clock, random, logger, identity, ...election },
         lead,
         signal,
       );
@@ -111,7 +89,34 @@ export const controllerManagerCommand: Command = {
   },
 };
 
-function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock): Config {
+/** All that upstream's controller manager takes. */
+export function managerFlags(): Parser {
+  return addUpstreamFlags(
+    addPaceFlags(addWorkerFlags(addControllerFlags(new Parser("k8ts controller-manager")))),
+  )
+    .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
+    .option("--master <url>", "the API server, if not the one of the kubeconfig")
+    .option("--controllers <names>", "`*` for all, `name` to add, `-name` to leave out", "*")
+    .option(
+      "--use-service-account-credentials [bool]",
+      "let each controller act as its own service account",
+      "true",
+    )
+    .option("--bind-address <ip>", "where health and metrics are served", "0.0.0.0")
+    .option("--secure-port <port>", "of health and metrics; 0 for none", "10257")
+    .option("--tls-cert-file <file>", "to serve with; one of its own unless given")
+    .option("--tls-private-key-file <file>", "its key")
+    .option("--enable-garbage-collector [bool]", "delete what has lost its owners", "true")
+    .option("--leader-elect [bool]", "work only while holding the lease", "true")
+    .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
+    .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
+    .option("--leader-elect-retry-period <duration>", "how often to try", "2s")
+    .option("--leader-elect-resource-name <name>", "of the lease", "kube-controller-manager")
+    .option("--leader-elect-resource-namespace <name>", "of the lease", "kube-system");
+}
+
+function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random: Random): Config {
+  refuseOtherValues(flags);
   const text = (name: string): string => String(flags[name] ?? "");
   const options = controllerOptionsOf(flags, clock);
   const selection = selectionOf(text("controllers").split(","));
@@ -121,8 +126,14 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock): Confi
       `--controllers: ${unknown.map((n) => JSON.stringify(n)).join(", ")} is not known`,
     );
   return {
-    connection: connectionOf(text("kubeconfig")),
-    controllers: withWorkers(selectControllers(builtInControllers(options), selection), flags),
+    connection: connectionOf(text("kubeconfig"), text("master")),
+    controllers: withPace(
+      withWorkers(selectControllers(builtInControllers(options), selection), flags),
+      flags,
+      random,
+    ),
+    garbageWorkers: workersOf("garbage-collector-controller", flags),
+    rateLimit: rateLimitOf(flags),
     collectGarbage:
       selection.has("garbage-collector-controller") && text("enableGarbageCollector") !== "false",
     useAccounts: text("useServiceAccountCredentials") !== "false",
@@ -154,9 +165,11 @@ function portOf(text: string): number {
   throw new FlagError(`--secure-port: ${text} is no port`);
 }
 
-function connectionOf(kubeconfig: string): Connection {
+function connectionOf(kubeconfig: string, master: string): Connection {
   try {
-    return kubeconfig === "" ? connectionInCluster(process.env) : connectionFromFile(kubeconfig);
+    const found =
+      kubeconfig === "" ? connectionInCluster(process.env) : connectionFromFile(kubeconfig);
+    return master === "" ? found : { ...found, server: master.replace(/\/+$/, "") };
   } catch (error) {
     if (error instanceof KubeconfigError) throw new FlagError(error.message);
     throw error;

@@ -22,6 +22,8 @@ const SOURCES: ReadonlySet<string> = new Set(["customresourcedefinitions", "apis
 export interface RunControllersOptions {
   readonly controllers: readonly AnyController[];
   readonly collectGarbage: boolean;
+  /** That collect garbage at the same time. */
+  readonly garbageWorkers?: number | undefined;
   readonly client: Client;
   /** The client of a controller with an identity of its own. */
   clientFor?(controller: string): Client;
@@ -49,15 +51,13 @@ export async function runControllers(
     recorder,
   });
   const loops = [recorder.run(signal), runtime.run(controllers, signal)];
-  if (options.collectGarbage) loops.push(collectGarbage(runtime, client, clock, logger, signal));
+  if (options.collectGarbage) loops.push(collectGarbage(runtime, options, signal));
   await Promise.all(loops);
 }
 
 async function collectGarbage(
   runtime: Runtime,
-  client: Client,
-  clock: Clock,
-  logger: Logger,
+  { client, clock, logger, garbageWorkers }: RunControllersOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const known = new Map<string, Resource>();
@@ -68,7 +68,8 @@ async function collectGarbage(
     const fresh = resources.filter((r) => isCollectable(r) && !known.has(idOf(r)));
     if (fresh.length === 0) return;
     for (const resource of fresh) known.set(idOf(resource), resource);
-    running.push(runtime.run([garbageCollector(fresh, () => [...known.values()])], signal));
+    const collector = garbageCollector(fresh, () => [...known.values()], garbageWorkers);
+    running.push(runtime.run([collector], signal));
   };
   await discover();
   await discoverOnChange(runtime, [...known.values()], clock, discover, signal);

@@ -3,6 +3,8 @@
  * its manifests run as they are; which of them were given is told.
  */
 import type { Command as Parser } from "commander";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { FlagError } from "./parse-flags.ts";
 
 const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"],
@@ -19,19 +21,13 @@ const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["requestheader-uid-headers", "requestheader-username-headers"],
   ...["tls-cipher-suites", "tls-curve-preferences", "tls-min-version"],
   ...["tls-sni-cert-key"],
-  ...["cidr-allocator-type", "cloud-config", "cloud-provider", "cluster-name"],
+  ...["cloud-config", "cluster-name"],
   ...["configure-cloud-routes", "external-cloud-volume-plugin", "route-reconciliation-period"],
   ...["concurrent-service-syncs", "controller-shutdown-timeout", "controller-start-interval"],
-  ...["emulated-version", "feature-gates", "min-compatibility-version"],
-  ...["enable-leader-migration", "leader-migration-config", "leader-elect-resource-lock"],
-  ...["endpoint-updates-batch-period", "endpointslice-updates-batch-period"],
-  ...["mirroring-endpointslice-updates-batch-period", "min-resync-period"],
-  ...["horizontal-pod-autoscaler-cpu-initialization-period"],
-  ...["horizontal-pod-autoscaler-initial-readiness-delay", "disable-force-detach-on-timeout"],
-  ...["concurrent-device-taint-eviction-syncs", "concurrent-gc-syncs", "max-endpoints-per-slice"],
-  ...["mirroring-concurrent-service-endpoint-syncs", "mirroring-max-endpoints-per-subset"],
-  ...["kube-api-burst", "kube-api-content-type", "kube-api-qps"],
-  ...["namespace-sync-period", "pvclaimbinder-sync-period", "resource-quota-sync-period"],
+  ...["feature-gates", "min-compatibility-version"],
+  ...["enable-leader-migration", "leader-migration-config"],
+  ...["disable-force-detach-on-timeout"],
+  ...["kube-api-content-type"],
   ...["enable-dynamic-provisioning", "enable-hostpath-provisioner", "flex-volume-plugin-dir"],
   ...["pv-recycler-increment-timeout-nfs", "pv-recycler-minimum-timeout-hostpath"],
   ...["pv-recycler-minimum-timeout-nfs", "pv-recycler-pod-template-filepath-hostpath"],
@@ -40,12 +36,31 @@ const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["log-text-info-buffer-size", "log-text-split-stream", "logging-format", "vmodule"],
 ];
 
+/** Flags of which only some values can be kept: what else they ask for is refused. */
+const KEPT: Readonly<Record<string, RegExp>> = {
+  "cidr-allocator-type": /^(RangeAllocator)?$/,
+  "cloud-provider": /^(external)?$/,
+  "emulated-version": /^((kube=)?1\.36)?$/,
+  "leader-elect-resource-lock": /^leases$/,
+};
+
 export function addUpstreamFlags(parser: Parser): Parser {
   for (const name of NOTHING_TO_ACT_ON) {
     parser.addOption(parser.createOption(`--${name} [value]`).hideHelp());
   }
+  for (const name of Object.keys(KEPT)) {
+    parser.addOption(parser.createOption(`--${name} <value>`).hideHelp());
+  }
   parser.addOption(parser.createOption("-v, --v [level]").hideHelp());
   return parser;
+}
+
+export function refuseOtherValues(flags: Readonly<Record<string, unknown>>): void {
+  for (const [name, values] of Object.entries(KEPT)) {
+    const value = flags[camelCase(name)];
+    if (value === undefined || values.test(String(value))) continue;
+    throw new FlagError(`--${name}: ${goQuote(String(value))} is not supported`);
+  }
 }
 
 /** Those of them that were given. */

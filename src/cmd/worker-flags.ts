@@ -1,32 +1,37 @@
 /** Flags that say how many keys a controller works on at the same time. */
 import type { Command as Parser } from "commander";
 import type { AnyController } from "#controllers/controllers.ts";
+import { textOf } from "./controller-flags.ts";
 import { FlagError } from "./parse-flags.ts";
 
-/** The middle of `--concurrent-…-syncs`, and the controller that it is about. */
+/** Flags, and the controller that each is about. */
 const CONTROLLERS: Readonly<Record<string, string>> = {
-  "cron-job": "cronjob-controller",
-  daemonset: "daemonset-controller",
-  deployment: "deployment-controller",
-  endpoint: "endpoints-controller",
-  ephemeralvolume: "ephemeral-volume-controller",
-  "horizontal-pod-autoscaler": "horizontal-pod-autoscaler-controller",
-  job: "job-controller",
-  namespace: "namespace-controller",
-  rc: "replicationcontroller-controller",
-  replicaset: "replicaset-controller",
-  "resource-quota": "resourcequota-controller",
-  resourceclaim: "resourceclaim-controller",
-  "service-endpoint": "endpointslice-controller",
-  "serviceaccount-token": "serviceaccount-token-controller",
-  statefulset: "statefulset-controller",
-  "ttl-after-finished": "ttl-after-finished-controller",
-  "validating-admission-policy-status": "validatingadmissionpolicy-status-controller",
+  "concurrent-cron-job-syncs": "cronjob-controller",
+  "concurrent-daemonset-syncs": "daemonset-controller",
+  "concurrent-deployment-syncs": "deployment-controller",
+  "concurrent-device-taint-eviction-syncs": "device-taint-eviction-controller",
+  "concurrent-endpoint-syncs": "endpoints-controller",
+  "concurrent-ephemeralvolume-syncs": "ephemeral-volume-controller",
+  "concurrent-gc-syncs": "garbage-collector-controller",
+  "concurrent-horizontal-pod-autoscaler-syncs": "horizontal-pod-autoscaler-controller",
+  "concurrent-job-syncs": "job-controller",
+  "concurrent-namespace-syncs": "namespace-controller",
+  "concurrent-rc-syncs": "replicationcontroller-controller",
+  "concurrent-replicaset-syncs": "replicaset-controller",
+  "concurrent-resource-quota-syncs": "resourcequota-controller",
+  "concurrent-resourceclaim-syncs": "resourceclaim-controller",
+  "concurrent-service-endpoint-syncs": "endpointslice-controller",
+  "concurrent-serviceaccount-token-syncs": "serviceaccount-token-controller",
+  "concurrent-statefulset-syncs": "statefulset-controller",
+  "concurrent-ttl-after-finished-syncs": "ttl-after-finished-controller",
+  "concurrent-validating-admission-policy-status-syncs":
+    "validatingadmissionpolicy-status-controller",
+  "mirroring-concurrent-service-endpoint-syncs": "endpointslice-mirroring-controller",
 };
 
 export function addWorkerFlags(parser: Parser): Parser {
-  for (const [middle, controller] of Object.entries(CONTROLLERS)) {
-    parser.option(`--concurrent-${middle}-syncs <number>`, `keys at once of ${controller}`);
+  for (const [flag, controller] of Object.entries(CONTROLLERS)) {
+    parser.option(`--${flag} <number>`, `keys at once of ${controller}`);
   }
   return parser;
 }
@@ -36,17 +41,20 @@ export function withWorkers(
   controllers: readonly AnyController[],
   flags: Readonly<Record<string, unknown>>,
 ): readonly AnyController[] {
-  const workers = new Map(
-    Object.entries(CONTROLLERS).flatMap(([middle, controller]) => {
-      const flag = `concurrent-${middle}-syncs`;
-      const value = flags[flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())];
-      return value === undefined ? [] : [[controller, countOf(flag, String(value))] as const];
-    }),
-  );
   return controllers.map((controller) => {
-    const count = workers.get(controller.name);
-    return count === undefined ? controller : { ...controller, workers: count };
+    const workers = workersOf(controller.name, flags);
+    return workers === undefined ? controller : { ...controller, workers };
   });
+}
+
+/** As many as a flag says, if one does. */
+export function workersOf(
+  controller: string,
+  flags: Readonly<Record<string, unknown>>,
+): number | undefined {
+  const flag = Object.keys(CONTROLLERS).find((name) => CONTROLLERS[name] === controller);
+  const value = flag === undefined ? undefined : textOf(flags, flag);
+  return flag === undefined || value === undefined ? undefined : countOf(flag, value);
 }
 
 function countOf(flag: string, text: string): number {

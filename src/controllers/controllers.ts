@@ -68,6 +68,12 @@ export interface ControllerOptions {
   readonly nodeEviction?: EvictionOptions;
   /** How many pods that have ended may stay; zero for any number. */
   readonly endedPodsMax?: number;
+  readonly endpointsPerSliceMax?: number;
+  /** Of each subset of Endpoints. */
+  readonly mirroredAddressesMax?: number;
+  readonly quotaResyncMs?: number;
+  /** How often a claim that waits for a volume is looked at again. */
+  readonly claimRecheckMs?: number;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each controller has a state of its own
@@ -87,18 +93,18 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     deploymentController,
     disruptionController,
     endpointsController,
-    endpointSliceController,
-    endpointSliceMirroringController,
+    endpointSliceController(options.endpointsPerSliceMax),
+    endpointSliceMirroringController(options.mirroredAddressesMax),
     ephemeralVolumes,
     horizontalPodAutoscaler(options.autoscalers),
     jobController,
     namespaceController,
-    persistentVolumeBinder(options.localVolumes),
+    persistentVolumeBinder(options.localVolumes, options.claimRecheckMs),
     createPodGarbageCollector(options.endedPodsMax ?? ENDED_PODS_MAX),
     replicaSetController,
     replicationControllerController,
     resourceClaims,
-    resourceQuotaController,
+    resourceQuotaController(options.quotaResyncMs),
     serviceAccountController,
     serviceCidrController,
     statefulSetController,

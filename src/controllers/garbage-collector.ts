@@ -28,6 +28,7 @@ import { deleteUnchanged, patch, remove, type Write } from "#runtime/writes.ts";
 const FOREGROUND = "foregroundDeletion";
 const ORPHAN = "orphan";
 const BY_OWNER = "owner";
+const WORKERS = 20;
 
 export interface OwnerView {
   readonly reference: OwnerReference;
@@ -50,10 +51,11 @@ export interface GarbageState {
 export function garbageCollector(
   watched: readonly Resource[],
   all: () => readonly Resource[],
+  workers = WORKERS,
 ): Controller<GarbageState | undefined> {
   return defineController<GarbageState | undefined>({
     name: "garbage-collector-controller",
-    workers: 20,
+    workers,
     feeds: watched.map((resource) => feedOf(resource, all)),
     indexes: watched.map((kind) => ({
       kind,

@@ -67,12 +67,12 @@ describe("a quota tells what is used", () => {
   for (const { name, spec, objects, used } of rows) {
     test(name, () => {
       const quota = build(resourceQuotaKind, { metadata: { name: "q" }, spec });
-      const outcome = resourceQuotaController.decide(stateOf(quota, objects), NOW_MS);
+      const outcome = resourceQuotaController().decide(stateOf(quota, objects), NOW_MS);
       const want = { writes: ["update ResourceQuota q/status"], recheckInMs: 300_000 };
       assert.deepEqual(tell(outcome), want);
       const next = written(outcome, resourceQuotaKind)!;
       assert.deepEqual(next.status, { hard: spec.hard, used });
-      const again = resourceQuotaController.decide(stateOf(next, objects), NOW_MS);
+      const again = resourceQuotaController().decide(stateOf(next, objects), NOW_MS);
       assert.deepEqual(tell(again), { writes: [], recheckInMs: 300_000 });
     });
   }

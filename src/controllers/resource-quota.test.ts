@@ -13,7 +13,7 @@ function pod(name: string, cpu?: string): Draft<Pod> {
 }
 
 test("resource quota: counts what is there, gives back what goes or finishes, counts again by itself", async () => {
-  await using cluster = await startCluster({ controllers: [resourceQuotaController] });
+  await using cluster = await startCluster({ controllers: [resourceQuotaController()] });
   for (const [name, cpu] of [
     ["a", "500m"],
     ["b", "1"],
@@ -46,7 +46,7 @@ test("resource quota: counts what is there, gives back what goes or finishes, co
 });
 
 test("resource quota: scopes choose what counts", async () => {
-  await using cluster = await startCluster({ controllers: [resourceQuotaController] });
+  await using cluster = await startCluster({ controllers: [resourceQuotaController()] });
   await cluster.seed(podKind, pod("best-effort"));
   await cluster.seed(podKind, pod("burstable", "1"));
   await cluster.seed(resourceQuotaKind, {

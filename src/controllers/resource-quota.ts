@@ -13,6 +13,7 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
   type Change,
+  type Controller,
   defineController,
   type Feed,
   idle,
@@ -50,15 +51,19 @@ const COUNTABLE: readonly Countable[] = builtInKinds.flatMap((kind) => {
     : [];
 });
 
-export const resourceQuotaController = defineController<QuotaState | undefined>({
-  name: "resourcequota-controller",
-  feeds: [
-    { kind: resourceQuotaKind, keys: ownKey, keysOfChange: quotaChanged },
-    ...COUNTABLE.map((countable) => feedOf(countable)),
-  ],
-  observe,
-  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
-});
+/** Counts afresh that often, whatever it hears. */
+export function resourceQuotaController(resyncMs = RESYNC_MS): Controller<QuotaState | undefined> {
+  return defineController<QuotaState | undefined>({
+    name: "resourcequota-controller",
+    feeds: [
+      { kind: resourceQuotaKind, keys: ownKey, keysOfChange: quotaChanged },
+      ...COUNTABLE.map((countable) => feedOf(countable)),
+    ],
+    observe,
+    decide: (state, nowMs) =>
+      state === undefined ? idle : { ...decide(state, nowMs), recheckInMs: resyncMs },
+  });
+}
 
 /** Its own status needs no answer, unless somebody else changed what it limits. */
 function quotaChanged({ next, old }: Change<ResourceQuota>): readonly Key[] {
@@ -127,6 +132,5 @@ function decide({ quota, counted }: QuotaState, nowMs: number): Outcome {
     writes: semanticEqual(quota.status, status)
       ? []
       : [updateStatus(resourceQuotaKind, { ...quota, status })],
-    recheckInMs: RESYNC_MS,
   };
 }

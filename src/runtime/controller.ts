@@ -49,6 +49,8 @@ export interface Feed<T extends KubeObject = KubeObject> {
   keys(object: T, caches: Caches): readonly Key[];
   /** Asked instead of `keys` when an object changes, where the change itself tells what it concerns. */
   keysOfChange?(change: Change<T>, caches: Caches): readonly Key[];
+  /** So long after a change its keys are queued, so that several are worked on together. */
+  readonly delayMs?: number;
 }
 
 export interface IndexSpec<T extends KubeObject = KubeObject> {

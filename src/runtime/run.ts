@@ -88,15 +88,16 @@ export class Runtime {
     const caches = this.#cachesFor(controller.name);
     for (const { kind, name, values } of controller.indexes ?? [])
       this.cache(kind).addIndex(name, values);
-    for (const { kind, keys, keysOfChange } of controller.feeds) {
+    for (const { kind, keys, keysOfChange, delayMs = 0 } of controller.feeds) {
+      const add = (key: Key): void => (delayMs > 0 ? queue.addAfter(key, delayMs) : queue.add(key));
       this.#informer(kind).on((change) => {
         const { next, old } = change;
         if (keysOfChange !== undefined) {
-          for (const key of keysOfChange(change, caches)) queue.add(key);
+          keysOfChange(change, caches).forEach(add);
           return;
         }
-        if (next !== undefined) for (const key of keys(next, caches)) queue.add(key);
-        if (old !== undefined && old !== next) for (const key of keys(old, caches)) queue.add(key);
+        if (next !== undefined) keys(next, caches).forEach(add);
+        if (old !== undefined && old !== next) keys(old, caches).forEach(add);
       }, signal);
     }
     signal.addEventListener("abort", () => queue.close(), { once: true });

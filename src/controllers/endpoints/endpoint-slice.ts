@@ -12,6 +12,7 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
   type Change,
+  type Controller,
   defineController,
   type EventNote,
   type IndexSpec,
@@ -73,20 +74,25 @@ export const slicesByService: IndexSpec<EndpointSlice> = {
   values: ({ metadata }) => [`${metadata.namespace}/${metadata.labels?.[SERVICE_NAME] ?? ""}`],
 };
 
-export const endpointSliceController = defineController<SliceState | undefined>({
-  name: "endpointslice-controller",
-  component: "endpoint-slice-controller",
-  feeds: [
-    { kind: serviceKind, keys: ownKey },
-    { kind: podKind, keys: () => [], keysOfChange: keysOfPodChange },
-    { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
-    { kind: endpointSliceKind, keys: keysOfSlice(MANAGER) },
-  ],
-  indexes: [podsByNode, slicesByService],
-  observe: (caches, key, _reader, remembered) =>
-    observe(caches, key, remembered as Seen | undefined),
-  decide: (state) => (state === undefined ? idle : decide(state)),
-});
+/** Slices of at most so many endpoints each. */
+export function endpointSliceController(
+  endpointsMax = ENDPOINTS_MAX,
+): Controller<SliceState | undefined> {
+  return defineController<SliceState | undefined>({
+    name: "endpointslice-controller",
+    component: "endpoint-slice-controller",
+    feeds: [
+      { kind: serviceKind, keys: ownKey },
+      { kind: podKind, keys: () => [], keysOfChange: keysOfPodChange },
+      { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
+      { kind: endpointSliceKind, keys: keysOfSlice(MANAGER) },
+    ],
+    indexes: [podsByNode, slicesByService],
+    observe: (caches, key, _reader, remembered) =>
+      observe(caches, key, remembered as Seen | undefined),
+    decide: (state) => (state === undefined ? idle : decide(state, endpointsMax)),
+  });
+}
 
 export function keysOfSlice(manager: string): (slice: EndpointSlice) => readonly Key[] {
   return ({ metadata: { namespace, labels = {} } }) => {
@@ -137,12 +143,12 @@ function observe(
   };
 }
 
-function decide(state: SliceState): Outcome {
+function decide(state: SliceState, endpointsMax: number): Outcome {
   const { service, pods } = state;
   const trigger = triggerOf(state.seen, service, pods);
   const families = familiesOf(service);
   const strange = state.slices.filter(({ addressType }) => !families.has(addressType as Family));
-  const rounds = [...families].map((family) => roundFor(family, state, trigger.time));
+  const rounds = [...families].map((family) => roundFor(family, state, trigger.time, endpointsMax));
   return {
     events: rounds.flatMap(({ events }) => events),
     writes: [
@@ -163,7 +169,12 @@ interface Group {
   readonly endpoints: Endpoint[];
 }
 
-function roundFor(family: Family, state: SliceState, triggerTime: string | undefined): Round {
+function roundFor(
+  family: Family,
+  state: SliceState,
+  triggerTime: string | undefined,
+  endpointsMax: number,
+): Round {
   const { service } = state;
   const slices = state.slices.filter(({ addressType }) => addressType === family);
   const owned = slices.filter((slice) => isOwned(slice, service));
@@ -176,7 +187,7 @@ function roundFor(family: Family, state: SliceState, triggerTime: string | undef
     const plan = planSlices(
       existing,
       endpoints,
-      ENDPOINTS_MAX,
+      endpointsMax,
       (slice) => !hasLabels(slice, service),
     );
     kept.push(...plan.kept);

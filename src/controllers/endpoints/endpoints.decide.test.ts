@@ -117,7 +117,7 @@ describe("endpoint slices decide", () => {
     metadata: { name: "n", labels: { "topology.kubernetes.io/zone": "z" } },
   });
   const decide = (of: Service, pods: readonly Pod[]) =>
-    endpointSliceController.decide(
+    endpointSliceController().decide(
       { service: of, slices: [], pods, nodeNamed: () => node, seen: undefined, shares: undefined },
       0,
     );

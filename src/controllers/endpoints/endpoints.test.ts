@@ -19,7 +19,11 @@ const TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time";
 async function start(): Promise<Cluster> {
   const cluster = await startCluster({
     at: AT,
-    controllers: [endpointsController, endpointSliceController, endpointSliceMirroringController],
+    controllers: [
+      endpointsController,
+      endpointSliceController(),
+      endpointSliceMirroringController(),
+    ],
   });
   for (const [name, zone] of [
     ["n1", "a"],
@@ -78,6 +82,23 @@ const endpoints = (cluster: Cluster): Endpoints => cluster.get(endpointsKind, "w
 const slices = (cluster: Cluster): readonly EndpointSlice[] => cluster.list(endpointSliceKind);
 const listed = (cluster: Cluster): readonly Endpoint[] =>
   slices(cluster).flatMap((slice) => slice.endpoints ?? []);
+
+test("changes of pods are gathered where that is asked for, and slices are kept small", async () => {
+  const slicing = endpointSliceController(2);
+  const feeds = slicing.feeds.map((feed) =>
+    feed.kind === podKind ? { ...feed, delayMs: 500 } : feed,
+  );
+  await using cluster = await startCluster({ at: AT, controllers: [{ ...slicing, feeds }] });
+  await cluster.seed(nodeKind, { metadata: { name: "n1" } });
+  await service(cluster);
+  for (let n = 1; n <= 3; n++) await pod(cluster, n);
+  assert.equal(listed(cluster).length, 0);
+  await cluster.advance(499);
+  assert.equal(listed(cluster).length, 0);
+  await cluster.advance(1);
+  const sizes = slices(cluster).map(({ endpoints: list }) => list?.length);
+  assert.deepEqual(sizes.sort(), [1, 2]);
+});
 
 describe("endpoints of a service", () => {
   test("none yet: an empty object and an empty slice say so", async () => {

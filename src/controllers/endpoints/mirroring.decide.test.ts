@@ -88,7 +88,7 @@ describe("endpoints that people write", () => {
   for (const { name, endpoints: from, service: of, slices = [], want } of rows) {
     test(name, () => {
       const state = { endpoints: from, service: of, slices };
-      const { writes } = tell(endpointSliceMirroringController.decide(state, 0));
+      const { writes } = tell(endpointSliceMirroringController().decide(state, 0));
       const lines = writes.flatMap((line) =>
         line.startsWith("2 × ") ? [line.slice(4), line.slice(4)] : [line],
       );
@@ -98,7 +98,7 @@ describe("endpoints that people write", () => {
 
   test("ready or not is told", () => {
     const state = { endpoints: endpoints(), service: service(), slices: [stale] };
-    const outcome = endpointSliceMirroringController.decide(state, 0);
+    const outcome = endpointSliceMirroringController().decide(state, 0);
     const first = (outcome.writes ?? []).flat().find(({ op }) => op === "update");
     const slice =
       first !== undefined && "object" in first ? (first.object as EndpointSlice) : stale;

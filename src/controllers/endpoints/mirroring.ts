@@ -16,6 +16,7 @@ import { semanticEqual } from "#api/validation/immutable.ts";
 import { formatIp, parseIp } from "#api/validation/ip.ts";
 import {
   type Caches,
+  type Controller,
   defineController,
   type EventNote,
   type Key,
@@ -44,18 +45,23 @@ export interface MirrorState {
   readonly slices: readonly EndpointSlice[];
 }
 
-export const endpointSliceMirroringController = defineController<MirrorState>({
-  name: "endpointslice-mirroring-controller",
-  component: "endpoint-slice-mirroring-controller",
-  feeds: [
-    { kind: endpointsKind, keys: ownKey },
-    { kind: serviceKind, keys: ownKey },
-    { kind: endpointSliceKind, keys: keysOfSlice(MANAGER) },
-  ],
-  indexes: [slicesByService],
-  observe,
-  decide,
-});
+/** Mirrors at most so many addresses of each subset. */
+export function endpointSliceMirroringController(
+  addressesMax = ADDRESSES_MAX,
+): Controller<MirrorState> {
+  return defineController<MirrorState>({
+    name: "endpointslice-mirroring-controller",
+    component: "endpoint-slice-mirroring-controller",
+    feeds: [
+      { kind: endpointsKind, keys: ownKey },
+      { kind: serviceKind, keys: ownKey },
+      { kind: endpointSliceKind, keys: keysOfSlice(MANAGER) },
+    ],
+    indexes: [slicesByService],
+    observe,
+    decide: (state) => decide(state, addressesMax),
+  });
+}
 
 function observe(caches: Caches, { namespace, name }: Key): MirrorState {
   return {
@@ -70,11 +76,11 @@ function observe(caches: Caches, { namespace, name }: Key): MirrorState {
   };
 }
 
-function decide({ endpoints, service, slices }: MirrorState): Outcome {
+function decide({ endpoints, service, slices }: MirrorState, addressesMax: number): Outcome {
   if (endpoints === undefined || !isMirrored(endpoints, service)) {
     return { writes: slices.map((slice) => remove(endpointSliceKind, slice)) };
   }
-  const wanted = wantedSlices(endpoints);
+  const wanted = wantedSlices(endpoints, addressesMax);
   const left = [...slices];
   const take = (test: (slice: EndpointSlice) => boolean): EndpointSlice | undefined => {
     const at = left.findIndex(test);
@@ -115,7 +121,7 @@ interface Wanted {
 }
 
 /** One slice for each subset and family. */
-function wantedSlices(endpoints: Endpoints): Wanted {
+function wantedSlices(endpoints: Endpoints, addressesMax: number): Wanted {
   const slices: EndpointSlice[] = [];
   let invalid = 0;
   let skipped = 0;
@@ -124,7 +130,7 @@ function wantedSlices(endpoints: Endpoints): Wanted {
     let taken = 0;
     for (const { address, ready } of addressesIn(subset)) {
       const parsed = parseIp(address.ip);
-      if (taken >= ADDRESSES_MAX) skipped += 1;
+      if (taken >= addressesMax) skipped += 1;
       else if (parsed === undefined) invalid += 1;
       else {
         taken += 1;
@@ -139,7 +145,7 @@ function wantedSlices(endpoints: Endpoints): Wanted {
     );
     for (const [family, list] of byFamily) slices.push(newSlice(endpoints, family, ports, list));
   }
-  return { slices, events: eventsOf(endpoints, invalid, skipped) };
+  return { slices, events: eventsOf(endpoints, invalid, skipped, addressesMax) };
 }
 
 function addressesIn({ addresses = [], notReadyAddresses = [] }: EndpointSubset) {
@@ -203,7 +209,12 @@ function isSame(old: EndpointSlice, next: EndpointSlice): boolean {
   );
 }
 
-function eventsOf(about: Endpoints, invalid: number, skipped: number): readonly EventNote[] {
+function eventsOf(
+  about: Endpoints,
+  invalid: number,
+  skipped: number,
+  addressesMax: number,
+): readonly EventNote[] {
   const warning = (reason: string, message: string): EventNote => ({
     about,
     type: "Warning",
@@ -224,7 +235,7 @@ function eventsOf(about: Endpoints, invalid: number, skipped: number): readonly 
       : [
           warning(
             "TooManyAddressesToMirror",
-            `A max of ${ADDRESSES_MAX} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped + invalid} addresses were skipped`,
+            `A max of ${addressesMax} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped + invalid} addresses were skipped`,
           ),
         ]),
   ];

@@ -159,6 +159,7 @@ function evaluateAll(
     statusReplicas: scale.status.replicas,
     pods: state.pods,
     tolerances: tolerancesOf(state.autoscaler.spec, settings.tolerance),
+    settings,
     nowMs,
   };
   return (state.autoscaler.spec.metrics ?? []).map((metric, i) =>

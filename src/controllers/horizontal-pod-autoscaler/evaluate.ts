@@ -16,6 +16,7 @@ import {
   replicasForShare,
   replicasForUtilization,
   replicasForValue,
+  type StartSettings,
   type Tolerances,
 } from "./replicas.ts";
 
@@ -24,6 +25,7 @@ export interface Target {
   readonly statusReplicas: number;
   readonly pods: readonly Pod[];
   readonly tolerances: Tolerances;
+  readonly settings: StartSettings;
   readonly nowMs: number;
 }
 
@@ -124,11 +126,11 @@ function ofUsage(source: UsageSource, measured: Measured, target: Target): Evalu
 function proposeUsage(
   { name: resource, container, target: { averageValue, averageUtilization } }: UsageSource,
   measured: Measured,
-  { specReplicas: currentReplicas, pods, tolerances, nowMs }: Target,
+  { specReplicas: currentReplicas, pods, tolerances, settings, nowMs }: Target,
 ): Proposal {
   if (!measured.ok) return measured;
   const measures = "pods" in measured ? measured.pods : new Map();
-  const question = { currentReplicas, measures, pods, tolerances, resource, nowMs };
+  const question = { currentReplicas, measures, pods, tolerances, resource, settings, nowMs };
   if (averageValue !== undefined) return replicasForAverage(question, milliOf(averageValue));
   return replicasForUtilization(question, averageUtilization ?? 0, container);
 }
@@ -137,13 +139,14 @@ function ofPods(
   { type }: MetricSpec,
   { metric, target: { averageValue = "0" } }: NonNullable<MetricSpec["pods"]>,
   measured: Measured,
-  { specReplicas: currentReplicas, pods, tolerances, nowMs }: Target,
+  { specReplicas: currentReplicas, pods, tolerances, settings, nowMs }: Target,
 ): Evaluation {
   const summary = "failed to get pods metric value";
   const reason = "FailedGetPodsMetric";
   if (!measured.ok) return failed(reason, measured.error, summary);
   const measures = "pods" in measured ? measured.pods : new Map();
-  const question = { currentReplicas, measures, pods, tolerances, resource: undefined, nowMs };
+  const resource = undefined;
+  const question = { currentReplicas, measures, pods, tolerances, resource, settings, nowMs };
   const proposal = replicasForAverage(question, milliOf(averageValue));
   if (!proposal.ok) return failed(reason, proposal.error, summary);
   const current = { averageValue: milliText(proposal.usageMilli) };

@@ -2,23 +2,17 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { deploymentKind } from "#api/apps/v1/deployment.ts";
 import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import type {
-  HorizontalPodAutoscaler,
-  HorizontalPodAutoscalerBehavior,
-} from "#api/generated/autoscaling.v2.ts";
+import type { HorizontalPodAutoscalerBehavior } from "#api/generated/autoscaling.v2.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
-import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";
+import type { Cluster } from "#testing/cluster.ts";
 import { type History, normalize } from "./limits.ts";
+import { AT, LONG_AGO, startMeasuredWorld } from "./measured-world.testing.ts";
 import type { PodMeasure } from "./measurements.ts";
 import { replicasForShare, replicasForUtilization, replicasForValue } from "./replicas.ts";
-import type { AutoscalerSettings } from "./settings.ts";
+import { type AutoscalerSettings, DEFAULT_SETTINGS } from "./settings.ts";
 
-const AT = "2030-01-01T00:00:00Z";
 const AT_MS = Date.parse(AT);
-const LONG_AGO = "2029-01-01T00:00:00Z";
 const tolerances = { up: 0.1, down: 0.1 };
 
 type Usage = number | "missing" | "pending" | "failed" | "starting";
@@ -69,6 +63,7 @@ describe("replicas for a utilization of 50 % of one cpu", () => {
         pods,
         tolerances,
         resource: "cpu",
+        settings: DEFAULT_SETTINGS,
         nowMs: AT_MS,
       };
       const proposal = replicasForUtilization(question, 50, undefined);
@@ -81,7 +76,8 @@ describe("replicas for a utilization of 50 % of one cpu", () => {
       ...pod("p0", 1),
       spec: { containers: [{ name: "c", image: "i", resources: {} }] },
     };
-    const base = { currentReplicas: 1, tolerances, resource: "cpu", nowMs: AT_MS };
+    const settings = DEFAULT_SETTINGS;
+    const base = { currentReplicas: 1, tolerances, resource: "cpu", settings, nowMs: AT_MS };
     const of = (pods: readonly Pod[], usages: readonly Usage[]) =>
       replicasForUtilization({ ...base, pods, measures: measures(usages) }, 50, undefined);
     const errors = [of([], [1]), of([bare], [1]), of([pod("p0", "pending")], ["pending"])].map(
@@ -101,6 +97,95 @@ describe("replicas for a utilization of 50 % of one cpu", () => {
     const share = replicasForShare(2, 30_000, 10_000, tolerances);
     assert.deepEqual(share, { ok: true, replicas: 3, usageMilli: 15_000 });
   });
+});
+
+describe("how long a pod is starting", () => {
+  const at = (secondsAgo: number): string => timeFromMs(AT_MS - secondsAgo * 1000);
+  interface Row {
+    readonly name: string;
+    readonly startedAgo: number;
+    readonly changedAgo: number;
+    readonly ready: "True" | "False";
+    readonly settings?: Partial<AutoscalerSettings>;
+    readonly counts: boolean;
+  }
+  const rows: readonly Row[] = [
+    {
+      name: "young and ready for a window",
+      startedAgo: 60,
+      changedAgo: 30,
+      ready: "True",
+      counts: true,
+    },
+    {
+      name: "young, not ready for a window",
+      startedAgo: 60,
+      changedAgo: 29,
+      ready: "True",
+      counts: false,
+    },
+    { name: "young and down", startedAgo: 299, changedAgo: 200, ready: "False", counts: false },
+    {
+      name: "old, down since its start",
+      startedAgo: 300,
+      changedAgo: 271,
+      ready: "False",
+      counts: false,
+    },
+    { name: "old, was up before", startedAgo: 300, changedAgo: 270, ready: "False", counts: true },
+    {
+      name: "a shorter initialization",
+      startedAgo: 60,
+      changedAgo: 20,
+      ready: "True",
+      settings: { cpuInitializationMs: 60_000 },
+      counts: true,
+    },
+    {
+      name: "a longer one",
+      startedAgo: 500,
+      changedAgo: 20,
+      ready: "True",
+      settings: { cpuInitializationMs: 600_000 },
+      counts: false,
+    },
+    {
+      name: "a longer delay of readiness",
+      startedAgo: 300,
+      changedAgo: 200,
+      ready: "False",
+      settings: { initialReadinessDelayMs: 120_000 },
+      counts: false,
+    },
+    {
+      name: "no delay of readiness",
+      startedAgo: 300,
+      changedAgo: 290,
+      ready: "False",
+      settings: { initialReadinessDelayMs: 0 },
+      counts: true,
+    },
+  ];
+  for (const { name, startedAgo, changedAgo, ready, settings, counts } of rows) {
+    test(name, () => {
+      const condition = { type: "Ready", status: ready, lastTransitionTime: at(changedAgo) };
+      const status = { phase: "Running", startTime: at(startedAgo), conditions: [condition] };
+      const proposal = replicasForUtilization(
+        {
+          currentReplicas: 1,
+          measures: measures([1000]),
+          pods: [{ ...pod("p0", 1000), status }],
+          tolerances,
+          resource: "cpu",
+          settings: { ...DEFAULT_SETTINGS, ...settings },
+          nowMs: AT_MS,
+        },
+        50,
+        undefined,
+      );
+      assert.equal(proposal.ok, counts);
+    });
+  }
 });
 
 describe("limits", () => {
@@ -259,7 +344,12 @@ describe("autoscaler in a cluster", () => {
 
 test("how often, how exactly and how calmly, flags may say", async () => {
   const load = { milli: 560 };
-  const settings = { periodMs: 60_000, tolerance: 0.2, downscaleSeconds: 60 };
+  const settings = {
+    ...DEFAULT_SETTINGS,
+    periodMs: 60_000,
+    tolerance: 0.2,
+    downscaleSeconds: 60,
+  };
   await using cluster = await world(load, settings);
   assert.equal(replicasOf(cluster), 2); // twelve per cent too many
   load.milli = 1000;
@@ -271,6 +361,17 @@ test("how often, how exactly and how calmly, flags may say", async () => {
   await cluster.edit(deploymentKind, "web", (d) => void (d.status.replicas = 4));
   await cluster.advance(120_000);
   assert.equal(replicasOf(cluster), 1);
+});
+
+test("pods that have just started count as soon as flags let them", async () => {
+  await using careful = await world({ milli: 1000 }, undefined, AT);
+  assert.equal(conditions(careful).ScalingActive, "False FailedGetResourceMetric");
+  await using hasty = await world(
+    { milli: 1000 },
+    { ...DEFAULT_SETTINGS, cpuInitializationMs: 0 },
+    AT,
+  );
+  assert.equal(replicasOf(hasty), 4);
 });
 
 test("two autoscalers of one target leave it alone", async () => {
@@ -286,55 +387,23 @@ test("two autoscalers of one target leave it alone", async () => {
 });
 
 /** Two pods that use so much processor time each; undefined: nobody measures. */
-async function world(
+function world(
   load: { milli: number } | undefined,
   settings?: AutoscalerSettings,
+  startTime = LONG_AGO,
 ): Promise<Cluster> {
-  const plain = horizontalPodAutoscaler(settings);
-  const measuring: typeof plain = {
-    ...plain,
-    observe: (caches, key, reader, ...rest) => {
-      const faked = {
-        get: reader.get.bind(reader),
-        list: reader.list.bind(reader),
-        ask: reader.ask.bind(reader),
-        raw: async (path: string) =>
-          load !== undefined && path.startsWith("/apis/metrics.k8s.io/")
-            ? ({ ok: true, value: podMetrics(load.milli) } as const)
-            : reader.raw(path),
-      };
-      return plain.observe(caches, key, faked, ...rest);
+  return startMeasuredWorld({
+    metric: {
+      type: "Resource",
+      resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 50 } },
     },
-  };
-  const cluster = await startCluster({ at: AT, controllers: [measuring] });
-  const labels = { app: "web" };
-  for (const name of ["p0", "p1"]) {
-    const { spec, status } = pod(name, 1);
-    await cluster.seed(podKind, { metadata: { name, labels }, spec, status });
-  }
-  await cluster.seed(deploymentKind, {
-    metadata: { name: "web" },
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } },
-    },
-    status: { replicas: 2 },
+    answer: (path) =>
+      load !== undefined && path.startsWith("/apis/metrics.k8s.io/")
+        ? podMetrics(load.milli)
+        : undefined,
+    ...(settings === undefined ? {} : { settings }),
+    startTime,
   });
-  await cluster.seed(horizontalPodAutoscalerKind, {
-    metadata: { name: "web" },
-    spec: {
-      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
-      maxReplicas: 20,
-      metrics: [
-        {
-          type: "Resource",
-          resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 50 } },
-        },
-      ],
-    },
-  } satisfies Draft<HorizontalPodAutoscaler>);
-  return cluster;
 }
 
 function podMetrics(milli: number): unknown {

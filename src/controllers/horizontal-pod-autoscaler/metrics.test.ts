@@ -3,15 +3,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { deploymentKind } from "#api/apps/v1/deployment.ts";
 import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { MetricSpec } from "#api/generated/autoscaling.v2.ts";
-import type { Result } from "#api/meta/status.ts";
-import type { Reader } from "#runtime/controller.ts";
-import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
-import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";
+import type { Draft } from "#testing/cluster.ts";
+import { AT, startMeasuredWorld } from "./measured-world.testing.ts";
 
-const AT = "2030-01-01T00:00:00Z";
-const LONG_AGO = "2029-01-01T00:00:00Z";
 const CUSTOM = "/apis/custom.metrics.k8s.io";
 const OUTSIDE = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default";
 const SERVER: Readonly<Record<string, unknown>> = {
@@ -113,7 +108,7 @@ const rows: readonly Row[] = [
 describe("autoscaler by metrics of others", () => {
   for (const { name, metric, replicas, current, condition, message } of rows) {
     test(name, async () => {
-      await using cluster = await world(metric);
+      await using cluster = await startMeasuredWorld({ metric, answer: (path) => SERVER[path] });
       assert.equal(cluster.get(deploymentKind, "web")?.spec.replicas, replicas);
       const { status } = cluster.get(horizontalPodAutoscalerKind, "web")!;
       if (current !== undefined) assert.deepEqual(status.currentMetrics, [current]);
@@ -124,54 +119,3 @@ describe("autoscaler by metrics of others", () => {
     });
   }
 });
-
-async function world(metric: Draft<MetricSpec>): Promise<Cluster> {
-  const plain = horizontalPodAutoscaler();
-  const measured: typeof plain = {
-    ...plain,
-    observe: (caches, key, reader, ...rest) =>
-      plain.observe(caches, key, withMetrics(reader), ...rest),
-  };
-  const cluster = await startCluster({ at: AT, controllers: [measured] });
-  const labels = { app: "web" };
-  const ready = { type: "Ready", status: "True" as const, lastTransitionTime: LONG_AGO };
-  for (const name of ["p0", "p1"]) {
-    await cluster.seed(podKind, {
-      metadata: { name, labels },
-      spec: { containers: [{ name: "c", image: "i" }] },
-      status: { phase: "Running", startTime: LONG_AGO, conditions: [ready] },
-    });
-  }
-  await cluster.seed(deploymentKind, {
-    metadata: { name: "web" },
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } },
-    },
-    status: { replicas: 2 },
-  });
-  await cluster.seed(horizontalPodAutoscalerKind, {
-    metadata: { name: "web" },
-    spec: {
-      scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" },
-      maxReplicas: 20,
-      metrics: [metric],
-    },
-  });
-  return cluster;
-}
-
-/** The server, with metrics APIs behind it. */
-function withMetrics(reader: Reader): Reader {
-  const raw = async (path: string): Promise<Result<unknown>> => {
-    const value = SERVER[path];
-    return value === undefined ? reader.raw(path) : { ok: true, value };
-  };
-  return {
-    get: reader.get.bind(reader),
-    list: reader.list.bind(reader),
-    ask: reader.ask.bind(reader),
-    raw,
-  };
-}

@@ -9,14 +9,18 @@ import type { Container, Pod } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { isReady, readyCondition } from "../pods.ts";
 import { milliOf, type PodMeasure } from "./measurements.ts";
-
-const CPU_INITIALIZATION_MS = 5 * 60_000;
-const INITIAL_READINESS_DELAY_MS = 30_000;
+import type { AutoscalerSettings } from "./settings.ts";
 
 export interface Tolerances {
   readonly up: number;
   readonly down: number;
 }
+
+/** What counts as the start of a pod. */
+export type StartSettings = Pick<
+  AutoscalerSettings,
+  "cpuInitializationMs" | "initialReadinessDelayMs"
+>;
 
 export type Proposal =
   | {
@@ -34,6 +38,7 @@ export interface PodsQuestion {
   readonly tolerances: Tolerances;
   /** Processor time right after the start tells nothing: it is looked at more closely. */
   readonly resource: string | undefined;
+  readonly settings: StartSettings;
   readonly nowMs: number;
 }
 
@@ -146,7 +151,7 @@ function propose(
   return answer(contrary ? currentReplicas : replicas);
 }
 
-function group({ pods, measures, resource, nowMs }: PodsQuestion): {
+function group({ pods, measures, resource, settings, nowMs }: PodsQuestion): {
   readonly ready: number;
   readonly unready: readonly string[];
   readonly missing: readonly string[];
@@ -162,22 +167,27 @@ function group({ pods, measures, resource, nowMs }: PodsQuestion): {
       ignored.push(name);
     } else if (pod.status.phase === "Pending") unready.push(name);
     else if (measured === undefined) missing.push(name);
-    else if (resource === "cpu" && isStarting(pod, measured, nowMs)) unready.push(name);
+    else if (resource === "cpu" && isStarting(pod, measured, settings, nowMs)) unready.push(name);
   }
   const ready = pods.length - unready.length - missing.length - ignored.length;
   return { ready, unready, missing, ignored };
 }
 
-function isStarting(pod: Pod, { atMs, windowMs }: PodMeasure, nowMs: number): boolean {
+function isStarting(
+  pod: Pod,
+  { atMs, windowMs }: PodMeasure,
+  { cpuInitializationMs, initialReadinessDelayMs }: StartSettings,
+  nowMs: number,
+): boolean {
   const condition = readyCondition(pod);
   const { startTime } = pod.status;
   if (condition === undefined || !startTime) return true;
   const startMs = timeToMs(startTime);
   const changedMs = condition.lastTransitionTime ? timeToMs(condition.lastTransitionTime) : 0;
   const isDown = condition.status === "False";
-  if (startMs + CPU_INITIALIZATION_MS > nowMs) return isDown || atMs < changedMs + windowMs;
+  if (startMs + cpuInitializationMs > nowMs) return isDown || atMs < changedMs + windowMs;
   // Down ever since it started: it never was up.
-  return isDown && startMs + INITIAL_READINESS_DELAY_MS > changedMs;
+  return isDown && startMs + initialReadinessDelayMs > changedMs;
 }
 
 function requestOf(pod: Pod, resource: string, container: string | undefined): number | string {

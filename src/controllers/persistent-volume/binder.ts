@@ -31,6 +31,8 @@ const DEFAULT_CLASS_ANNOTATIONS = [
   "storageclass.beta.kubernetes.io/is-default-class",
 ];
 
+const RECHECK_MS = 15_000;
+
 type State =
   | { readonly of: "claim"; readonly state: ClaimState }
   | { readonly of: "volume"; readonly state: VolumeState }
@@ -61,7 +63,11 @@ const unboundClaimsByClass: IndexSpec<PersistentVolumeClaim> = {
   values: (claim) => (claim.spec.volumeName ? [] : [classOf(claim)]),
 };
 
-export function persistentVolumeBinder(localVolumes?: LocalVolumes): Controller<State> {
+/** A claim that waits is looked at again after a while, and what it waits for is told again. */
+export function persistentVolumeBinder(
+  localVolumes?: LocalVolumes,
+  recheckMs = RECHECK_MS,
+): Controller<State> {
   return defineController<State>({
     name: "persistentvolume-binder-controller",
     component: "persistentvolume-controller",
@@ -88,9 +94,16 @@ export function persistentVolumeBinder(localVolumes?: LocalVolumes): Controller<
         : observeVolume(caches, key, reader, localVolumes !== undefined),
     decide(observed) {
       if (observed === undefined) return idle;
-      return observed.of === "claim" ? decideClaim(observed.state) : decideVolume(observed.state);
+      if (observed.of === "volume") return decideVolume(observed.state);
+      const outcome = decideClaim(observed.state);
+      return isWaiting(observed.state) ? { ...outcome, recheckInMs: recheckMs } : outcome;
     },
   });
+}
+
+/** For a volume, which no change of its own need announce. */
+function isWaiting({ claim: { metadata, status } }: ClaimState): boolean {
+  return status.phase !== "Bound" && status.phase !== "Lost" && !metadata.deletionTimestamp;
 }
 
 function claimKey(namespace: string | undefined, name: string): Key {

@@ -25,8 +25,6 @@ import {
   volumeNameFor,
 } from "./local-path.ts";
 
-const CONTESTED_RECHECK_MS = 15_000;
-
 export interface ClaimState {
   readonly claim: PersistentVolumeClaim;
   /** Those that the claim could be bound to: of its class, or pointing at it. */
@@ -80,7 +78,7 @@ function decideAsked({ claim, volume }: ClaimState): Outcome {
   const events = [note(claim, "Warning", "FailedBinding", message)];
   // The controller bound it itself: the other side may just be older than what is cached.
   if (hasAnnotation(claim, BOUND_BY_CONTROLLER)) {
-    return { events, recheckInMs: CONTESTED_RECHECK_MS };
+    return { events };
   }
   return { events, writes: claimStatusWrites(claim, "Pending") };
 }

@@ -293,3 +293,18 @@ const claimPhases = (cluster: Cluster) =>
   Object.fromEntries(
     cluster.list(persistentVolumeClaimKind).map((c) => [c.metadata.name, c.status.phase]),
   );
+
+test("what a claim waits for is told again and again, until it has it", async () => {
+  await using cluster = await startCluster({ controllers: [persistentVolumeBinder()] });
+  const { metadata, spec } = claim();
+  await cluster.seed(persistentVolumeClaimKind, { metadata, spec });
+  const told = cluster.events.length;
+  await cluster.advance(60_000);
+  assert.equal(cluster.events.length, told + 4);
+  assert.equal(cluster.events.at(-1)?.reason, "FailedBinding");
+  const free = volume("a", "2Gi");
+  await cluster.seed(persistentVolumeKind, { metadata: free.metadata, spec: free.spec });
+  await cluster.advance(3_600_000);
+  assert.equal(cluster.get(persistentVolumeClaimKind, "data")?.status.phase, "Bound");
+  assert.equal(cluster.events.length, told + 4);
+});

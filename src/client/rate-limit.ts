@@ -1,0 +1,71 @@
+/**
+ * Holds a client back: so many requests a second, so many at once after a pause.
+ *
+ * Promises:
+ * 1. Who comes first goes first.
+ * 2. Who gives up (its signal aborts) has used nothing.
+ * 3. Watches are not counted: they stay open and cost nothing while they are idle.
+ */
+
+import type { Transport } from "#client/transport.ts";
+import type { Clock } from "#lib/clock.ts";
+
+export interface RateLimit {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** The same transport, no faster than the limit; without one as it is. */
+export function limitedTransport(
+  transport: Transport,
+  limit: RateLimit | undefined,
+  clock: Clock,
+): Transport {
+  if (limit === undefined) return transport;
+  const bucket = new TokenBucket(limit, clock);
+  return {
+    send: async (call, signal) => {
+      await bucket.take(signal);
+      return transport.send(call, signal);
+    },
+    raw: async (path, signal) => {
+      await bucket.take(signal);
+      return transport.raw(path, signal);
+    },
+    watch: (call, signal) => transport.watch(call, signal),
+  };
+}
+
+/** Full at first; below zero are tokens that somebody already waits for. */
+class TokenBucket {
+  readonly #limit: RateLimit;
+  readonly #clock: Clock;
+  #tokens: number;
+  #atMs: number;
+
+  constructor(limit: RateLimit, clock: Clock) {
+    this.#limit = limit;
+    this.#clock = clock;
+    this.#tokens = limit.burst;
+    this.#atMs = clock.elapsedMs();
+  }
+
+  async take(signal: AbortSignal | undefined): Promise<void> {
+    this.#refill();
+    this.#tokens -= 1;
+    if (this.#tokens >= 0) return;
+    try {
+      await this.#clock.sleep((-this.#tokens / this.#limit.perSecond) * 1000, signal);
+    } catch (error) {
+      this.#tokens += 1;
+      throw error;
+    }
+  }
+
+  #refill(): void {
+    const { perSecond, burst } = this.#limit;
+    const nowMs = this.#clock.elapsedMs();
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#atMs) / 1000) * perSecond);
+    this.#atMs = nowMs;
+  }
+}
