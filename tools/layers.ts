@@ -132,7 +132,7 @@ function sourceFiles(folder: string): string[] {
   return readdirSync(join(SRC, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return sourceFiles(path);
-    return /\.tsx?$/.test(path) && !/\.test\.tsx?$/.test(path) ? [path] : [];
+    return /\.tsx?$/.test(path) && !/\.test(ing)?\.tsx?$/.test(path) ? [path] : [];
   });
 }
 

@@ -7,8 +7,8 @@
  * 3. Watches are not counted: they stay open and cost nothing while they are idle.
  */
 
-import type { Transport } from "#client/transport.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { Transport } from "./transport.ts";
 
 export interface RateLimit {
   readonly perSecond: number;

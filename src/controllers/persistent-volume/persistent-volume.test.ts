@@ -304,7 +304,8 @@ test("what a claim waits for is told again and again, until it has it", async ()
   assert.equal(cluster.events.at(-1)?.reason, "FailedBinding");
   const free = volume("a", "2Gi");
   await cluster.seed(persistentVolumeKind, { metadata: free.metadata, spec: free.spec });
-  await cluster.advance(3_600_000);
   assert.equal(cluster.get(persistentVolumeClaimKind, "data")?.status.phase, "Bound");
-  assert.equal(cluster.events.length, told + 4);
+  const toldAtLast = cluster.events.length;
+  await cluster.advance(3_600_000);
+  assert.equal(cluster.events.length, toldAtLast);
 });
