@@ -43,6 +43,6 @@ test("they reach the documents", () => {
     subresources: [],
   };
   const prose = proseFrom(descriptions);
-  const document = openApiV3({ resources: [pods], prose, serverVersion: "v1" }, "", "v1");
+  const document = openApiV3({ resources: [pods], prose, serverVersion: "1.36" }, "api/v1");
   assert.match(JSON.stringify(document), /A list of ephemeral containers|Image pull policy/);
 });

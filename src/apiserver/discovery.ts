@@ -40,9 +40,15 @@ export interface GroupVersions {
   readonly versions: readonly string[];
 }
 
+interface Hashed {
+  readonly value: ApiValue;
+  readonly hash: string;
+}
+
 export class Discovery {
   readonly #resources: readonly ServedResource[];
   readonly #groups: readonly GroupVersions[];
+  readonly #aggregated = new Map<boolean, Hashed>();
 
   constructor(resources: Iterable<ServedResource>) {
     this.#resources = [...resources].sort((a, b) =>
@@ -101,8 +107,17 @@ export class Discovery {
     } as ApiValue;
   }
 
-  /** The aggregated document of /api (`core`) or /apis. */
-  aggregated(core: boolean): ApiValue {
+  /** The aggregated document of /api (`core`) or /apis, and what it has in it as a number. */
+  aggregated(core: boolean): Hashed {
+    const known = this.#aggregated.get(core);
+    if (known !== undefined) return known;
+    const value = this.#aggregate(core);
+    const hash = createHash("sha512").update(JSON.stringify(value)).digest("hex").toUpperCase();
+    this.#aggregated.set(core, { value, hash });
+    return { value, hash };
+  }
+
+  #aggregate(core: boolean): ApiValue {
     const groups = this.#groups.filter(({ group }) => (group === "") === core);
     return {
       kind: "APIGroupDiscoveryList",

@@ -60,6 +60,33 @@ export function negotiate(options: NegotiationOptions): Result<Media> {
   return failure(notAcceptableStatus(ALL_TYPES));
 }
 
+/** The type of a document that a client may ask for by name. */
+export interface DocumentType {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** The form of a document, if the client asks for such a one anywhere; undefined if it does not. */
+export function negotiateDocument(
+  headers: Headers,
+  query: URLSearchParams,
+  type: DocumentType,
+): Media | undefined {
+  for (const clause of parseAccept(headers.accept ?? "")) {
+    const { parameters } = clause;
+    const asked =
+      parameters.get("as") === type.kind &&
+      parameters.get("g") === type.group &&
+      parameters.get("v") === type.version;
+    const encoding = ENCODINGS.find((one) => clauseCovers(clause, MEDIA_TYPES[one]));
+    if (asked && encoding !== undefined) {
+      return { encoding, pretty: wantsPretty(headers, query), as: undefined };
+    }
+  }
+  return undefined;
+}
+
 /** What a failure is told in: a Status is never transformed, and someone who accepts nothing reads it. */
 export function negotiateFailure(headers: Headers, query: URLSearchParams): Media {
   const media = negotiate({ headers, query, transforms: false });

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Prose } from "#api/openapi/definition.ts";
-import { type OpenApiInput, openApiV2, openApiV3 } from "#api/openapi/documents.ts";
+import { type OpenApiInput, openApiV2, openApiV3, openApiV3Paths } from "#api/openapi/documents.ts";
 import type { OpenApiResource } from "#api/openapi/resource.ts";
 import { encodeOpenApiV2 } from "#api/openapi/v2-protobuf.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
@@ -26,6 +26,7 @@ export class OpenApi {
   readonly #serverVersion: string;
   readonly #prose: () => Prose;
   readonly #made = new Map<string, Buffer>();
+  #paths: readonly string[] | undefined;
 
   constructor(served: Iterable<ServedResource>, serverVersion: string, prose: () => Prose) {
     this.#resources = [...served].map(openApiResource);
@@ -33,14 +34,15 @@ export class OpenApi {
     this.#prose = prose;
   }
 
-  /** Group versions with a document of their own, as paths: `api/v1`, `apis/apps/v1`. */
-  paths(): string[] {
-    return [...new Set(this.#resources.map(pathOf))].sort();
+  /** What has a document of its own, as paths: `api/v1`, `apis/apps`, `apis/apps/v1`, `version`. */
+  paths(): readonly string[] {
+    this.#paths ??= openApiV3Paths(this.#resources);
+    return this.#paths;
   }
 
   hashOf(path: string): string {
     const own = path === "" ? this.#resources : this.#resources.filter((r) => pathOf(r) === path);
-    const source = JSON.stringify([this.#serverVersion, own]);
+    const source = JSON.stringify([this.#serverVersion, path, own]);
     return createHash("sha512").update(source).digest("hex").toUpperCase();
   }
 
@@ -57,10 +59,8 @@ export class OpenApi {
 
   /** Undefined if nothing is served at the path. */
   v3(path: string): Document | undefined {
-    const [root, first = "", second = ""] = path.split("/");
-    const [group, version] = root === "api" ? ["", first] : [first, second];
     return this.#document("json", path, () => {
-      const document = openApiV3(this.#input(), group, version);
+      const document = openApiV3(this.#input(), path);
       return document === undefined ? undefined : jsonOf(document);
     });
   }
@@ -105,7 +105,8 @@ function openApiResource(served: ServedResource): OpenApiResource {
     namespaced: kind.scope === "Namespaced",
     verbs: kind.verbs,
     definition: schemaOf(kind.type).name,
-    deleteAnswersObject: deleteTraits(stored).returnsObject,
+    // The documents never learnt that namespaces are answered with themselves.
+    deleteAnswersObject: deleteTraits(stored).returnsObject && kind.names.kind !== "Namespace",
     subresources: subresourcesOf(served).map((route) => ({
       name: route.name,
       verbs: route.verbs,

@@ -26,7 +26,7 @@ import { indexPath } from "./paths/index-path.ts";
 import { issuerPaths, KEYS_PATH } from "./paths/issuer-paths.ts";
 import { metricsPath } from "./paths/metrics-path.ts";
 import { openApiPaths } from "./paths/openapi-paths.ts";
-import { SERVER_VERSION, versionPath } from "./paths/version-path.ts";
+import { API_VERSION, versionPath } from "./paths/version-path.ts";
 import { zPages } from "./paths/z-pages.ts";
 import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
 import type { RequestInfo } from "./request.ts";
@@ -160,7 +160,7 @@ export async function startApiServer(
     ...componentStatusVerbs(() => store.cache.current),
   };
   const discovery = new Discovery(resources.served());
-  const openApi = new OpenApi(resources.served(), SERVER_VERSION, options.prose);
+  const openApi = new OpenApi(resources.served(), API_VERSION, options.prose);
   const descriptions = new ColumnDescriptions([...kinds, scaleKind], options.prose);
   const health = new Health(store, options.hooks ?? []);
   const paths: PathHandler[] = [

@@ -3,6 +3,7 @@ import { admissionV1 } from "./admission-v1.ts";
 import { admissionregistrationV1 } from "./admissionregistration-v1.ts";
 import { admissionregistrationV1alpha1 } from "./admissionregistration-v1alpha1.ts";
 import { admissionregistrationV1beta1 } from "./admissionregistration-v1beta1.ts";
+import { apidiscoveryV2 } from "./apidiscovery-v2.ts";
 import { apiextensionsV1 } from "./apiextensions-v1.ts";
 import { apiregistrationV1 } from "./apiregistration-v1.ts";
 import { apiserverinternalV1alpha1 } from "./apiserverinternal-v1alpha1.ts";
@@ -43,6 +44,7 @@ export const factTables: Readonly<Record<string, string>> = {
   "admissionregistration.v1": admissionregistrationV1,
   "admissionregistration.v1alpha1": admissionregistrationV1alpha1,
   "admissionregistration.v1beta1": admissionregistrationV1beta1,
+  "apidiscovery.v2": apidiscoveryV2,
   "apiextensions.v1": apiextensionsV1,
   "apiregistration.v1": apiregistrationV1,
   "apiserverinternal.v1alpha1": apiserverinternalV1alpha1,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { NO_PROSE } from "./definition.ts";
-import { type OpenApiInput, openApiV2, openApiV3 } from "./documents.ts";
+import { type OpenApiInput, openApiV2, openApiV3, openApiV3Paths } from "./documents.ts";
 import type { OpenApiResource } from "./resource.ts";
 
 const ALL_VERBS = [
@@ -66,7 +66,7 @@ const widgets: OpenApiResource = {
 const input: OpenApiInput = {
   resources: [pods, deployments, widgets],
   prose: NO_PROSE,
-  serverVersion: "v1.36.4",
+  serverVersion: "1.36",
   moreDefinitions: { "com.example.v1.Widget": { type: "object", description: "made up" } },
 };
 
@@ -170,7 +170,7 @@ describe("version 2", () => {
 
 describe("version 3", () => {
   test("a document holds its group version and what that leads to", () => {
-    const document = openApiV3(input, "apps", "v1");
+    const document = openApiV3(input, "apis/apps/v1");
     const schemas = at(document, "components", "schemas") as Tree;
     assert.ok(
       "io.k8s.api.core.v1.PodSpec" in schemas && !("io.k8s.api.core.v1.PodList" in schemas),
@@ -178,11 +178,52 @@ describe("version 3", () => {
     assert.ok(
       Object.keys(at(document, "paths") as Tree).every((path) => path.startsWith("/apis/apps/v1/")),
     );
-    assert.equal(openApiV3(input, "apps", "v9"), undefined);
+    assert.equal(openApiV3(input, "apis/apps/v9"), undefined);
+  });
+
+  test("what tells about the server has documents too", () => {
+    const paths = openApiV3Paths(input.resources);
+    assert.deepEqual(paths, [
+      ...[".well-known/openid-configuration", "api", "api/v1", "apis", "apis/apps", "apis/apps/v1"],
+      ...["apis/example.com", "apis/example.com/v1", "openid/v1/jwks", "version"],
+    ]);
+    for (const path of paths) {
+      const document = openApiV3(input, path);
+      const own = Object.keys(at(document, "paths") as Tree);
+      assert.ok(own.includes(`/${path}/`), `${path}: ${own}`);
+    }
+    const version = openApiV3(input, "version");
+    const schema = "io.k8s.apimachinery.pkg.version.Info";
+    assert.deepEqual(at(version, "components", "schemas", schema, "properties", "platform"), {
+      type: "string",
+      default: "",
+    });
+    assert.deepEqual(Object.keys(at(openApiV3(input, "openid/v1/jwks"), "components") as Tree), [
+      "securitySchemes",
+    ]);
+  });
+
+  test("options and events are of the core group and the document's own", () => {
+    const options = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+    const kinds = (path: string) =>
+      at(
+        openApiV3(input, path),
+        "components",
+        "schemas",
+        options,
+        "x-kubernetes-group-version-kind",
+      );
+    const [core, apps] = ["", "apps"].map((group) => ({
+      group,
+      kind: "DeleteOptions",
+      version: "v1",
+    }));
+    assert.deepEqual(kinds("api/v1"), [core]);
+    assert.deepEqual(kinds("apis/apps/v1"), [core, apps]);
   });
 
   test("fields state zeros, enums and how lists merge; references are wrapped for that", () => {
-    const document = openApiV3(input, "", "v1");
+    const document = openApiV3(input, "api/v1");
     const property = (type: string, field: string) =>
       at(document, "components", "schemas", `io.k8s.api.core.v1.${type}`, "properties", field);
     assert.deepEqual(property("ContainerPort", "protocol"), {
@@ -208,7 +249,7 @@ describe("version 3", () => {
   });
 
   test("the verifier of kubectl finds fieldValidation on a patch", () => {
-    const document = openApiV3(input, "apps", "v1");
+    const document = openApiV3(input, "apis/apps/v1");
     const patch = at(
       document,
       "paths",
@@ -225,7 +266,7 @@ test("prose is asked for by definition and field", () => {
     type: (definition: string) => `about ${definition.split(".").at(-1)}`,
     field: (_: string, field: string) => (field === "image" ? "about image" : undefined),
   };
-  const document = openApiV3({ ...input, prose }, "", "v1");
+  const document = openApiV3({ ...input, prose }, "api/v1");
   const container = at(document, "components", "schemas", "io.k8s.api.core.v1.Container");
   assert.equal(at(container, "description"), "about Container");
   assert.equal(at(container, "properties", "image", "description"), "about image");

@@ -17,11 +17,12 @@ import { OBJECT_MEDIA, type Operation, type PathItem } from "./operation.ts";
 import { pathItems } from "./operations.ts";
 import { renderPaths, sorted } from "./paths.ts";
 import type { OpenApiResource } from "./resource.ts";
+import { describeVersion, SERVER_ITEMS, VERSION_INFO } from "./server-items.ts";
 
 export interface OpenApiInput {
   readonly resources: readonly OpenApiResource[];
   readonly prose: Prose;
-  /** As `/version` tells it: v1.36.4 */
+  /** Major and minor: 1.36 */
   readonly serverVersion: string;
   /** Definitions beside the built-in ones, by name: those of custom resources. */
   readonly moreDefinitions?: Readonly<Record<string, Json>>;
@@ -30,33 +31,47 @@ export interface OpenApiInput {
 /** The document at /openapi/v2. */
 export function openApiV2(input: OpenApiInput): Json {
   const { resources, serverVersion } = input;
-  const items = [...resources.flatMap(pathItems), ...discoveryItems(resources)];
+  const items = [
+    ...resources.flatMap(pathItems),
+    ...Object.values(discoveryItems(resources)),
+    ...Object.values(SERVER_ITEMS),
+  ];
   return {
     swagger: "2.0",
     info: { title: "Kubernetes", version: serverVersion },
     paths: renderPaths(items, "v2"),
-    definitions: definitionsOf(items, "v2", input),
+    definitions: definitionsOf(items, "v2", input, groupVersionsOf(resources)),
     securityDefinitions: { BearerToken: { ...BEARER_TOKEN } },
     security: [{ BearerToken: [] }],
   };
 }
 
-/** The document at /openapi/v3/{apis/GROUP/VERSION, api/v1}; undefined if nothing is served there. */
-export function openApiV3(input: OpenApiInput, group: string, version: string): Json | undefined {
+/** The paths below /openapi/v3 with a document of their own: `api`, `api/v1`, `apis/apps`, `version`, … */
+export function openApiV3Paths(resources: readonly OpenApiResource[]): string[] {
+  return [...Object.keys(discoveryItems(resources)), ...Object.keys(SERVER_ITEMS)].sort();
+}
+
+/** The document at /openapi/v3/PATH; undefined if there is none. */
+export function openApiV3(input: OpenApiInput, path: string): Json | undefined {
   const { resources, serverVersion } = input;
-  const own = resources.filter((r) => r.group === group && r.version === version);
-  if (own.length === 0) return undefined;
-  const all = [...own.flatMap(pathItems), apiResourcesItem(group, version)];
+  const about = discoveryItems(resources)[path] ?? SERVER_ITEMS[path];
+  if (about === undefined) return undefined;
+  const own = resources.filter((r) => rootPath(r.group, r.version) === `/${path}`);
+  const all = [...own.flatMap(pathItems), about];
+  const homes = [CORE, ...groupVersionsOf(own).filter(({ group }) => group !== "")];
+  const schemas = definitionsOf(all, "v3", input, homes);
   return {
     openapi: "3.0.0",
     info: { title: "Kubernetes", version: serverVersion },
     paths: renderPaths(all, "v3"),
     components: {
-      schemas: definitionsOf(all, "v3", input),
+      ...(Object.keys(schemas).length === 0 ? {} : { schemas }),
       securitySchemes: { BearerToken: { ...BEARER_TOKEN } },
     },
   };
 }
+
+const CORE: GroupVersion = { group: "", version: "v1" };
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
@@ -77,25 +92,23 @@ function groupVersionsOf(resources: readonly OpenApiResource[]): GroupVersion[] 
   return [...seen.values()].map(({ group, version }) => ({ group, version }));
 }
 
-/** What can be asked about the server itself: versions, groups, resources. */
-function discoveryItems(resources: readonly OpenApiResource[]): PathItem[] {
+/** What can be asked about groups and their resources, by path without slashes around it. */
+function discoveryItems(resources: readonly OpenApiResource[]): Readonly<Record<string, PathItem>> {
   const groupVersions = groupVersionsOf(resources);
   const groups = new Set(groupVersions.map(({ group }) => group).filter((group) => group !== ""));
-  return [
+  const items = [
     discoveryItem("/api/", "getCoreAPIVersions", "core", `${META}.APIVersions`),
     discoveryItem("/apis/", "getAPIVersions", "apis", `${META}.APIGroupList`),
-    ...[...groups].map((group) => {
-      const [first = "", ...rest] = groupWords(group);
-      const tag = first + rest.map(capital).join("");
-      return discoveryItem(
-        `/apis/${group}/`,
-        `get${capital(tag)}APIGroup`,
-        tag,
-        `${META}.APIGroup`,
-      );
-    }),
+    ...[...groups].map(groupItem),
     ...groupVersions.map(({ group, version }) => apiResourcesItem(group, version)),
   ];
+  return Object.fromEntries(items.map((item) => [item.path.slice(1, -1), item]));
+}
+
+function groupItem(group: string): PathItem {
+  const [first = "", ...rest] = groupWords(group);
+  const tag = first + rest.map(capital).join("");
+  return discoveryItem(`/apis/${group}/`, `get${capital(tag)}APIGroup`, tag, `${META}.APIGroup`);
 }
 
 function apiResourcesItem(group: string, version: string): PathItem {
@@ -126,21 +139,23 @@ function discoveryItem(path: string, id: string, tag: string, answer: string): P
   return { path, operations: [operation] };
 }
 
-/** Every definition that the paths lead to. */
+/** Every definition that the paths lead to. What belongs to every group version belongs to `homes`. */
 function definitionsOf(
   items: readonly PathItem[],
   dialect: Dialect,
-  { resources, prose, moreDefinitions = {} }: OpenApiInput,
+  { prose, moreDefinitions = {} }: OpenApiInput,
+  homes: readonly GroupVersion[],
 ): Json {
-  const groupVersions = groupVersionsOf(resources);
   const definitions: Record<string, Json> = {};
   const add = (name: string, struct: StructSchema | undefined): void => {
     if (name in definitions) return;
     if (struct === undefined) {
-      definitions[name] = moreDefinitions[name] ?? describeValue(name, dialect, prose) ?? {};
+      const value = name === VERSION_INFO ? describeVersion(dialect) : undefined;
+      definitions[name] =
+        moreDefinitions[name] ?? value ?? describeValue(name, dialect, prose) ?? {};
       return;
     }
-    const kinds = kindsOf(struct, groupVersions);
+    const kinds = kindsOf(struct, homes);
     const gvk = kinds.length > 0 ? { "x-kubernetes-group-version-kind": kinds } : {};
     definitions[name] = { ...describeStruct(struct, dialect, prose), ...gvk };
     for (const [inner, innerStruct] of mentionedDefinitions(struct)) add(inner, innerStruct);

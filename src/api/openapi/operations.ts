@@ -162,7 +162,10 @@ class Paths {
       definition: this.#resource.definition,
     };
     if (sub.name === "log") return [{ path, operations: [this.#log(sub)] }];
-    if (sub.options !== undefined) return this.#connect(path, sub, gvk);
+    if (sub.options !== undefined) {
+      const kind = sub.options.slice(sub.options.lastIndexOf(".") + 1);
+      return this.#connect(path, sub, { ...this.#self, kind });
+    }
     const operations = this.#readAndWrite(sub.verbs, sub.name, gvk, definition);
     if (sub.verbs.includes("create")) {
       operations.push({

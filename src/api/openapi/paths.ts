@@ -26,7 +26,7 @@ function pathItemV2(item: PathItem): Json {
       operation.method,
       present({
         description: operation.description,
-        consumes: operation.consumes,
+        consumes: operation.consumes.length > 0 ? operation.consumes : undefined,
         produces: operation.produces,
         schemes: ["https"],
         tags: [operation.tag],

@@ -1,24 +1,22 @@
 /** /api, /apis and the documents below them. */
-import { createHash } from "node:crypto";
-import { encodeJson } from "#api/codec/json.ts";
 import { noSuchPathStatus } from "#api/meta/status.ts";
 import { type Answer, type ApiValue, answer, statusAnswer } from "../answer.ts";
 import type { Discovery } from "../discovery.ts";
+import { encodeValue } from "../encode-answer.ts";
 import type { PathHandler } from "../handler.ts";
-import { JSON_MEDIA, negotiate, negotiateFailure } from "../negotiate.ts";
+import { MEDIA_TYPES, negotiate, negotiateDocument, negotiateFailure } from "../negotiate.ts";
 import type { ApiRequest } from "../request.ts";
 import { getOnly } from "./get-only.ts";
 
 export function discoveryPaths(discovery: Discovery, serverAddress: string): PathHandler {
   const core = (request: ApiRequest): Answer => {
-    if (wantsAggregated(request)) return aggregated(discovery, true, request);
-    return plain(discovery.coreVersions(serverAddress), request);
+    const all = aggregated(discovery, true, request);
+    return all ?? plain(discovery.coreVersions(serverAddress), request);
   };
   const groups = (request: ApiRequest): Answer => {
     // The path with a slash at its end never learnt it.
-    const exact = request.path === "/apis";
-    if (exact && wantsAggregated(request)) return aggregated(discovery, false, request);
-    return plain(discovery.groupList(), request);
+    const all = request.path === "/apis" ? aggregated(discovery, false, request) : undefined;
+    return all ?? plain(discovery.groupList(), request);
   };
   // The lists of groups are told to every method, as upstream does; the others only to GET.
   return (request) => {
@@ -28,17 +26,19 @@ export function discoveryPaths(discovery: Discovery, serverAddress: string): Pat
     const [, root, first = "", second, ...more] = path.split("/");
     if (root === "api") {
       const list = second === undefined ? discovery.resourceList("", first) : undefined;
-      return list ? getOnly(request, plain(list, request)) : NOWHERE;
+      return list ? getOnly(request, plain(list, request)) : nowhere(request);
     }
     const group = root === "apis" ? discovery.group(first) : undefined;
     if (group === undefined) return undefined;
     if (second === undefined) return plain(group, request);
     const list = more.length === 0 ? discovery.resourceList(first, second) : undefined;
-    return list ? getOnly(request, plain(list, request)) : NOWHERE;
+    return list ? getOnly(request, plain(list, request)) : nowhere(request);
   };
 }
 
-const NOWHERE = statusAnswer(noSuchPathStatus());
+function nowhere({ headers, query }: ApiRequest): Answer {
+  return statusAnswer(noSuchPathStatus(), { media: negotiateFailure(headers, query) });
+}
 
 function plain(value: ApiValue, request: ApiRequest): Answer {
   const { headers, query } = request;
@@ -47,28 +47,25 @@ function plain(value: ApiValue, request: ApiRequest): Answer {
   return answer(200, { form: "value", value }, { media: media.value });
 }
 
-/** Whether the client knows the aggregated document: the more particular wish comes first. */
-function wantsAggregated({ headers }: ApiRequest): boolean {
-  return (headers.accept ?? "").split(",").some((clause) => {
-    const [type = "", ...parameters] = clause.split(";").map((part) => part.trim());
-    const given = new Map(parameters.map((p) => p.split("=") as [string, string]));
-    return (
-      type === "application/json" &&
-      given.get("g") === "apidiscovery.k8s.io" &&
-      given.get("v") === "v2" &&
-      given.get("as") === "APIGroupDiscoveryList"
-    );
-  });
+const AGGREGATED = { group: "apidiscovery.k8s.io", version: "v2", kind: "APIGroupDiscoveryList" };
+const AGGREGATED_PARAMETERS = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/** What the client gets who knows the aggregated document; undefined for one who does not. */
+function aggregated(
+  discovery: Discovery,
+  core: boolean,
+  { headers: asked, query }: ApiRequest,
+): Answer | undefined {
+  const media = negotiateDocument(asked, query, AGGREGATED);
+  if (media === undefined) return undefined;
+  const { value, hash } = discovery.aggregated(core);
+  const etag = `"${hash}"`;
+  const headers = { etag, vary: "Accept", "cache-control": "public" };
+  const contentType = `${MEDIA_TYPES[media.encoding]};${AGGREGATED_PARAMETERS}`;
+  if (asked["if-none-match"] === etag) {
+    return answer(304, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
+  }
+  return answer(200, { form: "bytes", contentType, bytes: encodeValue(value, media) }, { headers });
 }
 
-function aggregated(discovery: Discovery, core: boolean, request: ApiRequest): Answer {
-  const text = `${encodeJson(discovery.aggregated(core))}\n`;
-  const etag = `"${createHash("sha512").update(text).digest("hex").toUpperCase()}"`;
-  const headers = { etag, vary: "Accept", "cache-control": "public" };
-  const contentType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-  if (request.headers["if-none-match"] === etag) {
-    const bytes = new Uint8Array(0);
-    return answer(304, { form: "bytes", contentType, bytes }, { headers, media: JSON_MEDIA });
-  }
-  return answer(200, { form: "bytes", contentType, bytes: Buffer.from(text) }, { headers });
-}
+const NOTHING = new Uint8Array(0);

@@ -79,6 +79,49 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
   },
 ];
 
+const AGGREGATED = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+describe("aggregated discovery", () => {
+  const ask = (accept: string, more: Readonly<Record<string, string>> = {}, path = "/apis") =>
+    api.ask("GET", path, { headers: { accept, ...more } });
+
+  test.each([
+    [`application/json;${AGGREGATED}`, /^\{"kind":"APIGroupDiscoveryList"/],
+    [
+      `application/yaml;${AGGREGATED}`,
+      /^apiVersion: apidiscovery\.k8s\.io\/v2\nitems:\n- metadata:/,
+    ],
+    [`application/vnd.kubernetes.protobuf;${AGGREGATED}`, /^k8s\0[\s\S]*APIGroupDiscoveryList/],
+  ])("in %s", async (accept, begins) => {
+    const { code, answer } = await ask(accept);
+    assert.ok(answer.body.form === "bytes");
+    assert.equal(code, 200);
+    assert.equal(answer.body.contentType, accept);
+    assert.equal(answer.headers.vary, "Accept");
+    assert.match(Buffer.from(answer.body.bytes).toString("latin1"), begins);
+  });
+
+  test("is preferred to the old one wherever it stands, and is one document in every form", async () => {
+    const [json, yaml] = await Promise.all([
+      ask(`application/json,application/json;${AGGREGATED};q=0.1`),
+      ask(`application/yaml;${AGGREGATED}`),
+    ]);
+    assert.equal(json.body.kind, "APIGroupDiscoveryList");
+    assert.equal(json.answer.headers.etag, yaml.answer.headers.etag);
+    const etag = String(json.answer.headers.etag);
+    const again = await ask(`application/json;${AGGREGATED}`, { "if-none-match": etag });
+    assert.equal(again.code, 304);
+  });
+
+  test("of a version or in a form that is not there gives way, or is refused", async () => {
+    const v2beta1 = `application/json;${AGGREGATED.replace("v=v2", "v=v2beta1")}`;
+    assert.equal((await ask(v2beta1)).code, 406);
+    assert.equal((await ask(`application/cbor;${AGGREGATED}`)).code, 406);
+    assert.equal((await ask(`${v2beta1},application/json`)).body.kind, "APIGroupList");
+    assert.equal((await ask(`application/json;${AGGREGATED}`, {}, "/apis/apps")).code, 406);
+  });
+});
+
 describe("paths", () => {
   test.each(rows)("$asked", async ({ asked, code, says }) => {
     const [method = "", url = "", accept] = asked.split(" ");

@@ -5,6 +5,8 @@ import type { PathHandler } from "../handler.ts";
 import { getOnly } from "./get-only.ts";
 
 export const SERVER_VERSION = "v1.36.4";
+/** Of the API: major and minor. */
+export const API_VERSION = "1.36";
 
 const VERSION = {
   major: "1",
