@@ -18,10 +18,10 @@ import { findCondition, withCondition } from "../conditions.ts";
 import { controllerReference, isControlledBy } from "../ownership.ts";
 import { isFinished } from "../pods.ts";
 import {
-  newestRevision,
+  byRevision,
   newSetAnnotations,
+  nextRevision,
   REVISION,
-  revisionOf,
   sizeAnnotations,
 } from "./revisions.ts";
 import {
@@ -97,7 +97,7 @@ export class Plan {
     const { current, old } = this.#sets;
     if (current === undefined) return;
     const { deployment } = this;
-    const annotations = newSetAnnotations(deployment, current, newestRevision(old) + 1);
+    const annotations = newSetAnnotations(deployment, current, nextRevision(old));
     const { minReadySeconds: _, ...spec } = current.spec;
     const { minReadySeconds = 0 } = deployment.spec;
     this.#want({
@@ -121,7 +121,7 @@ export class Plan {
     const { deployment } = this;
     const { old } = this.#sets;
     const size = currentSizeWanted(deployment, old, 0);
-    const revision = newestRevision(old) + 1;
+    const revision = nextRevision(old);
     this.#created = newSet(deployment, size, revision);
     this.#revision = String(revision);
     if (hasDeadline(deployment)) {
@@ -155,9 +155,7 @@ export class Plan {
     );
     const surplus = cleanable.length - revisionHistoryLimit;
     if (surplus <= 0) return;
-    const oldest = [...cleanable]
-      .sort((a, b) => revisionOf(a) - revisionOf(b) || byAge(a, b))
-      .slice(0, surplus);
+    const oldest = [...cleanable].sort((a, b) => byRevision(a, b) || byAge(a, b)).slice(0, surplus);
     for (const set of oldest) {
       const { metadata, status } = set;
       const settled = (metadata.generation ?? 0) <= (status.observedGeneration ?? 0);
@@ -289,7 +287,7 @@ function mergeWanted(known: ReplicaSet, next: ReplicaSet): ReplicaSet {
   return { ...next, metadata: { ...next.metadata, annotations } };
 }
 
-function newSet(deployment: Deployment, replicas: number, revision: number): ReplicaSet {
+function newSet(deployment: Deployment, replicas: number, revision: bigint): ReplicaSet {
   const { namespace, name = "" } = deployment.metadata;
   const { template, selector, minReadySeconds } = deployment.spec;
   const hash = templateHash(template, deployment.status.collisionCount);

@@ -11,6 +11,7 @@ const DESIRED = "deployment.kubernetes.io/desired-replicas";
 const MAX = "deployment.kubernetes.io/max-replicas";
 export const ROLLBACK_TO = "deprecated.deployment.rollback.to";
 const HISTORY_LENGTH_MAX = 2_000;
+const REVISION_MAX = 2n ** 63n - 1n;
 
 type Annotations = Readonly<Record<string, string>>;
 
@@ -24,25 +25,36 @@ const OWN: ReadonlySet<string> = new Set([
   ROLLBACK_TO,
 ]);
 
-export function revisionOf({ metadata }: ReplicaSet | Deployment): number {
+/** Whole numbers of 64 bits: a set that is adopted may bring one that a double cannot hold. */
+export function revisionOf({ metadata }: ReplicaSet | Deployment): bigint {
   const text = metadata.annotations?.[REVISION] ?? "0";
-  return /^\d+$/.test(text) ? Number(text) : 0;
+  const revision = /^\d+$/.test(text) ? BigInt(text) : 0n;
+  return revision <= REVISION_MAX ? revision : 0n;
 }
 
-export function newestRevision(sets: readonly ReplicaSet[]): number {
-  return Math.max(0, ...sets.map(revisionOf));
+/** Orders sets by their revision, the oldest first. */
+export function byRevision(a: ReplicaSet, b: ReplicaSet): number {
+  const difference = revisionOf(a) - revisionOf(b);
+  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+}
+
+/** One more than any of them has. */
+export function nextRevision(sets: readonly ReplicaSet[]): bigint {
+  const newest = sets.toSorted(byRevision).at(-1);
+  return newest === undefined ? 1n : revisionOf(newest) + 1n;
 }
 
 /** The second highest: what "the last revision" means to a rollback. */
-export function lastRevision(sets: readonly ReplicaSet[]): number {
-  return sets.map(revisionOf).sort((a, b) => b - a)[1] ?? 0;
+export function lastRevision(sets: readonly ReplicaSet[]): bigint {
+  const last = sets.toSorted(byRevision).at(-2);
+  return last === undefined ? 0n : revisionOf(last);
 }
 
 /** Annotations of the set that runs the current template. */
 export function newSetAnnotations(
   deployment: Deployment,
   set: ReplicaSet,
-  revision: number,
+  revision: bigint,
 ): Annotations {
   const own = set.metadata.annotations ?? {};
   const copied = Object.entries(deployment.metadata.annotations ?? {}).filter(

@@ -7,16 +7,16 @@ import { lastRevision, ROLLBACK_TO, revisionOf, rolledBackAnnotations } from "./
 import { allOf, type Sets } from "./rollout.ts";
 import { isSameTemplate, withoutHash } from "./template.ts";
 
-export function rollbackRevision({ metadata }: Deployment): number | undefined {
+export function rollbackRevision({ metadata }: Deployment): bigint | undefined {
   const text = metadata.annotations?.[ROLLBACK_TO];
-  return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;
+  return text !== undefined && /^-?\d+$/.test(text) ? BigInt(text) : undefined;
 }
 
 /** The old way to undo: an annotation names the revision whose template becomes the current one. */
-export function rollBack(deployment: Deployment, sets: Sets, asked: number): Outcome {
+export function rollBack(deployment: Deployment, sets: Sets, asked: bigint): Outcome {
   const all = allOf(sets);
-  const revision = asked === 0 ? lastRevision(all) : asked;
-  const target = revision === 0 ? undefined : all.find((set) => revisionOf(set) === revision);
+  const revision = asked === 0n ? lastRevision(all) : asked;
+  const target = revision === 0n ? undefined : all.find((set) => revisionOf(set) === revision);
   const { [ROLLBACK_TO]: _, ...annotations } = deployment.metadata.annotations ?? {};
   const cleared: Deployment = { ...deployment, metadata: { ...deployment.metadata, annotations } };
   const warn = (reason: string, message: string): Outcome => ({
@@ -25,7 +25,9 @@ export function rollBack(deployment: Deployment, sets: Sets, asked: number): Out
   });
   if (target === undefined) {
     const what =
-      asked === 0 ? "Unable to find last revision." : "Unable to find the revision to rollback to.";
+      asked === 0n
+        ? "Unable to find last revision."
+        : "Unable to find the revision to rollback to.";
     return warn("DeploymentRollbackRevisionNotFound", what);
   }
   const { name } = deployment.metadata;
