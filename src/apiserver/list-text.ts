@@ -22,9 +22,9 @@ export interface ListReader {
   read(target: Buffer): number;
 }
 
-const OPEN: Part = { bytes: Buffer.from("{"), start: 0 };
-const SEPARATOR: Part = { bytes: Buffer.from(",{"), start: 0 };
-const END: Part = { bytes: Buffer.from("]}\n"), start: 0 };
+const OPEN = whole(Buffer.from("{"));
+const SEPARATOR = whole(Buffer.from(",{"));
+const END = whole(Buffer.from("]}\n"));
 
 export function jsonText(list: ObjectList): ListText {
   const { names, apiVersion } = list.kind;
@@ -33,14 +33,14 @@ export function jsonText(list: ObjectList): ListText {
   const head = Buffer.from(JSON.stringify(empty).slice(0, -2));
   const separators = items.length === 0 ? 0 : items.length * SEPARATOR.bytes.length - 1;
   let length = head.length + separators + END.bytes.length;
-  for (const item of items) length += item.json.length - item.itemStart;
+  for (const item of items) length += item.jsonBytes - item.itemStart;
   return textOf(length, function* () {
-    yield { bytes: head, start: 0 };
+    yield whole(head);
     let before = OPEN;
     for (const item of items) {
       yield before;
       before = SEPARATOR;
-      yield { bytes: item.json, start: item.itemStart };
+      yield { bytes: item.line, start: item.itemStart, end: item.jsonBytes };
     }
     yield END;
   });
@@ -68,14 +68,15 @@ export function protobufText(list: ObjectList): ListText {
   });
 }
 
-/** Bytes from a place in them on. */
+/** A stretch of bytes. */
 interface Part {
   readonly bytes: Buffer;
   readonly start: number;
+  readonly end: number;
 }
 
 function whole({ buffer, byteOffset, byteLength }: Uint8Array): Part {
-  return { bytes: Buffer.from(buffer, byteOffset, byteLength), start: 0 };
+  return { bytes: Buffer.from(buffer, byteOffset, byteLength), start: 0, end: byteLength };
 }
 
 function textOf(length: number, parts: () => Iterator<Part, void>): ListText {
@@ -95,6 +96,7 @@ class PartReader implements ListReader {
   readonly #parts: Iterator<Part, void>;
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
+  #end = 0;
 
   constructor(parts: Iterator<Part, void>) {
     this.#parts = parts;
@@ -103,13 +105,14 @@ class PartReader implements ListReader {
   read(target: Buffer): number {
     let used = 0;
     while (used < target.length) {
-      if (this.#at === this.#bytes.length) {
+      if (this.#at === this.#end) {
         const { done, value } = this.#parts.next();
         if (done) break;
         this.#bytes = value.bytes;
         this.#at = value.start;
+        this.#end = value.end;
       }
-      const count = this.#bytes.copy(target, used, this.#at);
+      const count = this.#bytes.copy(target, used, this.#at, this.#end);
       this.#at += count;
       used += count;
     }

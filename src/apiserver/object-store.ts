@@ -20,6 +20,7 @@ import {
 } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import { Ring } from "#lib/ring.ts";
 import { withTimeout } from "#lib/sleep.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import type { ResourceCache } from "./resource-cache.ts";
@@ -32,6 +33,8 @@ import { WatchCache } from "./watch-cache.ts";
 /** How long a read waits for a revision that the cache has not seen yet. */
 const FRESH_WITHIN_MS = 3_000;
 const PING_WITHIN_MS = 2_000;
+/** So many own writes count as new: about as many as are under way at once. */
+const NEWS_MAX = 128;
 
 export interface ObjectStoreOptions {
   readonly store: Store;
@@ -51,11 +54,19 @@ export type WriteOutcome =
   /** Someone was faster; `current` is what is there now. */
   | { readonly outcome: "conflict"; readonly current: Revision | undefined };
 
+interface OwnWrite {
+  readonly object: KubeObject;
+  /** What became of it, once it has come back. */
+  revision: Revision | undefined;
+}
+
 export class ObjectStore {
   readonly cache: WatchCache;
   readonly #options: ObjectStoreOptions;
-  /** Values of own writes under way, so that the event that brings them back need not be parsed. */
-  readonly #written = new Map<Uint8Array, KubeObject>();
+  /** Own writes under way, so that the event that brings one back need not be parsed. */
+  readonly #written = new Map<Uint8Array, OwnWrite>();
+  /** The latest of own writes, whose values are at hand for whoever wants to know what is new. */
+  readonly #news = new Ring<Revision>(NEWS_MAX);
 
   constructor(options: ObjectStoreOptions) {
     this.#options = options;
@@ -92,9 +103,7 @@ export class ObjectStore {
     return await this.#guarded("get", resource, async () => {
       const { entry } = await this.#options.store.get(key);
       if (entry === undefined) return success(undefined);
-      const known = cache.get(key);
-      if (known?.number === entry.modRevision) return success(known);
-      return success(this.#decode(resource, key, entry.modRevision, entry.value));
+      return success(this.#known(resource, key, entry.modRevision, entry.value));
     });
   }
 
@@ -171,30 +180,33 @@ export class ObjectStore {
     condition: { readonly mustNotExist?: boolean; readonly expectRevision?: number },
     expected?: Revision,
   ): Promise<Result<WriteOutcome>> {
-    const { store, codec, eventTtlSeconds } = this.#options;
-    const operation = expected === undefined ? "create" : "update";
-    return await this.#guarded(operation, resource, async () => {
-      const bytes = codec.encode(object);
-      if (expected?.holds(codec.isJson(bytes) ? bytes : codec.encodeAsJson(object))) {
+    const { store, codec, eventTtlSeconds, clock, metrics } = this.#options;
+    const startMs = clock.elapsedMs();
+    const bytes = codec.encode(object);
+    const own: OwnWrite = { object, revision: undefined };
+    let failed = true;
+    try {
+      const isJson = codec.isJson(bytes);
+      if (expected?.holds(isJson ? bytes : codec.encodeAsJson(object))) {
+        failed = false;
         return success({ outcome: "written", revision: expected });
       }
       const ttl = resource.plural === "events" && resource.group === "";
       const options = ttl ? { ...condition, ttlSeconds: eventTtlSeconds } : condition;
-      if (codec.isJson(bytes)) this.#written.set(bytes, object);
-      try {
-        const wrote = await store.put(key, bytes, options);
-        if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
-        await this.#seen(wrote.revision);
-        const cached = this.cache.of(resource).get(key);
-        const revision =
-          cached?.number === wrote.revision
-            ? cached
-            : this.#decode(resource, key, wrote.revision, bytes);
-        return success({ outcome: "written", revision });
-      } finally {
-        this.#written.delete(bytes);
-      }
-    });
+      if (isJson) this.#written.set(bytes, own);
+      const wrote = await store.put(key, bytes, options);
+      if (wrote.ok && this.cache.revision < wrote.revision) await this.#seen(wrote.revision);
+      failed = false;
+      if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
+      const revision = own.revision ?? this.#known(resource, key, wrote.revision, bytes);
+      return success({ outcome: "written", revision });
+    } catch (error) {
+      return failureOf(error);
+    } finally {
+      this.#written.delete(bytes);
+      const operation = expected === undefined ? "create" : "update";
+      metrics.done(operation, resource, clock.elapsedMs() - startMs, failed);
+    }
   }
 
   #conflict(
@@ -203,10 +215,13 @@ export class ObjectStore {
   ): WriteOutcome {
     if (current === undefined) return { outcome: "conflict", current: undefined };
     const { key, value, modRevision } = current;
+    return { outcome: "conflict", current: this.#known(resource, key, modRevision, value) };
+  }
+
+  /** The revision that the cache has, if it is this one. */
+  #known(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
     const cached = this.cache.of(resource).get(key);
-    const revision =
-      cached?.number === modRevision ? cached : this.#decode(resource, key, modRevision, value);
-    return { outcome: "conflict", current: revision };
+    return cached?.number === number ? cached : this.#decode(resource, key, number, stored);
   }
 
   /** A write that nobody can see yet is still a write: the client waits, but never in vain. */
@@ -219,7 +234,11 @@ export class ObjectStore {
     const { codec } = this.#options;
     const { kind } = resource;
     const own = this.#written.get(stored);
-    if (own !== undefined) return Revision.fromWrite(kind, key, number, stored, own);
+    if (own !== undefined) {
+      own.revision = Revision.fromWrite(kind, key, number, stored, own.object);
+      this.#news.push(own.revision)?.letGo();
+      return own.revision;
+    }
     if (codec.isJson(stored) && codec.isOfVersion(stored, kind)) {
       return Revision.fromJson(kind, key, number, stored);
     }
@@ -243,9 +262,13 @@ async function guarded<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    return failure(statusOfStoreError(error));
+    return failureOf(error);
   }
+}
+
+function failureOf(error: unknown): Result<never> {
+  if (!(error instanceof StoreError)) throw error;
+  return failure(statusOfStoreError(error));
 }
 
 export function statusOfStoreError(error: StoreError): Status {

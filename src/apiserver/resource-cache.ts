@@ -99,7 +99,7 @@ export class ResourceCache {
     this.#window.reset(at);
     for (const revision of revisions) {
       this.#objects.set(revision.key, revision);
-      this.#bytes += revision.json.length;
+      this.#bytes += revision.jsonBytes;
     }
     for (const subscription of this.#subscriptions) subscription.notice(this.#window.start - 1);
     if (this.#observers.size > 0) this.#tellDifference(before);
@@ -116,7 +116,7 @@ export class ResourceCache {
     const { key, object, deleted, previous } = change;
     if (deleted) this.#objects.delete(key);
     else this.#objects.set(key, object);
-    this.#bytes += (deleted ? 0 : object.json.length) - (previous?.json.length ?? 0);
+    this.#bytes += (deleted ? 0 : object.jsonBytes) - (previous?.jsonBytes ?? 0);
     this.#lastChange = change.revision;
     this.#window.push(change, nowMs);
     this.#wake(change);

@@ -1,9 +1,9 @@
 /**
  * One object at one revision: JSON bytes with its resourceVersion inside, made once, and the parsed,
  * deeply frozen value, made when it is first asked for. GET, LIST and every watcher send the same
- * bytes; callers in the same process share the same value. That of an object that was just written is
- * there already, but it is larger than the bytes, and many are never looked at: it stays only as long
- * as someone uses it, and whoever comes later has it parsed again.
+ * bytes; callers in the same process share the same value. A value is several times larger than its
+ * bytes, and many are never looked at: it stays only as long as someone uses it, and whoever comes
+ * later has it parsed again. What was just written need not be parsed until `letGo`.
  *
  * The text always begins with kind, apiVersion and metadata, in that order, and the resourceVersion
  * follows the uid. So an item of a list (which has no kind and apiVersion of its own) is the tail of
@@ -14,12 +14,14 @@ import type { Kind, KubeObject } from "#api/kind.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import { parseStored, writeObject } from "./object-text.ts";
 
-const META = Buffer.from('"metadata":{');
-const HEAD = /^\{"kind":"[^"\\]*","apiVersion":"[^"\\]*",$/;
+const KIND = '{"kind":"';
+const API_VERSION = '","apiVersion":"';
+const META = '"metadata":{';
 /** Quotes inside values are escaped, so this cannot stand in a name before it. */
-const UID = Buffer.from('"uid":"');
+const UID = '"uid":"';
 const VERSION = ',"resourceVersion":"';
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 const LINE_END = 0x0a;
 
 export class Revision {
@@ -28,13 +30,17 @@ export class Revision {
   readonly key: string;
   /** 0: the outcome of a dry run, which has no resourceVersion. */
   readonly number: number;
-  #json: Buffer | undefined;
+  /** The text and a line end. */
+  #line: Buffer | undefined;
   #itemStart = 0;
   /** Where the digits of the resourceVersion begin. */
   #versionStart = 0;
+  /** There is no text yet that it could be read from, or it was just written. */
   #value: KubeObject | undefined;
-  /** As it was written, if someone still has it. */
-  #written: WeakRef<KubeObject> | undefined;
+  /** As someone may still have it. */
+  #shared: WeakRef<KubeObject> | undefined;
+  /** As it was just written, without its number. Nobody else has it. */
+  #written: KubeObject | undefined;
   #views: Map<Kind, Revision> | undefined;
 
   private constructor(kind: Kind, key: string, number: number) {
@@ -67,37 +73,54 @@ export class Revision {
     stored: Uint8Array,
     object: KubeObject,
   ): Revision {
-    const revision = Revision.fromValue(kind, key, number, object);
-    if (!revision.#inject(asBuffer(stored))) return revision;
-    revision.#written = new WeakRef(revision.#value!);
-    revision.#value = undefined;
+    const revision = new Revision(kind, key, number);
+    if (!revision.#inject(asBuffer(stored))) return Revision.fromValue(kind, key, number, object);
+    revision.#written = object;
     return revision;
   }
 
   get json(): Buffer {
-    if (this.#json === undefined) this.#write();
-    return this.#json!;
+    const line = this.line;
+    return line.subarray(0, line.length - 1);
+  }
+
+  /** How long `json` is. */
+  get jsonBytes(): number {
+    return this.line.length - 1;
   }
 
   /** The text with a line end behind it, as it is sent alone. */
   get line(): Buffer {
-    const { buffer, byteOffset, length } = this.json;
-    return Buffer.from(buffer, byteOffset, length + 1);
+    if (this.#line === undefined) this.#write();
+    return this.#line!;
   }
 
   /** Where, in `json`, the part begins that stands in a list after its opening brace. */
   get itemStart(): number {
-    if (this.#json === undefined) this.#write();
+    if (this.#line === undefined) this.#write();
     return this.#itemStart;
   }
 
   get value(): KubeObject {
     if (this.#value !== undefined) return this.#value;
-    const written = this.#written?.deref();
-    if (written !== undefined) return written;
-    this.#value = deepFreeze(parseStored(this.#json!));
+    if (this.#written !== undefined) {
+      this.#value = deepFreeze(numbered(this.#written, this.number));
+      this.#written = undefined;
+      return this.#value;
+    }
+    const shared = this.#shared?.deref();
+    if (shared !== undefined) return shared;
+    const value = deepFreeze(parseStored(this.#line!));
+    this.#shared = new WeakRef(value);
+    return value;
+  }
+
+  /** It is no news any more: from now on its value stays only as long as someone uses it. */
+  letGo(): void {
     this.#written = undefined;
-    return this.#value;
+    if (this.#value === undefined || this.#line === undefined) return;
+    this.#shared = new WeakRef(this.#value);
+    this.#value = undefined;
   }
 
   /** The same object in another served version of its kind. */
@@ -115,13 +138,13 @@ export class Revision {
   /** The same object as of another revision: what a watcher gets when it is deleted. */
   renumbered(number: number): Revision {
     const revision = new Revision(this.kind, this.key, number);
-    if (this.#json === undefined || this.#versionStart === 0) {
+    if (this.#line === undefined || this.#versionStart === 0) {
       revision.#value = deepFreeze(numbered(this.value, number));
       return revision;
     }
-    const head = this.#json.subarray(0, this.#versionStart);
-    const tail = this.#json.subarray(this.#versionStart + String(this.number).length);
-    revision.#join(head, String(number), tail);
+    const { json } = this;
+    const end = this.#versionStart;
+    revision.#join(json, end, String(number), end + String(this.number).length);
     revision.#itemStart = this.#itemStart;
     revision.#versionStart = this.#versionStart;
     return revision;
@@ -129,15 +152,15 @@ export class Revision {
 
   /** Whether this is the text of the same object, written without a resourceVersion. */
   holds(stored: Uint8Array): boolean {
-    const json = this.json;
+    const line = this.line;
     const other = asBuffer(stored);
     const start = this.#versionStart - VERSION.length;
     const end = this.#versionStart + String(this.number).length + 1;
     return (
       this.#versionStart > 0 &&
-      other.length === json.length - (end - start) &&
-      json.compare(other, 0, start, 0, start) === 0 &&
-      json.compare(other, start, other.length, end) === 0
+      other.length === line.length - 1 - (end - start) &&
+      line.compare(other, 0, start, 0, start) === 0 &&
+      line.compare(other, start, other.length, end, line.length - 1) === 0
     );
   }
 
@@ -146,51 +169,83 @@ export class Revision {
     // No uid: an object that is shown but was never stored.
     const json = writeObject(this.#value!);
     this.#itemStart = json.indexOf(META);
-    this.#join(json, "", json.subarray(json.length));
+    this.#join(json, json.length, "", json.length);
   }
 
   /** Puts the resourceVersion in; false if the text has not the form that we write. */
   #inject(stored: Buffer): boolean {
-    const at = stored.indexOf(META);
-    if (at < 0 || !HEAD.test(stored.toString("latin1", 0, at))) return false;
-    const uid = stored.indexOf(UID, at);
-    if (uid < 0) return false;
-    const start = stored.indexOf(QUOTE, uid + UID.length) + 1;
-    const there = stored.toString("latin1", start, start + VERSION.length) === VERSION;
+    const at = metaStart(stored);
+    const uid = at < 0 ? -1 : find(stored, UID, at);
+    const start = uid < 0 ? 0 : plainEnd(stored, uid + UID.length) + 1;
+    if (start === 0) return false;
+    const there = standsAt(stored, start, VERSION);
     const end = there ? stored.indexOf(QUOTE, start + VERSION.length) + 1 : start;
     const version = this.number === 0 ? "" : `${VERSION}${this.number}"`;
-    this.#join(stored.subarray(0, start), version, stored.subarray(end));
+    this.#join(stored, start, version, end);
     this.#itemStart = at;
     this.#versionStart = this.number === 0 ? 0 : start + VERSION.length;
     return true;
   }
 
-  #join(head: Buffer, middle: string, tail: Buffer): void {
+  /** The text up to `end`, `middle`, and the text from `start` on. */
+  #join(text: Buffer, end: number, middle: string, start: number): void {
     // Its own memory, not a slice of the shared pool, which would live as long as its oldest slice.
-    const length = head.length + middle.length + tail.length;
+    const length = end + middle.length + text.length - start;
     const line = Buffer.allocUnsafeSlow(length + 1);
-    head.copy(line);
-    line.write(middle, head.length, "latin1");
-    tail.copy(line, head.length + middle.length);
+    text.copy(line, 0, 0, end);
+    for (let index = 0; index < middle.length; index++) {
+      line[end + index] = middle.charCodeAt(index);
+    }
+    text.copy(line, end + middle.length, start);
     line[length] = LINE_END;
-    this.#json = line.subarray(0, length);
+    this.#line = line;
   }
+}
+
+/** Where metadata begins if kind and apiVersion stand before it, as we write them; otherwise -1. */
+function metaStart(text: Buffer): number {
+  if (!standsAt(text, 0, KIND)) return -1;
+  const kindEnd = plainEnd(text, KIND.length);
+  if (kindEnd < 0 || !standsAt(text, kindEnd, API_VERSION)) return -1;
+  const end = plainEnd(text, kindEnd + API_VERSION.length);
+  return end >= 0 && standsAt(text, end, `",${META}`) ? end + 2 : -1;
+}
+
+/** Where a string without escapes ends; -1 if it has some. */
+function plainEnd(text: Buffer, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === QUOTE) return at;
+    if (text[at] === BACKSLASH) return -1;
+  }
+  return -1;
+}
+
+// What is looked for is near: a loop is there before a call into the runtime has begun.
+function find(text: Buffer, what: string, from: number): number {
+  for (let at = from; at + what.length <= text.length; at++) {
+    if (standsAt(text, at, what)) return at;
+  }
+  return -1;
+}
+
+function standsAt(text: Buffer, at: number, what: string): boolean {
+  for (let index = 0; index < what.length; index++) {
+    if (text[at + index] !== what.charCodeAt(index)) return false;
+  }
+  return true;
 }
 
 /** The resourceVersion stands behind the uid, as upstream writes it. */
 function numbered(object: KubeObject, number: number): KubeObject {
   const { kind, apiVersion, metadata, ...rest } = object;
   const meta: Record<string, unknown> = {};
-  const version = number === 0 ? {} : { resourceVersion: String(number) };
-  let done = false;
-  for (const [name, value] of Object.entries(metadata)) {
-    if (name === "resourceVersion") continue;
-    meta[name] = value;
-    if (name !== "uid") continue;
-    Object.assign(meta, version);
-    done = true;
+  const version = number === 0 ? undefined : String(number);
+  const behind = metadata.uid === undefined ? "" : "uid";
+  for (const name in metadata) {
+    if (name !== "resourceVersion") meta[name] = metadata[name as keyof ObjectMeta];
+    if (name === behind && version !== undefined) meta.resourceVersion = version;
   }
-  if (!done) Object.assign(meta, version);
+  if (behind === "" && version !== undefined) meta.resourceVersion = version;
   return {
     ...(kind === undefined ? {} : { kind }),
     ...(apiVersion === undefined ? {} : { apiVersion }),

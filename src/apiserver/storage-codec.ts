@@ -33,7 +33,7 @@ export class StorageCodec {
   }
 
   encodeAsJson(object: KubeObject): Uint8Array {
-    return Buffer.from(encodeJson(withoutVersion(object)));
+    return Buffer.from(encodeJson(isStoredForm(object) ? object : withoutVersion(object)));
   }
 
   isJson(bytes: Uint8Array): boolean {
@@ -55,6 +55,21 @@ export class StorageCodec {
     if (written?.storedAs === undefined) return { ...object, apiVersion: kind.apiVersion };
     return written.storedAs.toStored(object as never);
   }
+}
+
+const FIRST = ["kind", "apiVersion", "metadata"];
+
+/** A new object that is finished needs no copy to be written. */
+function isStoredForm(object: KubeObject): boolean {
+  const { resourceVersion, selfLink } = object.metadata;
+  if (resourceVersion !== undefined || selfLink !== undefined) return false;
+  let index = 0;
+  for (const name in object) {
+    if (name !== FIRST[index] || object[name as keyof KubeObject] === undefined) return false;
+    index += 1;
+    if (index === FIRST.length) return true;
+  }
+  return false;
 }
 
 function withoutVersion(object: KubeObject): { kind: string; apiVersion: string } {

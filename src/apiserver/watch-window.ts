@@ -57,7 +57,7 @@ export class WatchWindow {
   }
 
   push(change: Change, nowMs: number): void {
-    const bytes = change.object.json.length;
+    const bytes = change.object.jsonBytes;
     this.#slots.push({ change, bytes, atMs: nowMs });
     this.#bytes += bytes;
     while (this.#mustTrim(nowMs)) this.#dropOldest();
