@@ -6,12 +6,13 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KindOf, KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
+import type { ResourceStats } from "./flow/work-estimate.ts";
 
 export interface Objects {
   get<T extends KubeObject>(kind: KindOf<T>, namespace: string, name: string): T | undefined;
   list<T extends KubeObject>(kind: KindOf<T>, namespace?: string): Iterable<T>;
-  /** How many there are, in all namespaces, of what is stored under this name. */
-  countOf?(group: string, resource: string): number;
+  /** Of what is stored under this name, in all namespaces. */
+  statsOf?(group: string, resource: string): ResourceStats | undefined;
   create<T extends KubeObject>(kind: KindOf<T>, object: T): Promise<Result<T>>;
   /**
    * Reads, changes and writes again until no other writer was in between. `change` may return a

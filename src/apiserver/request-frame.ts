@@ -1,7 +1,7 @@
 /**
  * What stands around every request whose sender is known: its turn (flow control) and its trail
- * (audit). A seat is held while the request is worked on; one that lives long holds its place until
- * its answer has ended.
+ * (audit). A seat is held while the request is worked on, by a watch until it has told what is there;
+ * what lives long holds its place until its answer has ended.
  */
 import { type Answer, textAnswer } from "./answer.ts";
 import type { AuditedAnswer, AuditTrail } from "./audit/audit.ts";
@@ -43,12 +43,17 @@ export async function inFrame(
     }
   } catch (error) {
     turn?.seat.release();
+    turn?.place?.release();
     throw error;
   }
-  if (!long) turn?.seat.release();
+  if (turn !== undefined) {
+    if (answer.body.form === "watch") answer.body.feed.whenCaughtUp(() => turn.seat.release());
+    else turn.seat.release();
+  }
   const flows = turn !== undefined && (!long || info.verb === "watch");
   const told = withTrail(flows ? withFlow(answer, turn) : answer, trail, long);
-  return long && turn !== undefined ? whenSent(told, () => turn.seat.release()) : told;
+  const place = turn?.place;
+  return place === undefined ? told : whenSent(told, () => place.release());
 }
 
 function withFlow(answer: Answer, { flow }: Admitted): Answer {

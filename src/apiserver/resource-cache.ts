@@ -58,6 +58,11 @@ export class ResourceCache {
     return this.#subscriptions.size;
   }
 
+  /** Those that hear of every change; the others choose by a field. */
+  get generalSubscriptions(): number {
+    return this.#triggered.get(ALWAYS.field)?.get(ALWAYS.value)?.size ?? 0;
+  }
+
   /** The revision of the last change: from then on the state has been what it is now. */
   get lastChange(): number {
     return this.#lastChange;

@@ -34,9 +34,11 @@ export function createServerObjects(
   const byName = new Map([...resources.stored()].map((one) => [`${one.group}/${one.plural}`, one]));
 
   return {
-    countOf(group, resource) {
+    statsOf(group, resource) {
       const stored = byName.get(`${group}/${resource}`);
-      return stored === undefined ? 0 : store.cacheOf(stored).size;
+      if (stored === undefined) return undefined;
+      const { size: count, bytes, generalSubscriptions: watchers } = store.cacheOf(stored);
+      return { count, bytes, watchers };
     },
 
     get<T extends KubeObject>(kind: KindOf<T>, namespace: string, name: string) {

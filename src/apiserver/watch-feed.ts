@@ -68,6 +68,7 @@ export class WatchFeed implements Disposable {
   #over = false;
   #timer: Timer | undefined;
   #wake: () => void = () => undefined;
+  #caughtUp: (() => void) | undefined;
 
   constructor(options: WatchFeedOptions) {
     this.#options = options;
@@ -86,6 +87,12 @@ export class WatchFeed implements Disposable {
 
   onWake(wake: () => void): void {
     this.#wake = wake;
+  }
+
+  /** Calls once, when the initial state has been taken, or nobody will. */
+  whenCaughtUp(then: () => void): void {
+    if (this.#state === undefined) then();
+    else this.#caughtUp = then;
   }
 
   /** Up to about `countMax` events; none when there are none for now; "over" when it has ended. */
@@ -125,7 +132,7 @@ export class WatchFeed implements Disposable {
     this.#over = true;
     this.#timer?.cancel();
     this.#wake = () => undefined;
-    this.#state = undefined;
+    this.#endState();
     this.#subscription[Symbol.dispose]();
   }
 
@@ -143,11 +150,17 @@ export class WatchFeed implements Disposable {
       if (matches !== undefined && !matches(revision)) continue;
       events.push({ type: "ADDED", object: revision.as(kind), change: undefined });
     }
-    this.#state = undefined;
+    this.#endState();
     if (bookmarks && from.point === "state" && from.endMark) {
       events.push({ type: "BOOKMARK", revision: this.#stateRevision, initialEventsEnd: true });
     }
     return events.length > 0 ? events : (this.pull(countMax) as readonly FeedEvent[]);
+  }
+
+  #endState(): void {
+    this.#state = undefined;
+    this.#caughtUp?.();
+    this.#caughtUp = undefined;
   }
 
   #translate(change: Change): FeedEvent | undefined {

@@ -12,8 +12,8 @@ import { tellDangling } from "./dangling.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { type Admitted, FlowControl, type FlowDecision } from "./flow-control.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
-import { PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
-import { seatsFor } from "./work-estimate.ts";
+import { noCounts, PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
+import { estimateWork } from "./work-estimate.ts";
 
 const person = (name: string, ...groups: string[]): User => ({
   name,
@@ -141,11 +141,43 @@ describe("seats", () => {
     const flow = control();
     const watch = get({ verb: "watch" });
     const alice = person("alice");
-    const first = await admitted(flow.admit(alice, watch, never));
-    await admitted(flow.admit(alice, watch, never));
+    const start = async (): Promise<Admitted> => {
+      const started = await admitted(flow.admit(alice, watch, never));
+      started.seat.release(); // it has told what is there
+      return started;
+    };
+    const first = await start();
+    await start();
     assert.equal((await flow.admit(alice, watch, never)).outcome, "refused");
-    first.seat.release();
-    await admitted(flow.admit(alice, watch, never));
+    first.place!.release();
+    await start();
+  });
+
+  test("a watch has a seat until it is told what is there, but not for ever", async () => {
+    const clock = new VirtualClock(0);
+    const flow = new FlowControl({ seats: 4, longRunningMax: 100, clock });
+    const watch = get({ verb: "watch" });
+    const alice = person("alice");
+    const running: Admitted[] = [];
+    let waiting: Promise<FlowDecision> | undefined;
+    while (waiting === undefined) {
+      const decision = flow.admit(alice, watch, never);
+      if (decision instanceof Promise) waiting = decision;
+      else running.push(await admitted(decision));
+    }
+    const log = get({ subresource: "log" });
+    await admitted(flow.admit(alice, log, never)); // streams have none
+    running[0]!.seat.release();
+    await admitted(waiting);
+    await clock.advance(15_000);
+    const more = flow.admit(alice, get(), never);
+    assert.ok(!(more instanceof Promise));
+    for (const { seat } of running) seat.release(); // what was taken back is not given back twice
+    const executing = flow.levels().map(({ level }) => level?.running ?? 0);
+    assert.deepEqual(
+      executing.filter((count) => count !== 0),
+      [1],
+    );
   });
 
   test("idle seats are lent, but not those that a level keeps", async () => {
@@ -180,7 +212,11 @@ describe("seats", () => {
 });
 
 describe("a level and its seats", () => {
-  const level = (more: object = {}, pool = new SeatPool()): PriorityLevel =>
+  const level = (
+    more: object = {},
+    pool = new SeatPool(),
+    clock = new VirtualClock(0),
+  ): PriorityLevel =>
     new PriorityLevel(
       {
         name: "l",
@@ -190,22 +226,45 @@ describe("a level and its seats", () => {
         ...more,
       },
       pool,
-      new VirtualClock(0),
+      clock,
     );
 
-  test("a wide request takes several, but not the whole level", async () => {
+  const enter = (one: PriorityLevel, flow: string, seats = 1) =>
+    one.enter(flow, one.entrance(noCounts()), never, { seats });
+
+  test("a wide request takes several", async () => {
     const one = level();
-    const seat = one.enter("a", never, 10);
-    assert.equal(one.taken, 3); // of 20
+    const seat = enter(one, "a", 3);
+    assert.equal(one.taken, 3);
     (seat as Seat).release();
     assert.deepEqual([one.taken, one.running], [0, 0]);
   });
 
+  test("a request takes no more than a part of the level, nor than a hand of queues", () => {
+    assert.equal(level().widthMax, 3); // of 20
+    assert.equal(level({ seats: 1 }).widthMax, 1);
+    const queuing = { queues: 64, handSize: 10, queueLengthLimit: 9 };
+    assert.equal(level({ queuing }).widthMax, 2);
+  });
+
+  test("what watchers cost is held after the answer", async () => {
+    const clock = new VirtualClock(0);
+    const one = level({}, new SeatPool(), clock);
+    const counts = noCounts();
+    const work = { seats: 1, after: { seats: 3, ms: 20 } };
+    const seat = one.enter("a", one.entrance(counts), never, work) as Seat;
+    assert.deepEqual([one.taken, counts.running], [3, 1]);
+    seat.release();
+    assert.deepEqual([one.taken, counts.running, counts.seats], [3, 0, 3]);
+    await clock.advance(20);
+    assert.deepEqual([one.taken, counts.seats], [0, 0]);
+  });
+
   test("who is next and wide is waited for, not overtaken", async () => {
     const one = level();
-    const seats = Array.from({ length: 19 }, () => one.enter("a", never) as Seat);
-    const wide = one.enter("b", never, 3);
-    const small = one.enter("c", never);
+    const seats = Array.from({ length: 19 }, () => enter(one, "a") as Seat);
+    const wide = enter(one, "b", 3);
+    const small = enter(one, "c");
     assert.equal(one.waiting, 2); // one seat is free, but not three
     seats[0]!.release();
     assert.equal(one.waiting, 2);
@@ -220,39 +279,57 @@ describe("a level and its seats", () => {
     const pool = new SeatPool();
     const borrower = level({ seats: 2, borrowable: 1 }, pool);
     level({ seats: 10, lendable: 10 }, pool);
-    for (let at = 0; at < 3; at++) assert.ok(!(borrower.enter("a", never) instanceof Promise));
-    assert.ok(borrower.enter("a", never) instanceof Promise);
+    for (let at = 0; at < 3; at++) assert.ok(!(enter(borrower, "a") instanceof Promise));
+    assert.ok(enter(borrower, "a") instanceof Promise);
   });
 
+  const KILOBYTES = 1000;
+  const stats =
+    (count: number, each: number, watchers = 0) =>
+    () => ({
+      count,
+      bytes: count * each,
+      watchers,
+    });
   const widths = [
-    { name: "few objects", count: 100, limit: "", want: 1 },
-    { name: "many", count: 450, limit: "", want: 5 },
-    { name: "many, a few at a time", count: 450, limit: "50", want: 1 },
-    { name: "very many", count: 100_000, limit: "0", want: 10 },
+    { name: "few objects", of: stats(100, KILOBYTES), query: "", want: 1 },
+    { name: "many", of: stats(450, KILOBYTES), query: "", want: 5 },
+    { name: "large ones", of: stats(10, 45 * KILOBYTES), query: "", want: 5 },
+    { name: "many, a few at a time", of: stats(450, KILOBYTES), query: "limit=50", want: 1 },
+    { name: "very many", of: stats(100_000, KILOBYTES), query: "limit=0", want: 10 },
+    { name: "none", of: stats(0, 0), query: "", want: 1 },
+    { name: "what is not stored", of: () => undefined, query: "", want: 1 },
   ];
-  for (const { name, count, limit, want } of widths) {
+  for (const { name, of, query, want } of widths) {
     test(`a list of ${name}`, () => {
-      const query = new URLSearchParams({ limit });
-      assert.equal(
-        seatsFor(get({ verb: "list", name: "" }), query, () => count),
-        want,
-      );
-      assert.equal(
-        seatsFor(get({ verb: "list" }), query, () => count),
-        1,
-      ); // of one name
-      assert.equal(
-        seatsFor(get({ verb: "create" }), query, () => count),
-        1,
-      );
+      const seats = (changes: Partial<RequestInfo>, more = "", max = 100): number =>
+        estimateWork(get(changes), new URLSearchParams(`${query}&${more}`), of, max).seats;
+      assert.equal(seats({ verb: "list", name: "" }), want);
+      assert.equal(seats({ verb: "watch", name: "" }), want);
+      assert.equal(seats({ verb: "watch", name: "" }, "resourceVersion=0"), want);
+      assert.equal(seats({ verb: "watch", name: "" }, "resourceVersion=7"), 1);
+      assert.equal(seats({ verb: "list" }), 1); // of one name
+      assert.equal(seats({ verb: "list", name: "" }, "", 2), Math.min(want, 2));
+      assert.equal(seats({ verb: "create" }), 1);
     });
   }
+
+  test("writes cost what their watchers do", () => {
+    const heldAfter = (watchers: number, changes: Partial<RequestInfo> = {}) =>
+      estimateWork(get({ verb: "update", ...changes }), undefined, stats(1, 1, watchers), 8).after;
+    assert.equal(heldAfter(9), undefined);
+    assert.deepEqual(heldAfter(10), { seats: 1, ms: 5 });
+    assert.deepEqual(heldAfter(45), { seats: 5, ms: 5 });
+    assert.deepEqual(heldAfter(800), { seats: 8, ms: 50 }); // fewer for longer
+    assert.equal(heldAfter(800, { subresource: "token", resource: "serviceaccounts" }), undefined);
+    assert.equal(heldAfter(800, { verb: "get" }), undefined);
+  });
 
   test("what became of requests is counted, also when the configuration changes", async () => {
     const flow = new FlowControl({ seats: 1, longRunningMax: 1, clock: new VirtualClock(0) });
     for (let at = 0; at < 3; at++) void flow.admit(person("x", "system:masters"), get(), never);
     const exempt = flow.levels().find(({ name }) => name === "exempt")!;
-    assert.equal(exempt.counts.dispatched, 3);
+    assert.equal(exempt.flows.get("exempt")?.dispatched, 3);
     const answer = await flowPaths(flow)(
       { path: "/debug/api_priority_and_fairness/dump_priority_levels" } as never,
       get(),

@@ -7,7 +7,8 @@
  *    masters and leader elections go on.
  * 2. Nothing waits longer than a quarter of its time, and no queue is longer than its limit: the rest is refused
  *    with 429 and asked to come back.
- * 3. Requests that live long (watches, streams) hold no seat; there is a number of them at most.
+ * 3. Watches hold a seat until they have told what is there, streams hold none; there is a number of
+ *    both at most.
  */
 import { isDeepStrictEqual } from "node:util";
 import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
@@ -20,13 +21,15 @@ import type { RequestInfo, User } from "../request.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
 import {
   type Asker,
+  type Entrance,
   type LevelCounts,
   noCounts,
   PriorityLevel,
+  type Rejection,
   type Seat,
   SeatPool,
 } from "./priority-level.ts";
-import { seatsFor } from "./work-estimate.ts";
+import { estimateWork, type ResourceStats } from "./work-estimate.ts";
 
 export interface FlowControlOptions {
   /** Requests that run at once, reads and writes together. */
@@ -40,7 +43,10 @@ export interface FlowControlOptions {
 
 export interface Admitted {
   readonly outcome: "admitted";
+  /** Held while it is worked on. */
   readonly seat: Seat;
+  /** Held by what lives long until it ends. */
+  readonly place?: Seat;
   /** Of what decided, for the answer's headers. */
   readonly flow?: { readonly schemaUid: string; readonly levelUid: string };
 }
@@ -58,6 +64,7 @@ export interface TurnTaking {
 
 const REFUSED: FlowDecision = { outcome: "refused", retryAfterSeconds: 1 };
 const SHAPES_MAX = 256;
+const WATCH_SEAT_MS_MAX = 15_000;
 const NO_SEAT: Seat = { release: () => undefined };
 
 interface KnownLevel {
@@ -71,15 +78,16 @@ interface Flow {
   readonly schema: FlowSchema;
   /** Undefined: exempt. */
   readonly level: PriorityLevel | undefined;
-  readonly levelUid: string;
-  readonly counts: LevelCounts;
+  readonly uids: NonNullable<Admitted["flow"]>;
+  readonly entrance: Entrance;
 }
 
 export interface LevelState {
   readonly name: string;
   /** Undefined: exempt. */
   readonly level: PriorityLevel | undefined;
-  readonly counts: LevelCounts;
+  /** By flow schema. */
+  readonly flows: ReadonlyMap<string, LevelCounts>;
 }
 
 export class FlowControl implements TurnTaking {
@@ -87,9 +95,9 @@ export class FlowControl implements TurnTaking {
   #schemas: readonly FlowSchema[] = [];
   #levels = new Map<string, KnownLevel>();
   #flows = new WeakMap<User, Map<string, Flow>>();
-  /** By level; they outlive its configurations. */
-  readonly #counts = new Map<string, LevelCounts>();
-  #countOf: (group: string, resource: string) => number = () => 0;
+  /** By level and flow schema; they outlive their configurations. */
+  readonly #counts = new Map<string, Map<string, LevelCounts>>();
+  #statsOf: (group: string, resource: string) => ResourceStats | undefined = () => undefined;
   #longRunning = 0;
 
   constructor(options: FlowControlOptions) {
@@ -105,30 +113,36 @@ export class FlowControl implements TurnTaking {
       const levels = [...objects.list(priorityLevelConfigurationKind)];
       if (schemas.length > 0 && levels.length > 0) this.#configure(schemas, levels);
     };
-    this.#countOf = (group, resource) => objects.countOf?.(group, resource) ?? 0;
+    this.#statsOf = (group, resource) => objects.statsOf?.(group, resource);
     objects.onChange(flowSchemaKind, read, signal);
     objects.onChange(priorityLevelConfigurationKind, read, signal);
     read();
   }
 
   admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision> {
-    const { schema, level, levelUid, counts } = this.#flowOf(user, info);
+    const flow = this.#flowOf(user, info);
+    const { schema, level, uids, entrance } = flow;
+    if (level === undefined) {
+      entrance.counts.dispatched += 1;
+      return { outcome: "admitted", seat: NO_SEAT, flow: uids };
+    }
+    const place = isLongRunning(info) ? this.#takePlace() : undefined;
+    if (place === "none") return REFUSED;
     const admitted = (seat: Seat): Admitted => ({
       outcome: "admitted",
       seat,
-      flow: { schemaUid: schema.metadata.uid ?? "", levelUid },
+      flow: uids,
+      ...(place === undefined ? {} : { place }),
     });
-    if (level === undefined) {
-      counts.dispatched += 1;
-      return admitted(NO_SEAT);
-    }
-    if (isLongRunning(info)) return this.#admitLongRunning(admitted);
-    const wide = seatsFor(info, asker.query, this.#countOf);
-    const seat = level.enter(flowName(schema, user, info), asker, wide);
-    if (seat instanceof Promise) {
-      return seat.then((one) => (typeof one === "string" ? REFUSED : admitted(one)));
-    }
-    return typeof seat === "string" ? REFUSED : admitted(seat);
+    if (place !== undefined && info.verb !== "watch") return admitted(NO_SEAT);
+    const decide = (seat: Seat | Rejection): FlowDecision => {
+      if (typeof seat !== "string") return admitted(place ? this.#forAWhile(seat) : seat);
+      place?.release();
+      return REFUSED;
+    };
+    const work = estimateWork(info, asker.query, this.#statsOf, level.widthMax);
+    const seat = level.enter(flowName(schema, user, info), entrance, asker, work);
+    return seat instanceof Promise ? seat.then(decide) : decide(seat);
   }
 
   /** Every level as it is now, in order of name. */
@@ -136,19 +150,31 @@ export class FlowControl implements TurnTaking {
     const states = [...this.#levels].map(([name, { level }]) => ({
       name,
       level,
-      counts: this.#counts.get(name) ?? noCounts(),
+      flows: this.#counts.get(name) ?? new Map(),
     }));
     return states.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  #admitLongRunning(admitted: (seat: Seat) => Admitted): FlowDecision {
-    if (this.#longRunning >= this.#options.longRunningMax) return REFUSED;
+  /** A client that does not take what a watch begins with must not hold its seat for ever. */
+  #forAWhile(seat: Seat): Seat {
+    let held = true;
+    const release = (): void => {
+      if (held) seat.release();
+      held = false;
+      timer.cancel();
+    };
+    const timer = this.#options.clock.schedule(WATCH_SEAT_MS_MAX, release);
+    return { release };
+  }
+
+  #takePlace(): Seat | "none" {
+    if (this.#longRunning >= this.#options.longRunningMax) return "none";
     this.#longRunning += 1;
-    return admitted({
+    return {
       release: () => {
         this.#longRunning -= 1;
       },
-    });
+    };
   }
 
   #flowOf(user: User, info: RequestInfo): Flow {
@@ -178,18 +204,22 @@ export class FlowControl implements TurnTaking {
           matchesFlow(one, user, info),
       ) ?? this.#schemas.at(-1)!;
     const name = schema.spec.priorityLevelConfiguration.name;
-    const found = this.#levels.get(name) ?? this.#levels.get("catch-all");
+    const own = this.#levels.has(name) ? name : "catch-all";
+    const { level, uid = "" } = this.#levels.get(own) ?? {};
+    const counts = this.#countsOf(own, schema.metadata.name ?? "");
     return {
       schema,
-      level: found?.level,
-      levelUid: found?.uid ?? "",
-      counts: this.#countsOf(this.#levels.has(name) ? name : "catch-all"),
+      level,
+      uids: { schemaUid: schema.metadata.uid ?? "", levelUid: uid },
+      entrance: level?.entrance(counts) ?? { counts, single: NO_SEAT },
     };
   }
 
-  #countsOf(level: string): LevelCounts {
-    const counts = this.#counts.get(level) ?? noCounts();
-    this.#counts.set(level, counts);
+  #countsOf(level: string, schema: string): LevelCounts {
+    const ofLevel = this.#counts.get(level) ?? new Map<string, LevelCounts>();
+    this.#counts.set(level, ofLevel);
+    const counts = ofLevel.get(schema) ?? noCounts();
+    ofLevel.set(schema, counts);
     return counts;
   }
 
@@ -216,8 +246,7 @@ export class FlowControl implements TurnTaking {
           ...(queuing === undefined ? {} : { queuing: withDefaults(queuing) }),
           ...(waitMsMax === undefined ? {} : { waitMsMax }),
         };
-        const level = new PriorityLevel(options, pool, clock, this.#countsOf(metadata.name!));
-        return [metadata.name!, { uid, level }];
+        return [metadata.name!, { uid, level: new PriorityLevel(options, pool, clock) }];
       }),
     );
     this.#flows = new WeakMap();

@@ -2,6 +2,7 @@
 import type { Clock } from "#lib/clock.ts";
 import { timeoutMsOf } from "../deadlines.ts";
 import { FairQueue, type FairQueueOptions } from "./fair-queue.ts";
+import { ONE_SEAT, type Work } from "./work-estimate.ts";
 
 /** The right to run; given back once. */
 export interface Seat {
@@ -28,9 +29,13 @@ export interface PriorityLevelOptions {
   readonly waitMsMax?: number;
 }
 
-/** What became of the requests of one importance since the start. */
+/** What became of the requests of one flow schema at one level since the start, and what is of them now. */
 export interface LevelCounts {
   dispatched: number;
+  running: number;
+  waiting: number;
+  /** In use, also for a while after a write. */
+  seats: number;
   /** By reason, in upstream's words. */
   readonly rejected: Record<Rejection, number>;
 }
@@ -39,7 +44,14 @@ export type Rejection = "queue-full" | "concurrency-limit" | "time-out" | "cance
 
 export function noCounts(): LevelCounts {
   const rejected = { "queue-full": 0, "concurrency-limit": 0, "time-out": 0, cancelled: 0 };
-  return { dispatched: 0, rejected };
+  return { dispatched: 0, running: 0, waiting: 0, seats: 0, rejected };
+}
+
+/** Where requests of one flow schema enter a level. */
+export interface Entrance {
+  readonly counts: LevelCounts;
+  /** What most of them get: one object for all. */
+  readonly single: Seat;
 }
 
 /** What all levels share: a level may use seats that the others do not need. */
@@ -74,13 +86,14 @@ export class SeatPool {
 export const WAIT_PART = 0.25;
 const WAIT_MS_MAX = 60_000 * WAIT_PART;
 /** One request may take this part of a level at most. */
-const WIDTH_MAX = 0.15;
+const WIDTH_PART = 0.15;
 
-export class PriorityLevel implements Seat {
+export class PriorityLevel {
   readonly name: string;
   readonly seats: number;
   readonly lendable: number;
-  readonly counts: LevelCounts;
+  /** The most that one request may have. */
+  readonly widthMax: number;
   /** The most that it may ever use. */
   readonly seatsMax: number;
   readonly #queue: FairQueue | undefined;
@@ -90,17 +103,14 @@ export class PriorityLevel implements Seat {
   #taken = 0;
   #running = 0;
 
-  constructor(
-    options: PriorityLevelOptions,
-    pool: SeatPool,
-    clock: Pick<Clock, "schedule">,
-    counts = noCounts(),
-  ) {
+  constructor(options: PriorityLevelOptions, pool: SeatPool, clock: Pick<Clock, "schedule">) {
     this.name = options.name;
     this.seats = options.seats;
     this.lendable = options.lendable;
     this.seatsMax = options.seats + (options.borrowable ?? Number.POSITIVE_INFINITY);
-    this.counts = counts;
+    const { handSize = 1 } = options.queuing ?? {};
+    const part = Math.min(Math.ceil(this.seats * WIDTH_PART), Math.floor(this.seats / handSize));
+    this.widthMax = Math.max(1, part);
     this.#queue = options.queuing && new FairQueue(options.queuing);
     this.#pool = pool;
     this.#clock = clock;
@@ -126,48 +136,67 @@ export class PriorityLevel implements Seat {
     return this.#queue;
   }
 
-  /** A seat now or later; a text says why there is none: no room, or none came free in time. */
-  enter(flow: string, asker: Asker, wide = 1): Seat | Rejection | Promise<Seat | Rejection> {
-    const seats = wide === 1 ? 1 : Math.min(wide, Math.max(1, Math.ceil(this.seats * WIDTH_MAX)));
-    if (this.waiting === 0 && this.#hasRoom(seats)) {
-      this.#take(seats);
-      return this.#seatOf(seats);
-    }
-    if (this.#queue === undefined) {
-      this.counts.rejected["concurrency-limit"] += 1;
-      return "concurrency-limit";
-    }
-    return this.#wait(this.#queue, flow, seats, asker);
+  entrance(counts: LevelCounts): Entrance {
+    return { counts, single: { release: () => this.#giveBack(1, counts) } };
   }
 
-  release(): void {
-    this.#giveBack(1);
+  /** A seat now or later; a text says why there is none: no room, or none came free in time. */
+  enter(
+    flow: string,
+    entrance: Entrance,
+    asker: Asker,
+    work: Work = ONE_SEAT,
+  ): Seat | Rejection | Promise<Seat | Rejection> {
+    const seats = Math.max(work.seats, work.after?.seats ?? 1);
+    if (this.waiting === 0 && this.#hasRoom(seats)) {
+      this.#take(seats, entrance);
+      return this.#seatOf(entrance, work);
+    }
+    if (this.#queue === undefined) {
+      entrance.counts.rejected["concurrency-limit"] += 1;
+      return "concurrency-limit";
+    }
+    return this.#wait(this.#queue, { flow, entrance, asker, seats, work });
   }
 
   admitWaiting(): void {
     for (;;) {
       const next = this.#queue?.peek();
       if (next === undefined || !this.#hasRoom(next.seats)) return;
-      this.#take(next.seats);
       this.#queue?.shift()?.go();
     }
   }
 
-  #take(seats: number): void {
+  #take(seats: number, { counts }: Entrance): void {
     this.#taken += seats;
     this.#running += 1;
-    this.counts.dispatched += 1;
+    counts.running += 1;
+    counts.seats += seats;
+    counts.dispatched += 1;
   }
 
-  #giveBack(seats: number): void {
-    this.#taken -= seats;
+  #giveBack(seats: number, counts: LevelCounts): void {
     this.#running -= 1;
+    counts.running -= 1;
+    this.#free(seats, counts);
+  }
+
+  #free(seats: number, counts: LevelCounts): void {
+    counts.seats -= seats;
+    this.#taken -= seats;
     this.#pool.wake();
   }
 
-  /** Most requests take one: the level itself is their seat. */
-  #seatOf(seats: number): Seat {
-    return seats === 1 ? this : { release: () => this.#giveBack(seats) };
+  #seatOf({ single, counts }: Entrance, { seats, after }: Work): Seat {
+    if (after === undefined) {
+      return seats === 1 ? single : { release: () => this.#giveBack(seats, counts) };
+    }
+    return {
+      release: () => {
+        this.#giveBack(Math.max(0, seats - after.seats), counts);
+        this.#clock.schedule(after.ms, () => this.#free(after.seats, counts));
+      },
+    };
   }
 
   #hasRoom(seats: number): boolean {
@@ -176,22 +205,25 @@ export class PriorityLevel implements Seat {
     return after <= this.seatsMax && this.#pool.mayBorrow(this, seats);
   }
 
-  #wait(
-    queue: FairQueue,
-    flow: string,
-    seats: number,
-    { signal, query }: Asker,
-  ): Promise<Seat | Rejection> {
+  #wait(queue: FairQueue, request: WaitingRequest): Promise<Seat | Rejection> {
+    const { flow, seats, entrance, work } = request;
+    const { signal, query } = request.asker;
+    const { counts } = entrance;
     const askedMs = query === undefined ? 0 : timeoutMsOf(query) * WAIT_PART;
     const waitMs = askedMs > 0 ? Math.min(askedMs, this.#waitMsMax) : this.#waitMsMax;
     return new Promise((resolve) => {
       const finish = (seat: Seat | Rejection): void => {
         timer.cancel();
         signal.removeEventListener("abort", cancelled);
-        if (typeof seat === "string") this.counts.rejected[seat] += 1;
+        counts.waiting -= 1;
+        if (typeof seat === "string") counts.rejected[seat] += 1;
         resolve(seat);
       };
-      const waiting = { flow, seats, go: () => finish(this.#seatOf(seats)) };
+      const go = (): void => {
+        this.#take(seats, entrance);
+        finish(this.#seatOf(entrance, work));
+      };
+      const waiting = { flow, seats, go };
       const giveUp = (why: Rejection): void => {
         queue.remove(waiting);
         finish(why);
@@ -199,7 +231,16 @@ export class PriorityLevel implements Seat {
       const cancelled = (): void => giveUp("cancelled");
       const timer = this.#clock.schedule(waitMs, () => giveUp("time-out"));
       signal.addEventListener("abort", cancelled, { once: true });
+      counts.waiting += 1;
       if (!queue.push(waiting)) finish("queue-full");
     });
   }
+}
+
+interface WaitingRequest {
+  readonly flow: string;
+  readonly entrance: Entrance;
+  readonly asker: Asker;
+  readonly seats: number;
+  readonly work: Work;
 }

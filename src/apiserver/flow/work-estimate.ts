@@ -1,19 +1,76 @@
-/** How much of the server one request takes: lists of many objects take more than one seat. */
+/**
+ * How much of the server one request takes. Lists, and watches that begin with one, take a seat for
+ * each part of what they have to send; writes take some afterwards, while their watchers are told.
+ */
 import type { RequestInfo } from "../request.ts";
 
-const OBJECTS_PER_SEAT = 100;
-const SEATS_MAX = 10;
+const BYTES_PER_SEAT = 100_000;
+/** More is never in memory at once: long answers are sent in pieces. */
+const BYTES_AT_ONCE = 1_000_000;
+const WATCHERS_PER_SEAT = 10;
+const MS_PER_SEAT_OF_WATCHERS = 5;
+const SEATS_AFTER_MAX = 10;
 
-/** `countOf`: how many objects of a resource there are. */
-export function seatsFor(
-  { verb, name, group, resource }: RequestInfo,
+export interface ResourceStats {
+  readonly count: number;
+  /** Of all of them. */
+  readonly bytes: number;
+  readonly watchers: number;
+}
+
+export interface Work {
+  readonly seats: number;
+  /** Held for so long after the answer; the client does not wait for that. */
+  readonly after?: { readonly seats: number; readonly ms: number };
+}
+
+export const ONE_SEAT: Work = { seats: 1 };
+
+/** `seatsMax`: so many a request of its level may have. */
+export function estimateWork(
+  info: RequestInfo,
   query: URLSearchParams | undefined,
-  countOf: (group: string, resource: string) => number,
-): number {
-  if (verb !== "list" || name !== "") return 1;
-  const count = countOf(group, resource);
-  if (count <= OBJECTS_PER_SEAT) return 1;
-  const limit = Number(query?.get("limit") ?? "") || count;
-  const seats = Math.ceil(Math.min(limit, count) / OBJECTS_PER_SEAT);
-  return Math.max(1, Math.min(seats, SEATS_MAX));
+  statsOf: (group: string, resource: string) => ResourceStats | undefined,
+  seatsMax: number,
+): Work {
+  switch (info.verb) {
+    case "list":
+    case "watch":
+      return info.verb === "list" || startsWithState(query) ? listing(info, query) : ONE_SEAT;
+    case "create":
+    case "update":
+    case "patch":
+    case "delete":
+      return writing();
+    default:
+      return ONE_SEAT;
+  }
+
+  function listing({ name, group, resource }: RequestInfo, asked?: URLSearchParams): Work {
+    const stats = statsOf(group, resource);
+    if (stats === undefined || stats.count === 0) return ONE_SEAT;
+    const limit = Number(asked?.get("limit") ?? "") || stats.count;
+    const sent = name === "" ? Math.min(limit, stats.count) : 1;
+    const bytes = Math.min((sent * stats.bytes) / stats.count, BYTES_AT_ONCE);
+    const seats = Math.min(Math.ceil(bytes / BYTES_PER_SEAT), seatsMax);
+    return seats <= 1 ? ONE_SEAT : { seats };
+  }
+
+  function writing(): Work {
+    const { group, resource, subresource } = info;
+    if (subresource === "token") return ONE_SEAT; // nothing is written
+    const watchers = statsOf(group, resource)?.watchers ?? 0;
+    if (watchers < WATCHERS_PER_SEAT) return ONE_SEAT;
+    const wanted = Math.ceil(watchers / WATCHERS_PER_SEAT);
+    const seats = Math.min(wanted, seatsMax, SEATS_AFTER_MAX);
+    // Of the same area: fewer seats are held for longer.
+    return { seats: 1, after: { seats, ms: (wanted * MS_PER_SEAT_OF_WATCHERS) / seats } };
+  }
+}
+
+function startsWithState(query: URLSearchParams | undefined): boolean {
+  const initial = query?.get("sendInitialEvents") ?? "";
+  if (initial !== "") return initial !== "false" && initial !== "0";
+  const from = query?.get("resourceVersion") ?? "";
+  return from === "" || from === "0";
 }

@@ -1,6 +1,7 @@
 /** /debug/api_priority_and_fairness: the state of flow control as tables for people. */
 import { textAnswer } from "../answer.ts";
 import type { LevelState, TurnTaking } from "../flow/flow-control.ts";
+import type { LevelCounts } from "../flow/priority-level.ts";
 import type { PathHandler } from "../handler.ts";
 
 const ROOT = "/debug/api_priority_and_fairness/";
@@ -35,8 +36,10 @@ const LEVEL_COLUMNS: Row = [
   "CancelledRequests",
 ];
 
-function levelRow({ name, level, counts }: LevelState): Row {
-  const { rejected, dispatched } = counts;
+function levelRow({ name, level, flows }: LevelState): Row {
+  const all = [...flows.values()];
+  const sum = (read: (counts: LevelCounts) => number): number =>
+    all.reduce((total, counts) => total + read(counts), 0);
   const active = [...(level?.queue?.waiting() ?? [])].filter(([, waiting]) => waiting.length > 0);
   const [waits, runs] = [level?.waiting ?? 0, level?.running ?? 0];
   return [
@@ -46,10 +49,10 @@ function levelRow({ name, level, counts }: LevelState): Row {
     false,
     waits,
     runs,
-    dispatched,
-    rejected["queue-full"] + rejected["concurrency-limit"],
-    rejected["time-out"],
-    rejected.cancelled,
+    sum(({ dispatched }) => dispatched),
+    sum(({ rejected }) => rejected["queue-full"] + rejected["concurrency-limit"]),
+    sum(({ rejected }) => rejected["time-out"]),
+    sum(({ rejected }) => rejected.cancelled),
   ];
 }
 

@@ -47,8 +47,8 @@ function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: nu
   const asked = request.query.get("hash") ?? "";
   const hash = openApi.hashOf(path);
   if (asked !== "" && asked !== hash) {
-    const headers = { location: `/openapi/v3/${path}?hash=${hash}` };
-    return answer(301, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
+    const headers = { location: `/openapi/v3/${path}?hash=${hash}`, vary: "Accept" };
+    return answer(301, { form: "bytes", contentType: JSON_TYPE, bytes: NOTHING }, { headers });
   }
   // Under its hash a document never changes.
   const forever = {
@@ -59,7 +59,8 @@ function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: nu
 }
 
 const NOTHING = new Uint8Array(0);
-const JSON_TYPES = ["*/*", "application/*", "application/json"];
+const JSON_TYPE = "application/json";
+const JSON_TYPES = ["*/*", "application/*", JSON_TYPE];
 
 function notAcceptable(headers: OutgoingHeaders): Answer {
   return answer(406, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
@@ -69,13 +70,13 @@ function withTag(
   document: Document,
   request: ApiRequest,
   extra: Readonly<Record<string, string>>,
-  contentType = "application/json",
+  contentType = JSON_TYPE,
 ): Answer {
   const headers = { etag: `"${document.hash}"`, vary: "Accept", ...extra };
   if (request.headers["if-none-match"] === headers.etag) {
     return answer(304, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
   }
-  if (/\bgzip\b/.test(request.headers["accept-encoding"] ?? "")) {
+  if (/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(request.headers["accept-encoding"] ?? "")) {
     const zipped = { ...headers, "content-encoding": "gzip" };
     return answer(
       200,
