@@ -21,7 +21,7 @@ const compress = promisify(gzip);
 
 export type Serving = Pick<
   ApiServer,
-  "handle" | "tables" | "closing" | "lists" | "newAuditId" | "watches" | "countTimeout"
+  "handle" | "tables" | "closing" | "lists" | "newAuditId" | "watches" | "countTimeout" | "turn"
 >;
 
 export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
@@ -38,7 +38,7 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
     );
     return;
   }
-  const body = await bodyOf(request);
+  const body = await bodyOf(request, api);
   if (request.gone) return;
   const query = parseQuery(split.query);
   const apiRequest: ApiRequest = {
@@ -170,10 +170,14 @@ const PASSED_ON =
   /^\/api\/v1\/(?:namespaces\/[^/]+\/(?:pods|services)|nodes)\/[^/]+\/proxy(?:[/?]|$)/;
 
 /** Undefined when it is too long. */
-async function bodyOf(request: HttpRequest): Promise<RequestBody | undefined> {
+async function bodyOf(
+  request: HttpRequest,
+  { turn }: Pick<Serving, "turn">,
+): Promise<RequestBody | undefined> {
   if (request.method === "GET" || request.method === "HEAD") return NO_BODY;
   if (PASSED_ON.test(request.url)) return { form: "stream", stream: request.bodyStream };
   const bytes = await request.readBody();
+  await turn.wait(); // with all the others that have just come
   return bytes === undefined ? undefined : { form: "bytes", bytes };
 }
 

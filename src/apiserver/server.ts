@@ -6,6 +6,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import { SharedTurn } from "#lib/shared-turn.ts";
 import type { Store } from "#store/contract.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { createAdmission } from "./admission-gate.ts";
@@ -97,6 +98,8 @@ export interface ApiServer {
   readonly lists: ListSender;
   /** The node ports of Services. */
   readonly ports: PortAllocator;
+  /** In which requests that came at the same time begin together. */
+  readonly turn: SharedTurn;
   newAuditId(): string;
   readonly watches: WatchMetrics;
   /** A request took longer than it may. */
@@ -188,6 +191,7 @@ export async function startApiServer(
     discovery,
     tables: new Tables(descriptions, clock),
     lists: { zipped: new ZippedLists(), spare: new SpareBuffers(), clock },
+    turn: new SharedTurn(),
     newAuditId: () => random.uuid(),
     watches: new WatchMetrics(options.metrics),
     countTimeout: (info) => watched.terminated(info, 504),
