@@ -13,7 +13,9 @@ import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
 import { cronJobController } from "./cron-job/cron-job.ts";
 import { daemonSetController } from "./daemon-set/daemon-set.ts";
 import { deploymentController } from "./deployment/deployment.ts";
-import { disruptionController } from "./disruption.ts";
+import { deviceTaintEviction } from "./device-taint-eviction.ts";
+import { disruptionController } from "./disruption/disruption.ts";
+import { staleDisruptionTargets } from "./disruption/stale-target.ts";
 import { endpointSliceController } from "./endpoints/endpoint-slice.ts";
 import { endpointsController } from "./endpoints/endpoints.ts";
 import { endpointSliceMirroringController } from "./endpoints/mirroring.ts";
@@ -91,6 +93,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     cronJobController,
     daemonSetController,
     deploymentController,
+    deviceTaintEviction,
     disruptionController,
     endpointsController,
     endpointSliceController(options.endpointsPerSliceMax),
@@ -107,6 +110,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     resourceQuotaController(options.quotaResyncMs),
     serviceAccountController,
     serviceCidrController,
+    staleDisruptionTargets,
     statefulSetController,
     taintEviction,
     tokenCleaner,

@@ -30,7 +30,10 @@ describe("pod garbage collector", () => {
     await cluster.seed(nodeKind, { metadata: { name: "n1" } });
     await cluster.seed(
       podKind,
-      pod("a", { metadata: { finalizers: ["example.com/look"] }, spec: { nodeName: "n1" } }),
+      pod("a", {
+        metadata: { finalizers: ["example.com/look"], generation: 3 },
+        spec: { nodeName: "n1" },
+      }),
     );
     await cluster.advance(3_600_000);
     await cluster.client.delete(nodeKind, { name: "n1" });
@@ -42,9 +45,10 @@ describe("pod garbage collector", () => {
     assert.equal(status.phase, "Failed");
     const condition = status.conditions?.find(({ type }) => type === "DisruptionTarget");
     assert.deepEqual(
-      [condition?.reason, condition?.message],
-      ["DeletionByPodGC", "PodGC: node no longer exists"],
+      [condition?.reason, condition?.message, condition?.observedGeneration],
+      ["DeletionByPodGC", "PodGC: node no longer exists", 3],
     );
+    assert.equal(status.observedGeneration, 3);
   });
 
   test("a node that comes back in time keeps its pods", async () => {

@@ -140,17 +140,22 @@ function decideMissing(
   const { pods, sinceMs = nowMs } = state;
   const dueMs = sinceMs + QUARANTINE_MS;
   if (nowMs < dueMs) return { recheckInMs: dueMs - nowMs, remember: sinceMs };
-  const condition: PodCondition = {
+  const left = pods.filter((pod) => !isForced(pod));
+  return {
+    writes: left.flatMap((pod) => failAndDelete(pod, nodeIsGone(pod, nowMs))),
+    remember: sinceMs,
+  };
+}
+
+function nodeIsGone({ metadata: { generation } }: Pod, nowMs: number): PodCondition {
+  return {
     type: "DisruptionTarget",
     status: "True",
     lastProbeTime: null,
     lastTransitionTime: timeFromMs(nowMs),
     reason: "DeletionByPodGC",
     message: "PodGC: node no longer exists",
-  };
-  return {
-    writes: pods.filter((pod) => !isForced(pod)).flatMap((pod) => failAndDelete(pod, condition)),
-    remember: sinceMs,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
 }
 
@@ -178,8 +183,10 @@ function isForced({ metadata, status }: Pod): boolean {
 
 function failAndDelete(pod: Pod, condition?: PodCondition): readonly Write[] {
   if (isFinished(pod)) return [forceDelete(pod)];
+  const { generation } = pod.metadata;
   const status = {
     phase: "Failed",
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...(condition === undefined ? {} : { conditions: [condition] }),
   };
   return [patch(podKind, pod, "strategic", { status }, "status"), forceDelete(pod)];

@@ -22,7 +22,14 @@ import {
   readOnly,
 } from "#runtime/controller.ts";
 import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
-import { type Attachment, isManaged, keepsVolumes, type Unused } from "./attachment.ts";
+import {
+  type Attachment,
+  isManaged,
+  keepsVolumes,
+  NOTHING,
+  type Remembered,
+  type Unused,
+} from "./attachment.ts";
 import { decideNode, decideVolume, type NodeState, type VolumeState } from "./decisions.ts";
 
 type State =
@@ -55,10 +62,10 @@ export const attachDetach = defineController<State>({
   ],
   indexes: [attachmentsByVolume, attachmentsByNode, podsByClaim],
   observe(caches, key, _reader, remembered) {
-    const unused = (remembered as Unused | undefined) ?? new Map();
+    const known = (remembered as Remembered | undefined) ?? NOTHING;
     return key.resource === "node"
-      ? observeNode(caches, key, unused)
-      : observeVolume(caches, key, unused);
+      ? observeNode(caches, key, known)
+      : observeVolume(caches, key, known);
   },
   decide(observed, nowMs) {
     if (observed === undefined) return { remember: undefined };
@@ -102,21 +109,21 @@ function keysOfNode(node: Node, caches: Caches): readonly Key[] {
   return [{ resource: "node", name }, ...[...attachments].flatMap(keysOfAttachment)];
 }
 
-function observeNode(caches: Caches, { name }: Key, unused: Unused): State {
+function observeNode(caches: Caches, { name }: Key, { unused }: Remembered): State {
   const node = caches(nodeKind).get(undefined, name);
   if (node === undefined) return undefined;
   const objects = caches(volumeAttachmentKind).byIndex(attachmentsByNode.name, name);
   return { of: "node", state: { node, attachments: views(objects, caches, unused) } };
 }
 
-function observeVolume(caches: Caches, { name }: Key, unused: Unused): State {
+function observeVolume(caches: Caches, { name }: Key, { unused, told }: Remembered): State {
   const volume = caches(persistentVolumeKind).get(undefined, name);
   const objects = caches(volumeAttachmentKind).byIndex(attachmentsByVolume.name, name);
   const attachments = views(objects, caches, unused);
   const driver = volume?.spec.csi?.driver ?? "";
   const isAttachable = caches(csiDriverKind).get(undefined, driver)?.spec.attachRequired !== false;
   const users = volume === undefined || !isAttachable ? [] : usersOf(volume, caches);
-  return { of: "volume", state: { volume, users, attachments } };
+  return { of: "volume", state: { volume, users, attachments, told } };
 }
 
 function views(

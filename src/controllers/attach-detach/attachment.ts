@@ -26,9 +26,17 @@ export interface Attachment {
 /** Since when attachments are unused, by uid. */
 export type Unused = ReadonlyMap<string, number>;
 
-export function unusedOf(attachments: readonly Attachment[], nowMs: number): Unused | undefined {
+/** What is remembered of a volume or a node. */
+export interface Remembered {
+  readonly unused: Unused;
+  /** Nodes whose pods were told that they must wait until it is detached elsewhere. */
+  readonly told: ReadonlySet<string>;
+}
+
+export const NOTHING: Remembered = { unused: new Map(), told: new Set() };
+
+export function unusedOf(attachments: readonly Attachment[], nowMs: number): Unused {
   const unused = attachments.filter(({ users }) => users.length === 0);
-  if (unused.length === 0) return undefined;
   return new Map(
     unused.map(({ object, unusedSinceMs }) => [object.metadata.uid ?? "", unusedSinceMs ?? nowMs]),
   );

@@ -51,6 +51,7 @@ describe("a volume decides", () => {
     volume?: typeof RWO;
     users: readonly Pod[];
     attachments: readonly Attachment[];
+    told?: readonly string[];
     want: Omit<Told, "writes"> & { readonly ops: readonly string[] };
   }[] = [
     { name: "used, not attached", users: [P], attachments: [], want: { ops: ["create"] } },
@@ -66,6 +67,36 @@ describe("a volume decides", () => {
       attachments: [attachment(node(true, true), [P])],
       want: {
         ops: [],
+        events: [
+          'Warning FailedAttachVolume: Waiting for detach for volume "v" Volume is already used by pod(s) p',
+        ],
+      },
+    },
+    {
+      name: "who waits is told once",
+      users: [P, Q],
+      attachments: [attachment(node(true, true), [P])],
+      told: ["b"],
+      want: { ops: [] },
+    },
+    {
+      name: "attached elsewhere, where nobody uses it any more",
+      users: [Q],
+      attachments: [attachment(node(true, true), [])],
+      want: {
+        ops: [],
+        recheckInMs: 360_000,
+        events: [
+          'Warning FailedAttachVolume: Waiting for detach for volume "v" Volume is already exclusively attached to one node, waiting on detach before it can be attached to another node',
+        ],
+      },
+    },
+    {
+      name: "two nodes at once: one of them waits",
+      users: [P, Q],
+      attachments: [],
+      want: {
+        ops: ["create"],
         events: [
           'Warning FailedAttachVolume: Waiting for detach for volume "v" Volume is already used by pod(s) p',
         ],
@@ -91,9 +122,10 @@ describe("a volume decides", () => {
       want: { ops: ["delete"], recheckInMs: 360_000 },
     },
   ];
-  for (const { name, volume: of = RWO, users, attachments, want } of rows) {
+  for (const { name, volume: of = RWO, users, attachments, told: known = [], want } of rows) {
     test(name, () => {
-      const outcome = decideVolume({ volume: of, users, attachments }, NOW_MS);
+      const state = { volume: of, users, attachments, told: new Set(known) };
+      const outcome = decideVolume(state, NOW_MS);
       const { writes, ...told } = tell(outcome);
       assert.deepEqual({ ops: writes.map((line) => line.split(" ")[0]), ...told }, want);
     });

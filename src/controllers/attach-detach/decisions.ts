@@ -21,6 +21,8 @@ export interface VolumeState {
   /** Pods on nodes that use the volume. */
   readonly users: readonly Pod[];
   readonly attachments: readonly Attachment[];
+  /** Nodes whose pods know that they wait. */
+  readonly told: ReadonlySet<string>;
 }
 
 export interface NodeState {
@@ -30,12 +32,11 @@ export interface NodeState {
 
 export function decideVolume(state: VolumeState, nowMs: number): Outcome {
   const { attachments } = state;
-  const outcomes = [
-    ...attachments.map((attachment) => keepOrDetach(attachment, nowMs)),
-    ...attach(state),
-  ];
+  const { told, ...begun } = attach(state);
+  const kept = attachments.map((attachment) => keepOrDetach(attachment, nowMs));
+  const outcomes = [...kept, begun];
   return {
-    ...waiting(attachments, nowMs),
+    ...waiting(attachments, nowMs, told),
     writes: outcomes.flatMap(({ writes = [] }) => writes),
     events: outcomes.flatMap(({ events = [] }) => events),
   };
@@ -65,12 +66,17 @@ export function decideNode({ node, attachments }: NodeState, nowMs: number): Out
 }
 
 /** Remembers who waits for a node to unmount, and looks again when it has been long enough. */
-function waiting(attachments: readonly Attachment[], nowMs: number): Outcome {
+function waiting(
+  attachments: readonly Attachment[],
+  nowMs: number,
+  told: ReadonlySet<string> = new Set(),
+): Outcome {
   const next = attachments
     .filter(({ users }) => users.length === 0)
     .map((attachment) => forcedAtMs(attachment, nowMs))
     .filter((atMs) => atMs > nowMs);
-  const remember = unusedOf(attachments, nowMs);
+  const unused = unusedOf(attachments, nowMs);
+  const remember = unused.size + told.size === 0 ? undefined : { unused, told };
   return next.length === 0 ? { remember } : { remember, recheckInMs: Math.min(...next) - nowMs };
 }
 
@@ -86,18 +92,30 @@ function keepOrDetach(attachment: Attachment, nowMs: number): Outcome {
   return { events: users.map((pod) => note(pod, "AttachVolume.Attach failed", volume, why)) };
 }
 
-function attach({ volume, users, attachments }: VolumeState): readonly Outcome[] {
+interface Begun extends Outcome {
+  /** Nodes that wait, and whose pods know it now. */
+  readonly told: ReadonlySet<string>;
+}
+
+function attach({ volume, users, attachments, told }: VolumeState): Begun {
   const csi = volume?.spec.csi;
-  if (volume === undefined || csi === undefined) return [];
+  if (volume === undefined || csi === undefined) return { told: new Set() };
   const has = new Set(attachments.map(({ object }) => object.spec.nodeName));
   const wanted = [...new Set(users.map(({ spec }) => spec.nodeName ?? ""))].filter(
     (nodeName) => !has.has(nodeName),
   );
-  return wanted.map((nodeName, i) => {
-    // One that is attached elsewhere, or is just about to be.
-    if (isExclusive(volume) && (has.size > 0 || i > 0)) return wait(volume, nodeName, users);
-    return { writes: [create(volumeAttachmentKind, attachmentOf(volume, csi, nodeName))] };
-  });
+  // One that is attached elsewhere, or is just about to be.
+  const free = isExclusive(volume) ? wanted.slice(0, has.size > 0 ? 0 : 1) : wanted;
+  const held = wanted.slice(free.length);
+  return {
+    writes: free.map((nodeName) =>
+      create(volumeAttachmentKind, attachmentOf(volume, csi, nodeName)),
+    ),
+    events: held
+      .filter((nodeName) => !told.has(nodeName))
+      .flatMap((nodeName) => waitingNotes(volume, nodeName, users)),
+    told: new Set(held),
+  };
 }
 
 function attachmentOf(
@@ -119,10 +137,14 @@ function attachmentOf(
 }
 
 /** Names of pods in other namespaces are not for everybody's eyes: they are only counted. */
-function wait(volume: PersistentVolume, nodeName: string, users: readonly Pod[]): Outcome {
+function waitingNotes(
+  volume: PersistentVolume,
+  nodeName: string,
+  users: readonly Pod[],
+): readonly EventNote[] {
   const others = users.filter(({ spec }) => spec.nodeName !== nodeName);
   const waiting = users.filter(({ spec }) => spec.nodeName === nodeName);
-  const events = waiting.map((pod) => {
+  return waiting.map((pod) => {
     const local = others.filter(({ metadata }) => metadata.namespace === pod.metadata.namespace);
     const names = local.map(({ metadata }) => metadata.name).join(", ");
     const foreign = others.length - local.length;
@@ -135,7 +157,6 @@ function wait(volume: PersistentVolume, nodeName: string, users: readonly Pod[])
         : `Volume is already used by ${users}${more}`;
     return note(pod, "Waiting for detach", volume, why);
   });
-  return { events };
 }
 
 function note(about: Pod, what: string, volume: PersistentVolume, why: string): EventNote {

@@ -102,6 +102,7 @@ describe("endpoints that people write", () => {
     const first = (outcome.writes ?? []).flat().find(({ op }) => op === "update");
     const slice =
       first !== undefined && "object" in first ? (first.object as EndpointSlice) : stale;
+    assert.equal(slice.metadata.generateName, "own-");
     assert.deepEqual(
       slice.endpoints?.map(({ addresses, conditions }) => [addresses?.[0], conditions.ready]),
       [

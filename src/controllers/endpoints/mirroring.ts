@@ -98,9 +98,8 @@ function decide({ endpoints, service, slices }: MirrorState, addressesMax: numbe
     const target = old ?? take(({ addressType }) => addressType === slice.addressType);
     if (target === undefined) return mayCreate ? [create(endpointSliceKind, slice)] : [];
     if (isSame(target, slice)) return [];
-    const { generateName: _, ...metadata } = slice.metadata;
     const { name = "", uid = "", resourceVersion = "" } = target.metadata;
-    const next = { ...slice, metadata: { ...metadata, name, uid, resourceVersion } };
+    const next = { ...slice, metadata: { ...slice.metadata, name, uid, resourceVersion } };
     return [update(endpointSliceKind, next)];
   });
   return {

@@ -51,7 +51,7 @@ const rows: {
 }[] = [
   {
     name: "no target",
-    state: { scale: { ok: false, error: "gone" } },
+    state: { scale: { ok: false, error: "gone", isMissing: false } },
     want: { writes: STATUS, events: ["Warning FailedGetScale: gone"] },
     conditions: ["AbleToScale False FailedGetScale"],
   },

@@ -21,9 +21,9 @@ import {
   type Reader,
   readOnly,
 } from "#runtime/controller.ts";
+import { findScale } from "../scale-target.ts";
 import { type AutoscalerState, decide, type Memory } from "./decide.ts";
 import { type Measured, measure } from "./measurements.ts";
-import { findScale } from "./scale-target.ts";
 import { type AutoscalerSettings, DEFAULT_SETTINGS } from "./settings.ts";
 
 export function horizontalPodAutoscaler(

@@ -43,6 +43,11 @@ export function withAnnotations<T extends KubeObject>(
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
+export function withoutAnnotation<T extends KubeObject>(object: T, name: string): T {
+  const { [name]: _, ...annotations } = object.metadata.annotations ?? {};
+  return { ...object, metadata: { ...object.metadata, annotations } };
+}
+
 /** The volume points at this claim, or at its name while nobody knew its uid. */
 export function pointsAt({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const { claimRef } = spec;

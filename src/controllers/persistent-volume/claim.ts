@@ -19,6 +19,12 @@ import {
   withAnnotations,
 } from "./binding.ts";
 import {
+  BETA_STORAGE_PROVISIONER,
+  provisionerOf,
+  STORAGE_PROVISIONER,
+  toldMigrated,
+} from "./in-tree.ts";
+import {
   LOCAL_PATH_PROVISIONER,
   type LocalVolumes,
   provisionLocally,
@@ -42,6 +48,8 @@ export interface ClaimState {
 
 export function decideClaim(state: ClaimState): Outcome {
   const { claim } = state;
+  const migrated = toldMigrated(claim);
+  if (migrated !== undefined) return { writes: [update(persistentVolumeClaimKind, migrated)] };
   if (hasAnnotation(claim, BIND_COMPLETED)) return decideBound(state);
   return claim.spec.volumeName ? decideAsked(state) : decideUnbound(state);
 }
@@ -113,18 +121,20 @@ function provision(state: ClaimState): Outcome {
     return failed(claim, `storageclass.storage.k8s.io "${classOf(claim)}" not found`);
   }
   const { provisioner } = storageClass;
-  if (provisioner.startsWith("kubernetes.io/")) {
-    return failed(claim, `no volume plugin matched name: ${provisioner}`);
-  }
   if (provisioner === LOCAL_PATH_PROVISIONER && localVolumes !== undefined) {
     return provisionHere(state, storageClass, localVolumes);
   }
+  const found = provisionerOf(provisioner);
+  if ("error" in found) {
+    const writes = found.isKnown ? nameProvisioner(claim, provisioner) : [];
+    return { writes, ...failed(claim, found.error) };
+  }
   const message =
-    `Waiting for a volume to be created either by the external provisioner '${provisioner}' ` +
+    `Waiting for a volume to be created either by the external provisioner '${found.external}' ` +
     "or manually by the system administrator. If volume creation is delayed, please verify that " +
     "the provisioner is running and correctly registered.";
   const told = note(claim, "Normal", "ExternalProvisioning", message);
-  return { writes: nameProvisioner(claim, provisioner), events: [told] };
+  return { writes: nameProvisioner(claim, found.external), events: [told] };
 }
 
 function provisionHere(
@@ -157,10 +167,11 @@ function provisionHere(
 
 /** Tells external provisioners whose turn it is. */
 function nameProvisioner(claim: PersistentVolumeClaim, provisioner: string): readonly Write[] {
-  const current = "volume.kubernetes.io/storage-provisioner";
-  if (claim.metadata.annotations?.[current] === provisioner) return [];
-  const beta = "volume.beta.kubernetes.io/storage-provisioner";
-  const next = withAnnotations(claim, { [beta]: provisioner, [current]: provisioner });
+  if (claim.metadata.annotations?.[STORAGE_PROVISIONER] === provisioner) return [];
+  const next = withAnnotations(claim, {
+    [BETA_STORAGE_PROVISIONER]: provisioner,
+    [STORAGE_PROVISIONER]: provisioner,
+  });
   return [update(persistentVolumeClaimKind, next)];
 }
 

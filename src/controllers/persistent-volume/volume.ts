@@ -9,7 +9,9 @@ import {
   PROVISIONED_BY,
   phaseWrites,
   sameMode,
+  withoutAnnotation,
 } from "./binding.ts";
+import { toldMigrated, whyNotDeleted } from "./in-tree.ts";
 import { LOCAL_PATH_PROVISIONER } from "./local-path.ts";
 
 export interface VolumeState {
@@ -22,6 +24,8 @@ export interface VolumeState {
 
 export function decideVolume(state: VolumeState): Outcome {
   const { volume, claim } = state;
+  const migrated = toldMigrated(volume);
+  if (migrated !== undefined) return { writes: [update(persistentVolumeKind, migrated)] };
   const { claimRef } = volume.spec;
   if (!claimRef?.uid) return { writes: phaseWrites(volume, "Available") };
   if (claim === undefined) return release(state);
@@ -59,19 +63,14 @@ function reclaim({ volume, provisions }: VolumeState): Outcome {
 }
 
 function discard(volume: PersistentVolume, provisions: boolean): Outcome {
-  const { annotations, name, deletionTimestamp } = volume.metadata;
-  const provisioner = annotations?.[PROVISIONED_BY];
-  if (provisioner === LOCAL_PATH_PROVISIONER && provisions) {
+  const { annotations, deletionTimestamp } = volume.metadata;
+  if (annotations?.[PROVISIONED_BY] === LOCAL_PATH_PROVISIONER && provisions) {
     if (deletionTimestamp !== undefined) return idle;
     return { writes: [remove(persistentVolumeKind, volume)] };
   }
-  if (provisioner?.startsWith("kubernetes.io/")) {
-    return fail(volume, "VolumeFailedDelete", `no volume plugin matched name: ${provisioner}`);
-  }
+  const why = whyNotDeleted(volume);
   // Whoever provisioned it deletes it.
-  if (provisioner || volume.spec.csi !== undefined) return idle;
-  const message = `error getting deleter volume plugin for volume "${name}": no deletable volume plugin matched`;
-  return fail(volume, "VolumeFailedDelete", message);
+  return why === undefined ? idle : fail(volume, "VolumeFailedDelete", why);
 }
 
 function unbind(volume: PersistentVolume): Outcome {
@@ -82,8 +81,7 @@ function unbind(volume: PersistentVolume): Outcome {
     const next = { ...volume, spec: { ...spec, claimRef: byName } };
     return { writes: [update(persistentVolumeKind, next)] };
   }
-  const { [BOUND_BY_CONTROLLER]: _, ...annotations } = volume.metadata.annotations ?? {};
-  const next = { ...volume, metadata: { ...volume.metadata, annotations }, spec };
+  const next = { ...withoutAnnotation(volume, BOUND_BY_CONTROLLER), spec };
   return { writes: [update(persistentVolumeKind, next)] };
 }
 

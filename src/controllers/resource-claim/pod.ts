@@ -7,6 +7,7 @@ import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
 import { create, noted, patch, updateStatus, type Write } from "#runtime/writes.ts";
 import { controllerOf, isControlledBy } from "../ownership.ts";
 import { isFinished } from "../pods.ts";
+import { claimStatusOf, claimsOf } from "./pod-claims.ts";
 
 /** Tells for which entry of the pod a claim was made. */
 const FOR_ENTRY = "resource.kubernetes.io/pod-claim-name";
@@ -53,28 +54,14 @@ export function decidePod(state: PodState): Outcome {
   return { writes: [...creates, ...told, ...reserve(state)] };
 }
 
-/** Names of the claims of a pod, as far as they are known. */
-export function claimNamesOf(pod: Pod): readonly string[] {
-  return (pod.spec.resourceClaims ?? []).flatMap((entry) => claimNameOf(pod, entry) ?? []);
-}
-
 /** It needs nothing any more, or never will. */
 export function isDone(pod: Pod): boolean {
   return isFinished(pod) || (pod.metadata.deletionTimestamp !== undefined && !pod.spec.nodeName);
 }
 
-function claimNameOf(pod: Pod, entry: PodResourceClaim): string | undefined {
-  if (entry.resourceClaimName !== undefined) return entry.resourceClaimName;
-  return statusOf(pod, entry)?.resourceClaimName;
-}
-
-function statusOf({ status }: Pod, { name }: PodResourceClaim) {
-  return status.resourceClaimStatuses?.find((entry) => entry.name === name);
-}
-
 /** Its claim is known and there, or it was decided that it needs none. */
 function isServed(entry: PodResourceClaim, { pod, claimNamed }: PodState): boolean {
-  const known = statusOf(pod, entry);
+  const known = claimStatusOf(pod, entry);
   if (known === undefined) return false;
   if (known.resourceClaimName === undefined) return true;
   const claim = claimNamed(known.resourceClaimName);
@@ -84,14 +71,12 @@ function isServed(entry: PodResourceClaim, { pod, claimNamed }: PodState): boole
 /** A pod that was put on a node by hand has nobody else to reserve what it uses. */
 function reserve({ pod, claimNamed }: PodState): readonly Write[] {
   if (!pod.spec.nodeName) return [];
-  return (pod.spec.resourceClaims ?? []).flatMap((entry) => {
-    const claim = claimNamed(claimNameOf(pod, entry) ?? "");
-    if (claim?.status.allocation === undefined) return [];
-    const isOwn = entry.resourceClaimTemplateName === undefined || isControlledBy(claim, pod);
+  return claimsOf(pod, claimNamed).flatMap((claim) => {
+    if (claim.status.allocation === undefined) return [];
     const { reservedFor = [] } = claim.status;
     const { name = "", uid = "" } = pod.metadata;
     const isReserved = reservedFor.some((consumer) => consumer.uid === uid);
-    if (!isOwn || isReserved || reservedFor.length >= RESERVED_MAX) return [];
+    if (isReserved || reservedFor.length >= RESERVED_MAX) return [];
     const consumers = [...reservedFor, { resource: "pods", name, uid }];
     const status = { ...claim.status, reservedFor: consumers };
     return [updateStatus(resourceClaimKind, { ...claim, status })];

@@ -15,7 +15,8 @@ import {
   type Reader,
 } from "#runtime/controller.ts";
 import { type ClaimState, decideClaim } from "./claim.ts";
-import { claimNamesOf, decidePod, ownerOf, type PodState } from "./pod.ts";
+import { decidePod, ownerOf, type PodState } from "./pod.ts";
+import { claimNamesOf, podsByResourceClaim } from "./pod-claims.ts";
 
 type State =
   | { readonly of: "pod"; readonly state: PodState }
@@ -31,12 +32,6 @@ const podsByTemplate: IndexSpec<Pod> = {
         ? []
         : [`${metadata.namespace}/${resourceClaimTemplateName}`],
     ),
-};
-
-const podsByResourceClaim: IndexSpec<Pod> = {
-  kind: podKind,
-  name: "resourceClaim",
-  values: (pod) => claimNamesOf(pod).map((name) => `${pod.metadata.namespace}/${name}`),
 };
 
 export const resourceClaims = defineController<State>({

@@ -106,6 +106,29 @@ describe("disruption", () => {
     assert.ok(cluster.events.some(({ reason }) => reason === "UnmanagedPods"));
   });
 
+  test("pods of something that has no scale cannot be counted by share", async () => {
+    await using cluster = await world({ maxUnavailable: 1 }, 4, false);
+    const reference = (kind: string, apiVersion: string) => [
+      { apiVersion, kind, name: "x", uid: "u", controller: true },
+    ];
+    const wanted = [
+      ["ConfigMap", "v1", "configmaps does not implement the scale subresource"],
+      ["Job", "batch/v1", "jobs.batch does not implement the scale subresource"],
+      ["Thing", "x.io/v1", 'no matches for kind "Thing" in version "x.io/v1"'],
+      ["StatefulSet", "apps/v1", 'found no controllers for pod "p0"'],
+    ] as const;
+    for (const [kind, apiVersion, error] of wanted) {
+      await cluster.edit(podKind, "p0", (p) => {
+        p.metadata.ownerReferences = reference(kind, apiVersion);
+      });
+      assert.equal(
+        cluster.events.at(-1)?.message,
+        `Failed to calculate the number of expected pods: ${error}`,
+      );
+      assert.equal(status(cluster)[0], 0);
+    }
+  });
+
   test("a granted eviction counts as a loss until it is overdue", async () => {
     await using cluster = await world({ minAvailable: 2 }, 4);
     await cluster.edit(

@@ -1,15 +1,15 @@
-/** Finds the scale of whatever an autoscaler points at, in any group that has one. */
+/** Finds the scale of whatever somebody points at, in any group that has one. */
 import type { Scale } from "#api/generated/autoscaling.v1.ts";
 import type { CrossVersionObjectReference } from "#api/generated/autoscaling.v2.ts";
 import type { Reader, Resource } from "#runtime/controller.ts";
 
 export type FoundResource =
-  | { readonly ok: true; readonly resource: Resource }
+  | { readonly ok: true; readonly resource: Resource; readonly hasScale: boolean }
   | { readonly ok: false; readonly error: string };
 
 export type FoundScale =
   | { readonly ok: true; readonly scale: Scale; readonly resource: Resource }
-  | { readonly ok: false; readonly error: string };
+  | { readonly ok: false; readonly error: string; readonly isMissing: boolean };
 
 interface ApiGroup {
   readonly versions: readonly { readonly groupVersion: string }[];
@@ -30,12 +30,15 @@ export async function findScale(
   { apiVersion = "", kind, name }: CrossVersionObjectReference,
 ): Promise<FoundScale> {
   const found = await resourceOfKind(reader, apiVersion, kind);
-  if (!found.ok) return found;
+  if (!found.ok) return { ...found, isMissing: true };
   const { resource } = found;
   const base = resource.group === "" ? "/api" : `/apis/${resource.group}`;
   const path = `${base}/${resource.version}/namespaces/${namespace}/${resource.names.plural}/${name}`;
   const answer = await reader.raw(`${path}/scale`);
-  if (!answer.ok) return { ok: false, error: answer.status.message ?? "" };
+  if (!answer.ok) {
+    const { message = "", code } = answer.status;
+    return { ok: false, error: message, isMissing: code === 404 };
+  }
   return { ok: true, scale: answer.value as Scale, resource };
 }
 
@@ -62,7 +65,8 @@ export async function resourceOfKind(
       names: { kind, plural: match.name },
       verbs: match.verbs,
     };
-    return { ok: true, resource };
+    const hasScale = resources.some((r) => r.name === `${match.name}/scale` && r.kind === "Scale");
+    return { ok: true, resource, hasScale };
   }
   return { ok: false, error: `no matches for kind "${kind}" in group "${group}"` };
 }

@@ -8,7 +8,7 @@ import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { replicationControllerKind } from "#api/core/v1/replication-controller.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
-import type { Condition as MetaCondition, OwnerReference } from "#api/generated/meta.v1.ts";
+import type { Condition as MetaCondition } from "#api/generated/meta.v1.ts";
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "#api/generated/policy.v1.ts";
 import { scaledIntOrPercent } from "#api/meta/int-or-string.ts";
 import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
@@ -25,11 +25,10 @@ import {
   ownKey,
   type Reader,
 } from "#runtime/controller.ts";
-import { discoverResources } from "#runtime/discovery.ts";
 import { updateStatus } from "#runtime/writes.ts";
-import { controllerOf } from "./ownership.ts";
-import { isReady } from "./pods.ts";
-import { selectorText } from "./selector-text.ts";
+import { isReady } from "../pods.ts";
+import { selectorText } from "../selector-text.ts";
+import { type BudgetScale, scaleOf } from "./budget-scale.ts";
 
 /** An eviction that was granted and not followed by a deletion is forgotten after this. */
 const DELETION_TIMEOUT_MS = 120_000;
@@ -39,10 +38,8 @@ export interface DisruptionState {
   readonly pods: readonly Pod[];
   /** Those of them that other budgets select too, if this is the first of these budgets. */
   readonly contested: readonly Pod[];
-  /** What the pods' controllers want, summed up; or why that cannot be told. */
-  readonly scale:
-    | { readonly expected: number; readonly unmanaged: boolean }
-    | { readonly error: string };
+  /** What the pods' controllers want. */
+  readonly scale: BudgetScale;
 }
 
 export const disruptionController = defineController<DisruptionState | undefined>({
@@ -101,74 +98,6 @@ function isFirstOfMany(
   const matching = others.filter((b) => matchesLabels(selectorFor(b), pod.metadata.labels));
   const name = metadata.name ?? "";
   return matching.length > 0 && matching.every((b) => (b.metadata.name ?? "") > name);
-}
-
-async function scaleOf(
-  pods: readonly Pod[],
-  caches: Caches,
-  reader: Reader,
-): Promise<DisruptionState["scale"]> {
-  const scales = new Map<string, number>();
-  let unmanaged = false;
-  for (const pod of pods) {
-    const reference = controllerOf(pod);
-    if (reference === undefined) {
-      unmanaged = true;
-    } else if (!scales.has(reference.uid)) {
-      const found = await findScale(reference, pod.metadata.namespace, caches, reader);
-      if (found === undefined)
-        return { error: `found no controllers for pod "${pod.metadata.name}"` };
-      scales.set(found.uid, found.replicas);
-    }
-  }
-  return { expected: [...scales.values()].reduce((sum, n) => sum + n, 0), unmanaged };
-}
-
-interface Scale {
-  readonly uid: string;
-  readonly replicas: number;
-}
-
-async function findScale(
-  reference: OwnerReference,
-  namespace: string | undefined,
-  caches: Caches,
-  reader: Reader,
-): Promise<Scale | undefined> {
-  const { kind, uid } = reference;
-  if (kind === "ReplicaSet") {
-    const set = caches(replicaSetKind).byUid(uid);
-    const owner = set === undefined ? undefined : controllerOf(set);
-    const deployment =
-      owner?.kind === "Deployment" ? caches(deploymentKind).byUid(owner.uid) : undefined;
-    if (deployment !== undefined)
-      return { uid: owner!.uid, replicas: deployment.spec.replicas ?? 1 };
-    return set === undefined ? undefined : { uid, replicas: set.spec.replicas ?? 1 };
-  }
-  const known =
-    kind === "StatefulSet"
-      ? caches(statefulSetKind).byUid(uid)
-      : kind === "ReplicationController"
-        ? caches(replicationControllerKind).byUid(uid)
-        : undefined;
-  if (known !== undefined) return { uid, replicas: known.spec.replicas ?? 1 };
-  return await findScaleSubresource(reference, namespace, reader);
-}
-
-/** Controllers of other kinds say how many they want through their scale subresource. */
-async function findScaleSubresource(
-  { apiVersion, kind, name, uid }: OwnerReference,
-  namespace: string | undefined,
-  reader: Reader,
-): Promise<Scale | undefined> {
-  const { resources } = await discoverResources(reader);
-  const resource = resources.find((r) => r.apiVersion === apiVersion && r.names.kind === kind);
-  if (resource === undefined) return undefined;
-  const root = resource.group === "" ? "/api/v1" : `/apis/${apiVersion}`;
-  const path = `${root}/namespaces/${namespace}/${resource.names.plural}/${name}/scale`;
-  const scale = await reader.raw(path);
-  if (!scale.ok) return undefined;
-  return { uid, replicas: (scale.value as { spec?: { replicas?: number } }).spec?.replicas ?? 0 };
 }
 
 function decide(state: DisruptionState, nowMs: number): Outcome {
