@@ -2,7 +2,7 @@
 import { applyPatch } from "#api/apply/apply.ts";
 import { withOldTimes } from "#api/apply/old-times.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
-import { applyUpdate } from "#api/apply/update.ts";
+import { managedFieldsAfter } from "#api/apply/update.ts";
 import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
 import { normalize, parseJson } from "#api/codec/json.ts";
 import { yamlToJson } from "#api/codec/yaml.ts";
@@ -45,7 +45,7 @@ export function trackCreate(
 /** Sets managedFields of an object that the server itself creates. */
 export function trackOwnCreate(kind: Kind, draft: Draft<KubeObject>, nowMs: number): void {
   const hasStatus = kind.subresources?.status !== undefined;
-  const tracked = applyUpdate({
+  const managedFields = managedFieldsAfter({
     ...typeOf(kind),
     live: undefined,
     next: draft as unknown as JsonObject,
@@ -54,7 +54,7 @@ export function trackOwnCreate(kind: Kind, draft: Draft<KubeObject>, nowMs: numb
     nowIso: timeFromMs(nowMs),
     filter: resetFieldsOf(kind.group, kind.names.plural, "", hasStatus),
   });
-  takeManagers(draft, tracked);
+  setManagers(draft, managedFields);
 }
 
 /** Sets managedFields of the draft that is to replace `old`. */
@@ -67,7 +67,7 @@ export function trackUpdate(
 ): void {
   const { schema, apiVersion } = type ?? typeOf(verb.resource.kind);
   const next = type === undefined ? asKept(verb.resource.kind, draft) : draft;
-  const tracked = applyUpdate({
+  const managedFields = managedFieldsAfter({
     schema,
     apiVersion,
     live: old as JsonObject | undefined,
@@ -75,7 +75,7 @@ export function trackUpdate(
     manager: options.fieldManager || managerFromUserAgent(verb.request.headers["user-agent"] ?? ""),
     ...circumstances(verb),
   });
-  takeManagers(draft, tracked);
+  setManagers(draft, managedFields);
 }
 
 /** What is left of a draft when it has been stored and read again: that is what its writer owns. */
@@ -83,10 +83,12 @@ function asKept(kind: Kind, draft: Draft<KubeObject>): Draft<KubeObject> {
   return fromStoredVersion(kind, toStoredVersion(kind, draft)) as Draft<KubeObject>;
 }
 
-function takeManagers(draft: Draft<KubeObject>, tracked: JsonObject): void {
-  const { managedFields } = (tracked as unknown as KubeObject).metadata;
-  if (managedFields === undefined) delete draft.metadata.managedFields;
-  else draft.metadata.managedFields = managedFields as Draft<typeof managedFields>;
+function setManagers(
+  { metadata }: Draft<KubeObject>,
+  managedFields: readonly JsonObject[] | undefined,
+): void {
+  if (managedFields === undefined) delete metadata.managedFields;
+  else metadata.managedFields = managedFields as NonNullable<typeof metadata.managedFields>;
 }
 
 /** Server-side apply: the object as the configuration in the request wants it, with defaults. */

@@ -9,8 +9,15 @@
  * 3. Equal parts cost a walk and no memory; parts that are the same object cost nothing.
  */
 import { isObject, type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
-import type { ListSchema, Schema, StructSchema } from "#api/schema/schema.ts";
+import type { ListSchema, Schema } from "#api/schema/schema.ts";
 import { EMPTY_SET, type FieldSet, LEAF } from "./field-set.ts";
+import {
+  MEMBER_BIT,
+  NodeBuilder,
+  plainNode,
+  type RankedField,
+  type RankedFields,
+} from "./struct-nodes.ts";
 import {
   checkedElement,
   isHollow,
@@ -19,7 +26,6 @@ import {
   memberSchema,
   ownershipOf,
   ownMember,
-  type RankedField,
   rankedFields,
 } from "./typed-values.ts";
 
@@ -30,48 +36,58 @@ export interface Comparison {
 
 /** Throws ItemError where a list's items cannot be told apart. */
 export function compareObjects(before: JsonObject, after: JsonObject, schema: Schema): Comparison {
-  const delta = new Delta();
-  compareMembers(before, after, schema, delta);
-  return { changed: delta.changed ?? EMPTY_SET, removed: delta.removed ?? EMPTY_SET };
+  const { changed = EMPTY_SET, removed = EMPTY_SET } = compareMembers(before, after, schema) ?? {};
+  return { changed, removed };
 }
+
+/** What is different at one place: nodes of the two sets. */
+interface Difference {
+  readonly changed: FieldSet | undefined;
+  readonly removed: FieldSet | undefined;
+}
+
+const CHANGED: Difference = Object.freeze({ changed: LEAF, removed: undefined });
 
 /** Collects the two nodes of one place. */
 class Delta {
-  #changed: Record<string, FieldSet> | undefined;
-  #removed: Record<string, FieldSet> | undefined;
+  readonly #ranked: RankedFields | undefined;
+  #changed: NodeBuilder | undefined;
+  #removed: NodeBuilder | undefined;
 
-  change(element: string, node: FieldSet): void {
-    this.#changed ??= {};
-    this.#changed[element] = node;
-  }
-
-  remove(element: string, node: FieldSet): void {
-    this.#removed ??= {};
-    this.#removed[element] = node;
+  constructor(ranked: RankedFields | undefined) {
+    this.#ranked = ranked;
   }
 
   /** Takes over what was found below an element. */
-  take(element: string, { changed, removed }: Delta): void {
-    if (changed !== undefined) this.change(element, changed);
-    if (removed !== undefined) this.remove(element, removed);
+  add(element: string, bit: number, { changed, removed }: Difference): void {
+    if (changed !== undefined) {
+      this.#changed ??= new NodeBuilder(this.#ranked);
+      this.#changed.add(element, bit, changed);
+    }
+    if (removed !== undefined) {
+      this.#removed ??= new NodeBuilder(this.#ranked);
+      this.#removed.add(element, bit, removed);
+    }
   }
 
-  get changed(): FieldSet | undefined {
-    return this.#changed;
-  }
-
-  get removed(): FieldSet | undefined {
-    return this.#removed;
+  finish(): Difference {
+    return { changed: this.#changed?.finish(), removed: this.#removed?.finish() };
   }
 }
 
-function compareMembers(before: JsonObject, after: JsonObject, schema: Schema, delta: Delta): void {
-  const fields = schema.shape === "struct" ? rankedFields(schema).byName : undefined;
+function compareMembers(
+  before: JsonObject,
+  after: JsonObject,
+  schema: Schema,
+): Difference | undefined {
+  const ranked = schema.shape === "struct" ? rankedFields(schema) : undefined;
+  let delta: Delta | undefined;
   const compare = (name: string, old: unknown, now: unknown): void => {
-    const field = fields?.get(name);
-    if (field === undefined) {
-      compareValues(`f:${name}`, old, now, memberSchema(schema, name), delta);
-    } else compareValues(field.element, old, now, field.schema, delta);
+    const field = ranked?.byName.get(name);
+    const found = compareValues(old, now, field?.schema ?? memberSchema(schema, name));
+    if (found === undefined) return;
+    delta ??= new Delta(ranked);
+    delta.add(field?.element ?? `f:${name}`, field?.bit ?? 0, found);
   };
   for (const name in after) {
     const old = ownMember(before, name);
@@ -81,92 +97,67 @@ function compareMembers(before: JsonObject, after: JsonObject, schema: Schema, d
   for (const name in before) {
     if (ownMember(after, name) === undefined) compare(name, before[name], undefined);
   }
+  return delta?.finish();
 }
 
-/** Undefined means absent. */
-function compareValues(
-  element: string,
-  before: unknown,
-  after: unknown,
-  schema: Schema,
-  delta: Delta,
-): void {
+/** Undefined values are absent; the result is undefined if there is no difference. */
+function compareValues(before: unknown, after: unknown, schema: Schema): Difference | undefined {
   if (before === undefined) {
-    if (after !== undefined) delta.change(element, wholeNode(after, schema));
-    return;
+    if (after === undefined) return undefined;
+    return { changed: wholeNode(after, schema), removed: undefined };
   }
-  if (after === undefined) {
-    delta.remove(element, wholeNode(before, schema));
-    return;
-  }
+  if (after === undefined) return { changed: undefined, removed: wholeNode(before, schema) };
   // A null in free JSON may stand for an object.
   const ownership = ownershipOf(before === null ? after : before, schema);
   if (ownership !== ownershipOf(after === null ? before : after, schema)) {
-    compareKinds(element, before, after, schema, delta);
-  } else if (ownership === "leaf" || (isHollow(before) && isHollow(after))) {
-    if (!jsonEqual(before, after)) delta.change(element, LEAF);
-  } else if (ownership === "list") {
-    const below = new Delta();
-    compareItems(listOf(before), listOf(after), schema as ListSchema, below);
-    delta.take(element, below);
-  } else {
-    const below = new Delta();
-    compareMembers(objectOf(before), objectOf(after), schema, below);
-    delta.take(element, below);
+    return compareKinds(before, after, schema);
   }
+  if (ownership === "leaf" || (isHollow(before) && isHollow(after))) {
+    return jsonEqual(before, after) ? undefined : CHANGED;
+  }
+  return ownership === "list"
+    ? compareItems(listOf(before), listOf(after), schema as ListSchema)
+    : compareMembers(objectOf(before), objectOf(after), schema);
 }
 
 /** Free JSON that turns from an object into something else or back. */
-function compareKinds(
-  element: string,
-  before: unknown,
-  after: unknown,
-  schema: Schema,
-  delta: Delta,
-): void {
-  const below = new Delta();
-  compareMembers(objectOf(before), objectOf(after), schema, below);
-  const { changed, removed } = below;
-  if (removed !== undefined) delta.remove(element, removed);
-  delta.change(element, changed === undefined ? LEAF : { ".": LEAF, ...changed });
+function compareKinds(before: unknown, after: unknown, schema: Schema): Difference {
+  const below = compareMembers(objectOf(before), objectOf(after), schema);
+  const changed = below?.changed === undefined ? LEAF : { ".": LEAF, ...below.changed };
+  return { changed, removed: below?.removed };
 }
 
 function compareItems(
   before: readonly unknown[],
   after: readonly unknown[],
   list: ListSchema,
-  delta: Delta,
-): void {
-  if (jsonEqual(before, after)) return;
+): Difference | undefined {
+  if (jsonEqual(before, after)) return undefined;
+  const delta = new Delta(undefined);
   const [old, now] = [itemsByElement(before, list), itemsByElement(after, list)];
-  for (const [element, items] of old) {
-    compareItemGroups(element, items, now.get(element) ?? [], list.item, delta);
-  }
-  for (const [element, items] of now) {
-    if (!old.has(element)) compareItemGroups(element, [], items, list.item, delta);
-  }
+  const compare = (element: string, was: readonly unknown[], is: readonly unknown[]): void => {
+    const found = compareItemGroups(was, is, list.item);
+    if (found !== undefined) delta.add(element, 0, found);
+  };
+  for (const [element, items] of old) compare(element, items, now.get(element) ?? []);
+  for (const [element, items] of now) if (!old.has(element)) compare(element, [], items);
+  return delta.finish();
 }
 
 /** Items that cannot be told apart are owned together, as one value. */
 function compareItemGroups(
-  element: string,
   before: readonly unknown[],
   after: readonly unknown[],
   schema: Schema,
-  delta: Delta,
-): void {
+): Difference | undefined {
   const [one, other] = [before.length < 2, after.length < 2];
-  if (one && other) {
-    compareValues(element, before[0], after[0], schema, delta);
-  } else if (!one && !other) {
-    if (!jsonEqual(before, after)) delta.change(element, LEAF);
-  } else if (other) {
-    if (after.length > 0) delta.change(element, wholeNode(after[0], schema));
-    delta.remove(element, LEAF);
-  } else {
-    if (before.length > 0) delta.remove(element, wholeNode(before[0], schema));
-    delta.change(element, LEAF);
-  }
+  if (one && other) return compareValues(before[0], after[0], schema);
+  if (!one && !other) return jsonEqual(before, after) ? undefined : CHANGED;
+  const whole = (items: readonly unknown[]): FieldSet | undefined =>
+    items.length > 0 ? wholeNode(items[0], schema) : undefined;
+  return other
+    ? { changed: whole(after), removed: LEAF }
+    : { changed: LEAF, removed: whole(before) };
 }
 
 /** All that belongs to a value that appears or disappears as a whole. Mostly in order already. */
@@ -174,7 +165,8 @@ function wholeNode(value: unknown, schema: Schema): FieldSet {
   const ownership = ownershipOf(value, schema);
   if (ownership === "leaf" || isHollow(value)) return LEAF;
   if (schema.shape === "struct" && !schema.preserveUnknown) {
-    return structNode(value as JsonObject, schema);
+    const ranked = rankedFields(schema);
+    if (ranked.isNarrow) return structNode(value as JsonObject, ranked);
   }
   const node: Record<string, FieldSet> = { ".": LEAF };
   if (ownership === "list") addItems(value as readonly unknown[], schema as ListSchema, node);
@@ -200,41 +192,25 @@ function addItems(
   }
 }
 
-/**
- * Hot on creates. Sorts by rank while it reads, since objects have few of their type's fields, and
- * keeps the nodes of structs that hold nothing but values: ports, mounts and the like are many and
- * look alike.
- */
-function structNode(object: JsonObject, schema: StructSchema): FieldSet {
-  const { byName, plainNodes } = rankedFields(schema);
-  const present: RankedField[] = [];
-  let mask = 0;
-  let plain = true;
+/** Hot on creates. */
+function structNode(object: JsonObject, ranked: RankedFields): FieldSet {
+  let bits = MEMBER_BIT;
+  let inner: RankedField[] | undefined;
   for (const name in object) {
     const value = object[name];
-    const one = value === undefined ? undefined : byName.get(name);
-    if (one === undefined) continue;
-    if (one.rank < MASK_BITS && (one.isLeaf || isHollow(value))) mask |= 1 << one.rank;
-    else plain = false;
-    let at = present.length;
-    while (at > 0 && present[at - 1]!.rank > one.rank) {
-      present[at] = present[at - 1]!;
-      at--;
-    }
-    present[at] = one;
+    const field = value === undefined ? undefined : ranked.byName.get(name);
+    if (field === undefined) continue;
+    bits += field.bit;
+    if (field.isLeaf || isHollow(value)) continue;
+    inner ??= [];
+    inner.push(field);
   }
-  const known = plain ? plainNodes.get(mask) : undefined;
-  if (known !== undefined) return known;
-  const node: Record<string, FieldSet> = { ".": LEAF };
-  for (const { name, element, schema: type, isLeaf } of present) {
-    node[element] = plain || isLeaf ? LEAF : wholeNode(object[name], type);
-  }
-  if (plain && plainNodes.size < PLAIN_NODES_MAX) plainNodes.set(mask, Object.freeze(node));
+  const plain = plainNode(ranked, bits);
+  if (inner === undefined) return plain.frozen;
+  const node: Record<string, FieldSet> = { ...plain.open };
+  for (const { name, element, schema } of inner) node[element] = wholeNode(object[name], schema);
   return node;
 }
-
-const MASK_BITS = 31;
-const PLAIN_NODES_MAX = 64;
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];

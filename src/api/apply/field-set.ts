@@ -127,9 +127,7 @@ const MEMBER = "f".charCodeAt(0);
 export function decodeFieldSet(json: unknown): FieldSet {
   if (json === undefined || json === null) return EMPTY_SET;
   const decoded = inOrder(decodeNode(json, 0));
-  if (decoded["."] === undefined) return decoded;
-  const { ".": _, ...children } = decoded;
-  return children;
+  return decoded["."] === undefined ? decoded : withoutSelf(decoded);
 }
 
 const DEPTH_MAX = 10_000;
@@ -183,7 +181,7 @@ function differenceNodes(a: FieldSet, b: FieldSet, below: boolean): FieldSet | u
   if (children === undefined) return member ? LEAF : undefined;
   if (member) return children["."] === undefined ? { ".": LEAF, ...children } : children;
   if (children["."] === undefined) return children;
-  const { ".": _, ...rest } = children;
+  const rest = withoutSelf(children);
   return isEmptySet(rest) ? undefined : rest;
 }
 
@@ -192,21 +190,31 @@ function differenceChildren(a: FieldSet, b: FieldSet, below: boolean): FieldSet 
   let result: Record<string, FieldSet> | undefined;
   let left = 0;
   for (const key in a) {
-    if (key === ".") continue;
-    left++;
-    const other = b[key];
-    if (other === undefined) continue;
     const mine = a[key]!;
-    const rest = differenceNodes(mine, other, below);
-    if (rest === mine) continue;
-    result ??= { ...a };
-    if (rest !== undefined) result[key] = rest;
-    else {
-      delete result[key];
-      left--;
-    }
+    const other = key === "." ? undefined : b[key];
+    const rest = other === undefined ? mine : differenceNodes(mine, other, below);
+    if (rest !== mine) result ??= childrenBefore(a, key);
+    if (rest === undefined) continue;
+    if (key !== ".") left++;
+    if (result !== undefined) result[key] = rest;
   }
   return left === 0 ? undefined : (result ?? a);
+}
+
+// Built up, since an object that something was deleted from is slow for good.
+function childrenBefore(node: FieldSet, end: string): Record<string, FieldSet> {
+  const children: Record<string, FieldSet> = {};
+  for (const key in node) {
+    if (key === end) break;
+    children[key] = node[key]!;
+  }
+  return children;
+}
+
+function withoutSelf(node: FieldSet): FieldSet {
+  const children: Record<string, FieldSet> = {};
+  for (const key in node) if (key !== ".") children[key] = node[key]!;
+  return children;
 }
 
 function intersectChildren(a: FieldSet, b: FieldSet): FieldSet | undefined {

@@ -15,10 +15,10 @@ import { applyPatch } from "./apply.ts";
 import { compareObjects } from "./compare.ts";
 import { difference, type FieldSet, intersection, isEmptySet, pathsOf } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
+import { applyUpdate } from "./history.testing.ts";
 import { managedFieldsOf, withManagedFields } from "./managed-object.ts";
 import { decodeManagers } from "./managers.ts";
 import { elementOf, ItemError, isHollow, itemSchema, memberSchema } from "./typed-values.ts";
-import { applyUpdate } from "./update.ts";
 
 /** How often a build server repeats what a developer's machine does once. */
 const ROUNDS = process.env.CI === "true" ? 200 : 10;

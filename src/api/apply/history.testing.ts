@@ -5,7 +5,8 @@ import type { JsonObject } from "#api/patch/json-value.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { applyPatch } from "./apply.ts";
-import { applyUpdate } from "./update.ts";
+import { withManagedFields } from "./managed-object.ts";
+import { managedFieldsAfter, type UpdateInput } from "./update.ts";
 import type { FieldFilter, VersionSeam } from "./versions.ts";
 
 export interface Write {
@@ -13,6 +14,11 @@ export interface Write {
   readonly subresource?: string;
   readonly filter?: FieldFilter;
   readonly force?: boolean;
+}
+
+/** The next object with its managedFields. */
+export function applyUpdate(input: UpdateInput): JsonObject {
+  return withManagedFields(input.next, managedFieldsAfter(input));
 }
 
 export class History {

@@ -15,11 +15,10 @@ export function withManagedFields(
   object: JsonObject,
   managedFields: readonly JsonObject[] | undefined,
 ): JsonObject {
-  const old = managedFieldsOf(object);
-  if (old === managedFields) return object;
-  const { managedFields: _, ...metadata } = metadataOf(object);
-  return {
-    ...object,
-    metadata: managedFields === undefined ? metadata : { ...metadata, managedFields },
-  };
+  const old = metadataOf(object);
+  if (old.managedFields === managedFields) return object;
+  const metadata: Record<string, unknown> = {};
+  for (const name in old) if (name !== "managedFields") metadata[name] = old[name];
+  if (managedFields !== undefined) metadata.managedFields = managedFields;
+  return { ...object, metadata };
 }

@@ -44,7 +44,8 @@ export function encodeManagers(
   before: unknown,
 ): readonly JsonObject[] | undefined {
   if (managers.length === 0) return undefined;
-  const entries = managers.toSorted(compareManagers).map(encodeManager);
+  const sorted = managers.length > 1 ? managers.toSorted(compareManagers) : managers;
+  const entries = sorted.map(encodeManager);
   const same =
     Array.isArray(before) &&
     before.length === entries.length &&
@@ -134,17 +135,17 @@ function decodeEntry(entry: unknown, index: number): Manager | string {
 }
 
 function encodeManager(manager: Manager): JsonObject {
-  const { name, operation, apiVersion, subresource, time, fields, entry } = manager;
-  if (entry !== undefined) return entry;
-  return {
-    ...(name === "" ? {} : { manager: name }),
-    operation,
-    apiVersion,
-    ...(time === undefined ? {} : { time }),
-    fieldsType: "FieldsV1",
-    fieldsV1: inOrder(fields),
-    ...(subresource === "" ? {} : { subresource }),
-  };
+  const { name, operation, apiVersion, subresource, time, fields } = manager;
+  if (manager.entry !== undefined) return manager.entry;
+  const entry: Record<string, unknown> = {};
+  if (name !== "") entry.manager = name;
+  entry.operation = operation;
+  entry.apiVersion = apiVersion;
+  if (time !== undefined) entry.time = time;
+  entry.fieldsType = "FieldsV1";
+  entry.fieldsV1 = inOrder(fields);
+  if (subresource !== "") entry.subresource = subresource;
+  return entry;
 }
 
 function compareManagers(a: Manager, b: Manager): number {

@@ -1,8 +1,8 @@
 /** What the schema says about a value for the purposes of ownership. */
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { AnySchema, Field, ListSchema, Schema, StructSchema } from "#api/schema/schema.ts";
-import type { FieldSet } from "./field-set.ts";
 import { keyElement, valueElement } from "./path-element.ts";
+import { type RankedFields, rankFields } from "./struct-nodes.ts";
 
 /** Free JSON: objects are owned member by member, lists as one value. */
 const ANY: AnySchema = Object.freeze({ shape: "any", goType: "interface {}" });
@@ -40,37 +40,17 @@ export function memberElement(schema: Schema, name: string): string {
   return rankedFields(schema).byName.get(name)?.element ?? `f:${name}`;
 }
 
-export interface RankedField {
-  readonly name: string;
-  readonly element: string;
-  readonly schema: Schema;
-  /** Its place among the fields of its struct, in the order of their elements. */
-  readonly rank: number;
-  /** Owned as one value, whatever it is. */
-  readonly isLeaf: boolean;
-}
-
-interface RankedFields {
-  readonly byName: ReadonlyMap<string, RankedField>;
-  /** Nodes that were made of a struct's values alone, by the ranks of those values. */
-  readonly plainNodes: Map<number, FieldSet>;
-}
-
-export function rankedFields({ fields }: StructSchema): RankedFields {
-  let ranked = rankedFieldsOf.get(fields);
+export function rankedFields(schema: StructSchema): RankedFields {
+  let ranked = rankedFieldsOf.get(schema.fields);
   if (ranked === undefined) {
-    const sorted = fields.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const byName = new Map(sorted.map((field, rank) => [field.name, rankedField(field, rank)]));
-    ranked = { byName, plainNodes: new Map() };
-    rankedFieldsOf.set(fields, ranked);
+    ranked = rankFields(schema, isAlwaysLeaf);
+    rankedFieldsOf.set(schema.fields, ranked);
   }
   return ranked;
 }
 
-function rankedField(field: Field, rank: number): RankedField {
-  const { name, schema } = field;
-  const isLeaf = schema.shape !== "any" && ownershipOf(undefined, schema) === "leaf";
-  return { name, element: `f:${name}`, schema, rank, isLeaf };
+function isAlwaysLeaf(schema: Schema): boolean {
+  return schema.shape !== "any" && ownershipOf(undefined, schema) === "leaf";
 }
 
 // Memory of pure results.

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { fieldSet } from "./field-set.ts";
-import { History } from "./history.testing.ts";
-import { applyUpdate } from "./update.ts";
+import { applyUpdate, History } from "./history.testing.ts";
 
 const configMap = () => new History("v1", "ConfigMap");
 const [m1, m2] = [{ manager: "m1" }, { manager: "m2" }];

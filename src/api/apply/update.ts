@@ -4,8 +4,8 @@
  *
  * Promises:
  * 1. It never fails: an object whose fields cannot be told apart ends up without managedFields.
- * 2. Objects stay as they are; the result shares all but metadata with `next`, and every entry of a
- *    manager who lost and won nothing with the one before.
+ * 2. Objects stay as they are; the result shares every entry of a manager who lost and won nothing
+ *    with the list before, and is that list if nobody did.
  * 3. The writer's time changes only if the write changed something.
  */
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
@@ -41,14 +41,13 @@ export interface UpdateInput {
   readonly versions?: VersionSeam | undefined;
 }
 
-/** `next` with its managedFields. */
-export function applyUpdate(input: UpdateInput): JsonObject {
+/** The managedFields that `next` is to have; undefined for none. */
+export function managedFieldsAfter(input: UpdateInput): readonly JsonObject[] | undefined {
   try {
     const managers = managersAfter(input);
-    const entries = managers && encodeManagers(managers, managedFieldsOf(input.live));
-    return withManagedFields(input.next, entries);
+    return managers && encodeManagers(managers, managedFieldsOf(input.live));
   } catch (error) {
-    if (error instanceof ItemError) return withManagedFields(input.next, undefined);
+    if (error instanceof ItemError) return undefined;
     throw error;
   }
 }
@@ -82,10 +81,10 @@ function managersAfter(input: UpdateInput): readonly Manager[] | undefined {
   };
   // What the writer would lose and get back stays: a set that does not change costs nothing.
   const own = known.find((manager) => isSameManager(manager, writer));
+  if (own === undefined) return capUpdaters([...withoutLost(known, changes), writer]);
   const lost = union(difference(changed, fields), removed);
-  const kept = own && withFields(own, difference(own.fields, lost));
-  const others = withoutLost(own === undefined ? known : without(known, own), changes);
-  return capUpdaters(takeOver(others, writer, kept));
+  const kept = withFields(own, difference(own.fields, lost));
+  return capUpdaters(takeOver(withoutLost(without(known, own), changes), writer, kept));
 }
 
 /** Those that the request states, if it may state any and they can be read; else the live ones. */

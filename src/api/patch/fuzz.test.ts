@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { applyPatch } from "#api/apply/apply.ts";
-import { applyUpdate } from "#api/apply/update.ts";
+import { applyUpdate } from "#api/apply/history.testing.ts";
 import { encodeJson } from "#api/codec/json.ts";
 import { JSON_DEPTH_MAX } from "#api/codec/json-syntax.ts";
 import { normalizerOf } from "#api/codec/normalizer.ts";
