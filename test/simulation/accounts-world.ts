@@ -195,6 +195,29 @@ export const WORLD: readonly Manifest[] = [
     spec: { containers, resourceClaims: [{ name: "gpu", resourceClaimTemplateName: "gpu" }] },
   },
   {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceClaim",
+    metadata: { name: "broken-gpu" },
+    spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "gpu" } }] } },
+  },
+  {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "with-broken-gpu" },
+    spec: { containers, resourceClaims: [{ name: "gpu", resourceClaimName: "broken-gpu" }] },
+  },
+  {
+    apiVersion: "resource.k8s.io/v1",
+    kind: "ResourceSlice",
+    metadata: { name: "gpus" },
+    spec: {
+      driver: "gpu.example",
+      nodeName: "n1",
+      pool: { name: "n1", generation: 1, resourceSliceCount: 1 },
+      devices: [{ name: "gpu0", taints: [{ key: "broken", effect: "NoExecute" }] }],
+    },
+  },
+  {
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name: "on-lost" },

@@ -22,6 +22,7 @@ import type { KubeObject } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
 import type { Result } from "#api/meta/status.ts";
 import { microTimeFromMs, timeFromMs } from "#api/meta/time.ts";
+import { resourceClaimKind } from "#api/resource/v1/resource-claim.ts";
 import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
 import { volumeAttributesClassKind } from "#api/storage/v1/volume-attributes-class.ts";
 import { nodeRangesOf } from "#cmd/node-ranges.ts";
@@ -224,6 +225,12 @@ async function changeThings(cluster: Cluster): Promise<void> {
     const status = { attached: true };
     await cluster.edit(volumeAttachmentKind, metadata.name ?? "", (a) => void (a.status = status));
   }
+  const { uid = "" } = cluster.get(podKind, "with-broken-gpu")!.metadata;
+  const device = { request: "r", driver: "gpu.example", pool: "n1", device: "gpu0" };
+  await cluster.edit(resourceClaimKind, "broken-gpu", (claim) => {
+    claim.status.allocation = { devices: { results: [device] } };
+    claim.status.reservedFor = [{ resource: "pods", name: "with-broken-gpu", uid }];
+  });
 }
 
 async function deleteThings(cluster: Cluster): Promise<void> {
