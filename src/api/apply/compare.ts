@@ -10,7 +10,7 @@
  */
 import { isObject, type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
-import { EMPTY_SET, type FieldSet, LEAF } from "./field-set.ts";
+import { EMPTY_SET, type FieldSet, LEAF, ordered } from "./field-set.ts";
 import {
   MEMBER_BIT,
   NodeBuilder,
@@ -160,40 +160,35 @@ function compareItemGroups(
     : { changed: LEAF, removed: whole(before) };
 }
 
-/** All that belongs to a value that appears or disappears as a whole. Mostly in order already. */
+/** All that belongs to a value that appears or disappears as a whole. */
 function wholeNode(value: unknown, schema: Schema): FieldSet {
   const ownership = ownershipOf(value, schema);
   if (ownership === "leaf" || isHollow(value)) return LEAF;
+  if (ownership === "list") return wholeList(value as readonly unknown[], schema as ListSchema);
+  const object = value as JsonObject;
   if (schema.shape === "struct" && !schema.preserveUnknown) {
     const ranked = rankedFields(schema);
-    if (ranked.isNarrow) return structNode(value as JsonObject, ranked);
+    if (ranked.isNarrow) return wholeStruct(object, ranked);
   }
   const node: Record<string, FieldSet> = { ".": LEAF };
-  if (ownership === "list") addItems(value as readonly unknown[], schema as ListSchema, node);
-  else {
-    const object = value as JsonObject;
-    for (const name of Object.keys(object).sort()) {
-      if (object[name] === undefined) continue;
-      const element = memberElement(schema, name);
-      node[element] = wholeNode(object[name], memberSchema(schema, name));
-    }
+  for (const name in object) {
+    if (object[name] === undefined) continue;
+    node[memberElement(schema, name)] = wholeNode(object[name], memberSchema(schema, name));
   }
-  return node;
+  return ordered(node);
 }
 
-function addItems(
-  items: readonly unknown[],
-  list: ListSchema,
-  node: Record<string, FieldSet>,
-): void {
+function wholeList(items: readonly unknown[], list: ListSchema): FieldSet {
+  const node: Record<string, FieldSet> = { ".": LEAF };
   for (const [i, item] of items.entries()) {
     const element = checkedElement(item, i, list);
     node[element] = node[element] === undefined ? wholeNode(item, list.item) : LEAF;
   }
+  return ordered(node);
 }
 
 /** Hot on creates. */
-function structNode(object: JsonObject, ranked: RankedFields): FieldSet {
+function wholeStruct(object: JsonObject, ranked: RankedFields): FieldSet {
   let bits = MEMBER_BIT;
   let inner: RankedField[] | undefined;
   for (const name in object) {

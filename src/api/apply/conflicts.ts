@@ -2,7 +2,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { applyConflictStatus } from "#api/meta/status.ts";
-import { inOrder, pathsOf } from "./field-set.ts";
+import { pathsOf } from "./field-set.ts";
 import { type Manager, managerId } from "./managers.ts";
 import type { Conflict } from "./ownership.ts";
 import { formatElement } from "./path-element.ts";
@@ -13,7 +13,7 @@ export function conflictsStatus(conflicts: readonly Conflict[]): Status {
   );
   const groups = sorted.map(({ manager, fields }) => ({
     who: describeManager(manager),
-    paths: [...pathsOf(inOrder(fields))].map((path) => path.map(formatElement).join("")),
+    paths: [...pathsOf(fields)].map((path) => path.map(formatElement).join("")),
   }));
   const causes = groups.flatMap(({ who, paths }) =>
     paths.map((field) => ({

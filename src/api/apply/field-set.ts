@@ -9,9 +9,9 @@
  * Promises:
  * 1. Sets are never changed; a result shares the nodes that stay as they were, and is the left
  *    argument itself if nothing changed. So the owner of unchanged fields costs nothing to store.
- * 2. Keys stand in the order of `compareElements` in sets that were read or `inOrder` made; the
- *    operations do not sort what they put together.
+ * 2. Keys stand in the order of `compareElements`, which is how they are written.
  */
+import type { JsonObject } from "#api/patch/json-value.ts";
 import { canonicalElement, compareElements } from "./path-element.ts";
 
 export interface FieldSet {
@@ -84,34 +84,19 @@ export function* pathsOf(
   }
 }
 
-/** The set with all its keys in order: how it is written. */
-export function inOrder(set: FieldSet): FieldSet {
-  return orderedNode(set, 0);
+/** The node with its keys in order; what is below them is taken to be. */
+export function ordered(node: FieldSet): FieldSet {
+  let last: string | undefined;
+  for (const key in node) {
+    if (last !== undefined && !isBefore(last, key)) return sorted(node);
+    last = key;
+  }
+  return node;
 }
 
-function orderedNode(node: FieldSet, depth: number): FieldSet {
-  if (node === LEAF || (depth < REMEMBERED_DEPTH && orderedSets.has(node))) return node;
-  let sorted = true;
-  let last: string | undefined;
-  let children: Record<string, FieldSet> | undefined;
-  for (const key in node) {
-    if (last !== undefined && sorted) sorted = isBefore(last, key);
-    last = key;
-    const child = node[key]!;
-    const ordered = orderedNode(child, depth + 1);
-    if (ordered === child) continue;
-    children ??= {};
-    children[key] = ordered;
-  }
-  let result = node;
-  if (!sorted || children !== undefined) {
-    const keys = Object.keys(node);
-    if (!sorted) keys.sort(compareElements);
-    const copy: Record<string, FieldSet> = {};
-    for (const key of keys) copy[key] = children?.[key] ?? node[key]!;
-    result = copy;
-  }
-  if (depth < REMEMBERED_DEPTH) orderedSets.add(result);
+function sorted(node: FieldSet): FieldSet {
+  const result: Record<string, FieldSet> = {};
+  for (const key of Object.keys(node).sort(compareElements)) result[key] = node[key]!;
   return result;
 }
 
@@ -123,27 +108,32 @@ function isBefore(a: string, b: string): boolean {
 
 const MEMBER = "f".charCodeAt(0);
 
+/** The set as it is written. */
+export function encodeFieldSet(set: FieldSet): JsonObject {
+  ownSets.add(set);
+  return set;
+}
+
 /** Reads what came from outside, dropping steps that nobody knows; throws if it is no set at all. */
 export function decodeFieldSet(json: unknown): FieldSet {
   if (json === undefined || json === null) return EMPTY_SET;
-  const decoded = inOrder(decodeNode(json, 0));
-  return decoded["."] === undefined ? decoded : withoutSelf(decoded);
+  if (ownSets.has(json)) return json as FieldSet;
+  const decoded = decodeNode(json, 0);
+  const set = decoded["."] === undefined ? decoded : withoutSelf(decoded);
+  ownSets.add(set);
+  return set;
 }
 
 const DEPTH_MAX = 10_000;
 
-// Memory of pure results: sets that are known to be right and in order need no second look. Only
-// the upper nodes, since remembering costs more than looking at a small node again.
-const orderedSets = new WeakSet<object>();
-const REMEMBERED_DEPTH = 2;
+// Memory of pure results: sets that are known to be right need no second look.
+const ownSets = new WeakSet<object>();
 
 function decodeNode(json: unknown, depth: number): FieldSet {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     throw new Error("a set of fields must be an object");
   }
-  if (json === LEAF || (depth < REMEMBERED_DEPTH && orderedSets.has(json))) {
-    return json as FieldSet;
-  }
+  if (json === LEAF) return LEAF;
   if (depth > DEPTH_MAX) throw new Error("a set of fields must not be that deep");
   const node: Record<string, FieldSet> = {};
   let same = true;
@@ -155,7 +145,7 @@ function decodeNode(json: unknown, depth: number): FieldSet {
     if (element !== key || !plain) same = false;
   }
   if (node["."] !== undefined && Object.keys(node).length === 1) return LEAF;
-  return same ? (json as FieldSet) : node;
+  return ordered(same ? (json as FieldSet) : node);
 }
 
 function unionNodes(a: FieldSet, b: FieldSet): FieldSet {
@@ -170,7 +160,7 @@ function unionNodes(a: FieldSet, b: FieldSet): FieldSet {
     result ??= { ...a };
     result[key] = merged;
   }
-  return result ?? a;
+  return result === undefined ? a : ordered(result);
 }
 
 /** Undefined if nothing is left. */

@@ -5,7 +5,7 @@
  */
 import { isObject } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
-import { asMember, EMPTY_SET, type FieldSet, isEmptySet, LEAF } from "./field-set.ts";
+import { asMember, EMPTY_SET, type FieldSet, isEmptySet, LEAF, ordered } from "./field-set.ts";
 import {
   declaredField,
   elementOf,
@@ -42,7 +42,7 @@ function membersOf(object: Readonly<Record<string, unknown>>, schema: Schema): F
     else if (declaredField(schema, name) === undefined) node[element] = asMember(children);
     else if (!isEmptySet(children)) node[element] = children;
   }
-  return node;
+  return ordered(node);
 }
 
 function itemsOf(items: readonly unknown[], list: ListSchema): FieldSet {
@@ -53,5 +53,5 @@ function itemsOf(items: readonly unknown[], list: ListSchema): FieldSet {
     const hollow = children === undefined || isEmptySet(children);
     node[element] = hollow ? LEAF : { ".": LEAF, ...children };
   }
-  return node;
+  return ordered(node);
 }

@@ -13,7 +13,14 @@ import { deepFreeze } from "#lib/deep-freeze.ts";
 import { type Random, seededRandom } from "#lib/random.ts";
 import { applyPatch } from "./apply.ts";
 import { compareObjects } from "./compare.ts";
-import { difference, type FieldSet, intersection, isEmptySet, pathsOf } from "./field-set.ts";
+import {
+  decodeFieldSet,
+  difference,
+  type FieldSet,
+  intersection,
+  isEmptySet,
+  pathsOf,
+} from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
 import { applyUpdate } from "./history.testing.ts";
 import { managedFieldsOf, withManagedFields } from "./managed-object.ts";
@@ -86,9 +93,14 @@ function valueAt(value: unknown, path: readonly string[], schema: Schema): unkno
   return valueAt(item, rest, itemSchema(schema));
 }
 
+/** Who manages what, in sets that are as they would be read: in order, and each step in its one spelling. */
 function managersIn(object: JsonObject): { name: string; fields: FieldSet }[] {
   const decoded = decodeManagers(managedFieldsOf(object));
   assert.ok(decoded.ok);
+  for (const { fields } of decoded.value) {
+    const text = JSON.stringify(fields);
+    assert.equal(JSON.stringify(decodeFieldSet(JSON.parse(text))), text);
+  }
   return decoded.value.map(({ name, fields }) => ({ name, fields }));
 }
 
@@ -172,6 +184,7 @@ describe("fuzz", () => {
         const forced = apply(live, config, true);
         assert.ok(forced.ok, forced.ok ? "" : forced.status.message);
         const after = stored(forced.value);
+        assert.ok(managersIn(after).length > 0);
         const stated = fieldsOf(config, schema);
         const lost = difference(stated, fieldsOf(bare(after), schema));
         assert.ok(isEmptySet(lost), JSON.stringify(lost));

@@ -4,7 +4,7 @@
  */
 import { goQuote } from "#api/meta/go-quote.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
-import { decodeFieldSet, type FieldSet, inOrder, union } from "./field-set.ts";
+import { decodeFieldSet, encodeFieldSet, type FieldSet, union } from "./field-set.ts";
 
 export interface Manager {
   readonly name: string;
@@ -143,7 +143,7 @@ function encodeManager(manager: Manager): JsonObject {
   entry.apiVersion = apiVersion;
   if (time !== undefined) entry.time = time;
   entry.fieldsType = "FieldsV1";
-  entry.fieldsV1 = inOrder(fields);
+  entry.fieldsV1 = encodeFieldSet(fields);
   if (subresource !== "") entry.subresource = subresource;
   return entry;
 }

@@ -4,7 +4,7 @@
  * if there is something below a field.
  */
 import type { Field, Schema, StructSchema } from "#api/schema/schema.ts";
-import { type FieldSet, LEAF } from "./field-set.ts";
+import { type FieldSet, LEAF, ordered } from "./field-set.ts";
 
 export interface RankedField {
   readonly name: string;
@@ -89,11 +89,11 @@ export class NodeBuilder {
   }
 
   finish(): FieldSet | undefined {
-    if (this.#bits === 0) return this.#others;
+    if (this.#bits === 0) return this.#others && ordered(this.#others);
     const plain = plainNode(this.#ranked!, this.#bits);
     if (this.#inner === undefined && this.#others === undefined) return plain.frozen;
     const node: Record<string, FieldSet> = { ...plain.open, ...this.#others };
     for (const { element, node: below } of this.#inner ?? []) node[element] = below;
-    return node;
+    return this.#others === undefined ? node : ordered(node);
   }
 }
