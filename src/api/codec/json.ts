@@ -37,7 +37,7 @@ export function decodeJson(schema: StructSchema, input: string | Uint8Array): De
   const parsed = parse(input);
   if (!parsed.ok) return parsed;
   if (!parsed.odd && !parsed.deep) {
-    const normal = quickly(schema, parsed.value);
+    const normal = quickly(schema, parsed.value, true);
     if (normal !== undefined && tally.keys === parsed.keys) {
       return { ok: true, value: normal, strictErrors: [] };
     }
@@ -49,7 +49,7 @@ export function decodeJson(schema: StructSchema, input: string | Uint8Array): De
 
 /** The normal form of a value that is no text any more: the outcome of a patch, a draft. */
 export function normalize(schema: StructSchema, value: unknown): Decoded {
-  const normal = quickly(schema, value);
+  const normal = quickly(schema, value, false);
   if (normal !== undefined) return { ok: true, value: normal, strictErrors: [] };
   return decodeJson(schema, encodeJson(value));
 }
@@ -65,6 +65,7 @@ export function parseJson(input: string | Uint8Array): ParsedJson {
   if (parsed.deep) return { ok: false, error: syntaxErrorOf(parsed.bytes, JSON_DEPTH_MAX) };
   if (!parsed.odd) {
     tally.keys = 0;
+    tally.isWanted = true;
     freeJson(parsed.value);
     if (tally.keys === parsed.keys) return { ok: true, value: parsed.value, duplicates: [] };
   }
@@ -139,9 +140,14 @@ function mayHoldHalfAPair(text: string): boolean {
   return text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text);
 }
 
-/** The normal form, with `tally.keys` telling its keys; undefined if something is unusual. */
-function quickly(schema: StructSchema, value: unknown): Record<string, unknown> | undefined {
+/** The normal form, with `tally.keys` telling its keys if they count; undefined if it is unusual. */
+function quickly(
+  schema: StructSchema,
+  value: unknown,
+  keysCount: boolean,
+): Record<string, unknown> | undefined {
   tally.keys = 0;
+  tally.isWanted = keysCount;
   try {
     return normalizerOf(schema)(value);
   } catch (error) {

@@ -16,7 +16,11 @@ import {
 export const UNUSUAL: unique symbol = Symbol("unusual");
 
 /** Keys seen since it was last set to zero. Synchronous use only. */
-export const tally = { keys: 0 };
+export const tally = {
+  keys: 0,
+  /** Whether someone wants to know: only then is free JSON looked at. */
+  isWanted: true,
+};
 
 const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
@@ -109,7 +113,7 @@ export function define(target: object, key: string, value: unknown): void {
 
 /** Counts the keys inside; the value itself is free. */
 export function freeJson(value: unknown): void {
-  if (typeof value !== "object" || value === null) return;
+  if (typeof value !== "object" || value === null || !tally.isWanted) return;
   if (Array.isArray(value)) {
     for (const item of value) freeJson(item);
     return;
