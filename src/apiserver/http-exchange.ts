@@ -14,12 +14,15 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
-import type { Readable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { OutgoingHeaders } from "./answer.ts";
 import type { Deadline } from "./deadlines.ts";
+import type { Piece } from "./piece.ts";
 import type { Peer } from "./request.ts";
 
 export const BODY_BYTES_MAX = 3 * 1024 * 1024;
+/** What may wait for a client before it counts as one that does not keep up. */
+const UNSENT_BYTES_MAX = 64 * 1024;
 
 export interface HttpRequest {
   readonly method: string;
@@ -47,6 +50,8 @@ export interface Reply {
   start(code: number, headers: OutgoingHeaders): void;
   /** False when the client does not keep up: write no more before `drained`. */
   write(bytes: Uint8Array): boolean;
+  /** The same for what is sent to many. */
+  writePiece(piece: Piece): boolean;
   drained(): Promise<void>;
   end(): void;
   /** Ends the connection without a proper end of the answer. */
@@ -84,6 +89,8 @@ export class Http1Exchange implements HttpRequest, Reply {
   deadline: Deadline | undefined = undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  /** Where pieces went last. */
+  #direct: Writable | undefined;
   readonly #leaving = new Leaving();
 
   constructor(request: IncomingMessage, response: ServerResponse, peer: Peer, done: () => void) {
@@ -145,8 +152,20 @@ export class Http1Exchange implements HttpRequest, Reply {
     return this.#response.write(bytes);
   }
 
+  /**
+   * Past the response, which would take a chunk in three parts and copy them together for each
+   * client; but only to a client that takes chunks and has had the answers to all it asked before.
+   */
+  writePiece({ bytes, chunk }: Piece): boolean {
+    const { socket, chunkedEncoding } = this.#response;
+    if (socket === null || !chunkedEncoding) return this.#response.write(bytes);
+    this.#direct = socket;
+    socket.write(chunk);
+    return !socket.writableNeedDrain || socket.writableLength < UNSENT_BYTES_MAX;
+  }
+
   drained(): Promise<void> {
-    return drainOf(this.#response, this.signal);
+    return drainOf(this.#direct ?? this.#response, this.signal);
   }
 
   end(): void {
@@ -221,6 +240,10 @@ export class Http2Exchange implements HttpRequest, Reply {
 
   write(bytes: Uint8Array): boolean {
     return !this.#stream.destroyed && this.#stream.write(bytes);
+  }
+
+  writePiece({ bytes }: Piece): boolean {
+    return this.write(bytes);
   }
 
   drained(): Promise<void> {

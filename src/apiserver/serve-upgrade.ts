@@ -12,7 +12,7 @@ import { isForWebSocket, serveWebSocket } from "./serve-websocket.ts";
 import type { ApiServer } from "./server.ts";
 
 export async function serveUpgrade(
-  api: Pick<ApiServer, "handle" | "tables" | "newAuditId" | "closing" | "watches">,
+  api: Pick<ApiServer, "handle" | "tables" | "newAuditId" | "closing" | "watches" | "fanOut">,
   incoming: IncomingMessage,
   peer: Peer,
   socket: Duplex,

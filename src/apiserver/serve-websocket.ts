@@ -35,7 +35,7 @@ export function isForWebSocket({ body }: Answer, { headers }: ApiRequest): boole
 
 /** Resolves when both sides are done. */
 export async function serveWebSocket(
-  api: Pick<ApiServer, "tables" | "closing" | "watches">,
+  api: Pick<ApiServer, "tables" | "closing" | "watches" | "fanOut">,
   answer: Answer,
   request: ApiRequest,
   client: ClientEnd,
@@ -63,8 +63,9 @@ export async function serveWebSocket(
         ? encodeFrame("text", encode(event))
         : encodeFrame("binary", encode(event).subarray(LENGTH_BYTES)),
     count: api.watches.of(body.feed.kind),
+    fanOut: api.fanOut,
     reply: {
-      write: (bytes) => socket.write(bytes),
+      writePiece: ({ bytes }) => socket.write(bytes),
       drained: async () => {
         await Promise.race([once(socket, "drain"), once(socket, "close")]);
       },

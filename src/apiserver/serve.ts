@@ -21,7 +21,15 @@ const compress = promisify(gzip);
 
 export type Serving = Pick<
   ApiServer,
-  "handle" | "tables" | "closing" | "lists" | "newAuditId" | "watches" | "countTimeout" | "turn"
+  | "handle"
+  | "tables"
+  | "closing"
+  | "lists"
+  | "newAuditId"
+  | "watches"
+  | "countTimeout"
+  | "turn"
+  | "fanOut"
 >;
 
 export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
@@ -136,7 +144,8 @@ async function send(
     const encode = createFrameEncoder(kind, answer.media, request.query, api.tables);
     const count = api.watches.of(kind);
     const { signal } = request;
-    await streamWatch(body.feed, { encode, count, reply, signal, closing: api.closing });
+    const { fanOut, closing } = api;
+    await streamWatch(body.feed, { encode, count, fanOut, reply, signal, closing });
     return;
   }
   if (body.form === "tunnel") {

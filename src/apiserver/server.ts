@@ -14,6 +14,7 @@ import { ApiMetrics } from "./api-metrics.ts";
 import { ColumnDescriptions } from "./column-descriptions.ts";
 import { Discovery } from "./discovery.ts";
 import type { SpecialVerbs } from "./dispatch.ts";
+import { FanOut } from "./fan-out.ts";
 import { addFlowMetrics } from "./flow/flow-metrics.ts";
 import { createHandler, type Handler, type PathHandler } from "./handler.ts";
 import { Health } from "./health.ts";
@@ -104,6 +105,7 @@ export interface ApiServer {
   readonly watches: WatchMetrics;
   /** A request took longer than it may. */
   countTimeout(info: RequestInfo): void;
+  readonly fanOut: FanOut;
   /** Everything that has to be done before the server counts as ready is done. */
   ready(): void;
   /** From now on the server says that it is not ready, so that nobody new comes; watches end. */
@@ -195,6 +197,7 @@ export async function startApiServer(
     newAuditId: () => random.uuid(),
     watches: new WatchMetrics(options.metrics),
     countTimeout: (info) => watched.terminated(info, 504),
+    fanOut: new FanOut(),
     ready: () => health.ready(),
     shutDown: () => {
       health.shutDown();

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { nextTurn } from "#lib/next-turn.ts";
 import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "./api.testing.ts";
 import type { Reply } from "./http-exchange.ts";
 import { JSON_MEDIA } from "./negotiate.ts";
+import type { Piece } from "./piece.ts";
 import { streamWatch } from "./stream-watch.ts";
 import { createFrameEncoder } from "./watch-frames.ts";
 
@@ -22,7 +24,10 @@ class Stalled implements Reply {
 
   send(): void {}
   start(): void {}
-  write(bytes: Uint8Array): boolean {
+  write(): boolean {
+    return false;
+  }
+  writePiece({ bytes }: Piece): boolean {
     this.bytes += bytes.length;
     this.writes += 1;
     this.text += Buffer.from(bytes).toString();
@@ -63,9 +68,18 @@ async function begin(t: TestApi, url: string, closing = new AbortController().si
   };
   const encode = createFrameEncoder(feed.kind, JSON_MEDIA, new URLSearchParams(), t.api.tables);
   const count = t.api.watches.of(feed.kind);
-  const done = streamWatch(feed, { encode, count, reply: client, signal: life.signal, closing });
+  const { fanOut } = t.api;
+  const { signal } = life;
+  const done = streamWatch(feed, { encode, count, fanOut, reply: client, signal, closing });
+  await nextTurn();
   /** `held`: bytes of all objects that were taken out of the feed. */
   return { client, done, leave: () => life.abort(), held: () => held };
+}
+
+/** The watch hears that the client reads again in one turn and sends at the end of the next. */
+async function flushed(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
 }
 
 /** Replaces one object again and again, each time with so many bytes. */
@@ -97,7 +111,7 @@ describe("a client that does not read", () => {
     await rewrite(t, 100, 100 * KILOBYTE);
     const before = held();
     client.readOnce();
-    await new Promise((resolve) => setImmediate(resolve));
+    await flushed();
     assert.ok(held() > before);
     assert.ok(held() - before <= (256 + 8 * 101) * KILOBYTE, `${held() - before} bytes`);
     leave();
@@ -110,13 +124,13 @@ describe("a client that does not read", () => {
     const { client, leave, done } = await begin(t, `${CONFIG_MAPS}?watch=1`);
     await rewrite(t, 60, 20 * KILOBYTE);
     let largest = 0;
-    const write = client.write.bind(client);
-    client.write = (bytes) => {
-      largest = Math.max(largest, bytes.length);
-      return write(bytes);
+    const write = client.writePiece.bind(client);
+    client.writePiece = (piece) => {
+      largest = Math.max(largest, piece.bytes.length);
+      return write(piece);
     };
     client.read();
-    await new Promise((resolve) => setImmediate(resolve));
+    await flushed();
     assert.equal(client.text.match(/"type":"MODIFIED"/g)?.length, 60);
     const metrics = await t.want(200, "GET", "/metrics");
     const place = 'group="",version="v1",resource="configmaps"';

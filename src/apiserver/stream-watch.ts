@@ -4,7 +4,9 @@
  *
  * Written with callbacks: a promise for each event and watcher would cost more than the event.
  */
+import type { FanOut } from "./fan-out.ts";
 import type { Reply } from "./http-exchange.ts";
+import type { Piece } from "./piece.ts";
 import type { WatchFeed } from "./watch-feed.ts";
 import type { FrameEncoder } from "./watch-frames.ts";
 import type { CountEvent } from "./watch-metrics.ts";
@@ -20,7 +22,8 @@ const EVENTS_AT_A_TIME = 8;
 export interface WatchDelivery {
   readonly encode: FrameEncoder;
   readonly count: CountEvent;
-  readonly reply: Pick<Reply, "write" | "drained" | "end" | "destroy">;
+  readonly fanOut: FanOut;
+  readonly reply: Pick<Reply, "writePiece" | "drained" | "end" | "destroy">;
   /** Aborts when the client has left. */
   readonly signal: AbortSignal;
   /** Aborts when the server closes. */
@@ -30,7 +33,7 @@ export interface WatchDelivery {
 /** Resolves when the watch has ended, by either side. */
 export function streamWatch(
   feed: WatchFeed,
-  { encode, count, reply, signal, closing }: WatchDelivery,
+  { encode, count, fanOut, reply, signal, closing }: WatchDelivery,
 ): Promise<void> {
   return new Promise((resolve) => {
     let state: "idle" | "scheduled" | "blocked" | "ended" = "scheduled";
@@ -47,7 +50,7 @@ export function streamWatch(
     const flush = (): void => {
       if (state === "ended") return;
       for (;;) {
-        const piece = nextPiece(feed, encode, count);
+        const piece = nextPiece(feed, encode, count, fanOut);
         if (piece === "over") {
           finish();
           return;
@@ -56,17 +59,16 @@ export function streamWatch(
           state = "idle";
           return;
         }
-        if (!reply.write(piece)) break;
+        if (!reply.writePiece(piece)) break;
       }
       state = "blocked";
-      void reply.drained().then(flush);
+      void reply.drained().then(() => fanOut.schedule(flush));
     };
 
     feed.onWake(() => {
-      // After the commit that woke it, so that everything in it goes out in one piece.
       if (state === "idle") {
         state = "scheduled";
-        void AT_ONCE.then(flush);
+        fanOut.schedule(flush);
       } else if (state === "blocked" && feed.ending) {
         reply.destroy(); // a client that does not read will not read the end either
         finish();
@@ -76,18 +78,17 @@ export function streamWatch(
     closing.addEventListener("abort", endFeed, { once: true });
     signal.addEventListener("abort", finish, { once: true });
     if (signal.aborted) finish();
-    else flush();
+    else fanOut.schedule(flush);
   });
 }
-
-const AT_ONCE = Promise.resolve();
 
 /** What is there for now, up to a good size. */
 function nextPiece(
   feed: WatchFeed,
   encode: FrameEncoder,
   count: CountEvent,
-): Uint8Array | "none" | "over" {
+  fanOut: FanOut,
+): Piece | "none" | "over" {
   const frames: Uint8Array[] = [];
   let bytes = 0;
   while (bytes < BYTES_MAX) {
@@ -104,6 +105,5 @@ function nextPiece(
       count(frame.length);
     }
   }
-  if (frames.length === 0) return "none";
-  return frames.length === 1 ? frames[0]! : Buffer.concat(frames, bytes);
+  return frames.length === 0 ? "none" : fanOut.join(frames);
 }

@@ -24,19 +24,19 @@ export function createFrameEncoder(
   tables: Tables,
 ): FrameEncoder {
   if (media.as?.kind === "Table") return tableFrames(kind, media, query, tables);
-  const shared = `${media.encoding} ${media.as === undefined ? "" : media.as.version}`;
+  const form = `${kind.apiVersion} ${media.encoding} ${media.as?.version ?? ""}`;
+  const keys = { ADDED: `ADDED ${form}`, MODIFIED: `MODIFIED ${form}`, DELETED: `DELETED ${form}` };
   return (event) => {
     if (event.type === "ERROR") return frame("ERROR", event.status, media);
     if (event.type === "BOOKMARK")
       return frame("BOOKMARK", bookmarkObject(kind, media, event), media);
     const { change, object, type } = event;
     if (change === undefined) return objectFrame(type, object, media);
-    const key = `${type} ${object.kind.apiVersion} ${shared}`;
-    change.frames ??= new Map();
-    const known = change.frames.get(key);
+    const known = change.frames?.get(keys[type]);
     if (known !== undefined) return known;
     const made = objectFrame(type, object, media);
-    change.frames.set(key, made);
+    change.frames ??= new Map();
+    change.frames.set(keys[type], made);
     return made;
   };
 }

@@ -252,10 +252,39 @@ describe("a connection", () => {
     await raw.until(/^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\nok$/);
   });
 
+  test("of HTTP/1.1 watches in chunks, all of them whole, up to a proper end", async () => {
+    using raw = await open();
+    raw.send(`GET ${DEFAULT_ONLY}&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const text = await raw.until(/\r\n0\r\n\r\n$/);
+    const body = text.slice(text.indexOf("\r\n\r\n") + 4);
+    const [, length, rest] = /^([0-9a-f]+)\r\n([\s\S]*)$/.exec(body)!;
+    const event = rest!.slice(0, Number.parseInt(length!, 16));
+    assert.match(event, /^\{"type":"ADDED",[\s\S]*\}\n$/);
+    assert.equal(rest!.slice(event.length), "\r\n0\r\n\r\n");
+    raw.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); // the connection lives on
+    await raw.until(/\r\n\r\nok$/);
+  });
+
+  test("of HTTP/1.0 watches without chunks", async () => {
+    using raw = await open();
+    raw.send(`GET ${DEFAULT_ONLY}&timeoutSeconds=1 HTTP/1.0\r\n\r\n`);
+    await raw.ended;
+    const text = await raw.until(/\}\n$/);
+    assert.match(text, /^HTTP\/1\.1 200 OK[\s\S]*?\r\n\r\n\{"type":"ADDED",[^\r]*\}\n$/);
+  });
+
+  test("may ask for a watch before the one before it has ended", async () => {
+    using raw = await open();
+    const watch = `GET ${DEFAULT_ONLY}&timeoutSeconds=1 HTTP/1.1\r\nHost: x\r\n\r\n`;
+    raw.send(watch + watch);
+    const text = await raw.until(/\r\n0\r\n\r\n[\s\S]*\r\n0\r\n\r\n$/);
+    assert.match(text, /^HTTP\/1\.1 200 [\s\S]*"ADDED"[\s\S]*\r\n0\r\n\r\nHTTP[\s\S]*"ADDED"/);
+  });
+
   test("may watch over a WebSocket, one message for each event", async () => {
     using raw = await open();
     raw.send(
-      `GET /api/v1/namespaces?watch=1&fieldSelector=metadata.name%3Ddefault HTTP/1.1\r\nHost: x\r\n` +
+      `GET ${DEFAULT_ONLY} HTTP/1.1\r\nHost: x\r\n` +
         "Origin: https://x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
     );
@@ -287,6 +316,8 @@ describe("a connection", () => {
     await new Promise((resolve) => socket.on("close", resolve));
   });
 });
+
+const DEFAULT_ONLY = "/api/v1/namespaces?watch=1&fieldSelector=metadata.name%3Ddefault";
 
 async function readAll(stream: AsyncIterable<Buffer>): Promise<string> {
   let text = "";
