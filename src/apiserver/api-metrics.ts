@@ -1,15 +1,15 @@
 /** What the server tells about its work, under upstream's names. */
-import { readdirSync, readFileSync } from "node:fs";
-import { arch } from "node:os";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import { mediaTypeOf } from "./negotiate.ts";
-import { SERVER_VERSION } from "./paths/version-path.ts";
+import { addProcessMetrics } from "./process-metrics.ts";
 import type { ApiRequest, RequestInfo } from "./request.ts";
 
 const DURATIONS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
   60,
 ];
+/** Of what clients are promised: nothing is faster than good enough. */
+const PROMISED_DURATIONS = DURATIONS.slice(2);
 const COMPONENT = "apiserver";
 /** Paths are the clients' choice: more are not remembered, and the registry has its own limit. */
 const ROUTES_MAX = 2_000;
@@ -17,6 +17,7 @@ const PLACE = ["group", "version", "resource", "subresource", "scope", "componen
 
 interface Series {
   readonly durations: Histogram;
+  readonly promised: Histogram;
   readonly counts: Map<number, Counter>;
   readonly labels: readonly string[];
 }
@@ -25,8 +26,11 @@ export class ApiMetrics {
   readonly #byRoute = new Map<string, Series>();
   readonly #requests: ReturnType<Metrics["counter"]>;
   readonly #durations: ReturnType<Metrics["histogram"]>;
+  readonly #promised: ReturnType<Metrics["histogram"]>;
+  readonly #deprecated: ReturnType<Metrics["gauge"]>;
   readonly #inFlight: { readonly mutating: Counter; readonly readOnly: Counter };
   readonly #longRunning: ReturnType<Metrics["gauge"]>;
+  readonly #handshakeErrors: Counter;
   readonly #terminations: ReturnType<Metrics["counter"]>;
 
   constructor(metrics: Metrics, startSeconds: number) {
@@ -41,6 +45,17 @@ export class ApiMetrics {
       help: "Time from the first byte of a request to its answer, watches and the like left out.",
       labels,
       buckets: DURATIONS,
+    });
+    this.#promised = metrics.histogram({
+      name: "apiserver_request_sli_duration_seconds",
+      help: "The same without what the server does not answer for, by which promises are measured.",
+      labels: ["verb", ...PLACE],
+      buckets: PROMISED_DURATIONS,
+    });
+    this.#deprecated = metrics.gauge({
+      name: "apiserver_requested_deprecated_apis",
+      help: "Resources that were asked for in a version that will go, or has a better one.",
+      labels: ["group", "version", "resource", "subresource", "removed_release"],
     });
     const inFlight = metrics.gauge({
       name: "apiserver_current_inflight_requests",
@@ -58,6 +73,10 @@ export class ApiMetrics {
       help: "Requests that the server ended itself: too late, or too many.",
       labels: ["verb", ...PLACE, "code"],
     });
+    this.#handshakeErrors = metrics.counter({
+      name: "apiserver_tls_handshake_errors_total",
+      help: "Connections that came to no agreement on TLS.",
+    })();
     addProcessMetrics(metrics, startSeconds);
   }
 
@@ -74,7 +93,9 @@ export class ApiMetrics {
         series.counts.set(code, count);
       }
       count.add(1);
-      if (info.verb !== "watch") series.durations.observe(seconds);
+      if (info.verb === "watch") return;
+      series.durations.observe(seconds);
+      series.promised.observe(seconds);
     };
   }
 
@@ -90,13 +111,29 @@ export class ApiMetrics {
     this.#terminations(verbOf(info, undefined), ...placeOf(info), String(code)).add(1);
   }
 
+  handshakeFailed(): void {
+    this.#handshakeErrors.add(1);
+  }
+
+  /** A resource that warns about itself was asked for. */
+  deprecated({ group, version, resource, subresource }: RequestInfo, warning: string): void {
+    const removed = /unavailable in v([\d.]+)\+/.exec(warning)?.[1] ?? "";
+    this.#deprecated(group, version, resource, subresource, removed).set(1);
+  }
+
   #seriesOf(info: RequestInfo, request: ApiRequest): Series {
     const dryRun = request.query.has("dryRun") ? "All" : "";
     const labels = [verbOf(info, request), dryRun, ...placeOf(info)];
     const key = labels.join(" ");
     const known = this.#byRoute.get(key);
     if (known !== undefined) return known;
-    const series = { labels, durations: this.#durations(...labels), counts: new Map() };
+    const [verb, , ...place] = labels as [string, string, ...string[]];
+    const series = {
+      labels,
+      durations: this.#durations(...labels),
+      promised: this.#promised(verb, ...place),
+      counts: new Map(),
+    };
     if (this.#byRoute.size < ROUTES_MAX) this.#byRoute.set(key, series);
     return series;
   }
@@ -130,52 +167,4 @@ function placeOf(info: RequestInfo): string[] {
   if (!isResource) return ["", "", "", `/${path.split("/")[1] ?? ""}`, "", COMPONENT];
   const scope = name !== "" ? "resource" : namespace !== "" ? "namespace" : "cluster";
   return [group, version, resource, subresource, scope, COMPONENT];
-}
-
-function addProcessMetrics(metrics: Metrics, startSeconds: number): void {
-  const build = metrics.gauge({
-    name: "kubernetes_build_info",
-    help: "Always 1; the labels say which version this is.",
-    labels: ["major", "minor", "git_version", "platform"],
-  });
-  build("1", "36", SERVER_VERSION, `${process.platform}/${arch()}`).set(1);
-  metrics.gaugeOf(
-    { name: "process_resident_memory_bytes", help: "Resident memory of the process." },
-    () => process.memoryUsage.rss(),
-  );
-  metrics.gaugeOf(
-    { name: "process_cpu_seconds_total", help: "CPU time that the process has used." },
-    () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1e6;
-    },
-  );
-  metrics.gaugeOf(
-    { name: "process_start_time_seconds", help: "When the process was started." },
-    () => startSeconds,
-  );
-  metrics.gaugeOf(
-    { name: "process_virtual_memory_bytes", help: "Virtual memory of the process." },
-    () => 1024 * numberIn("/proc/self/status", /^VmSize:\s+(\d+)/m),
-  );
-  metrics.gaugeOf({ name: "process_max_fds", help: "How many file descriptors it may open." }, () =>
-    numberIn("/proc/self/limits", /^Max open files\s+(\d+)/m),
-  );
-  metrics.gaugeOf({ name: "process_open_fds", help: "Open file descriptors." }, countDescriptors);
-}
-
-function countDescriptors(): number {
-  try {
-    return readdirSync("/proc/self/fd").length;
-  } catch {
-    return 0; // a system without /proc
-  }
-}
-
-function numberIn(file: string, pattern: RegExp): number {
-  try {
-    return Number(pattern.exec(readFileSync(file, "utf8"))?.[1] ?? 0);
-  } catch {
-    return 0; // a system without /proc
-  }
 }

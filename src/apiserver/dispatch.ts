@@ -96,7 +96,10 @@ export async function dispatch(
     media = agreed.value;
   }
   const { deprecation } = resource.kind;
-  if (deprecation !== undefined) warnings.push(deprecation);
+  if (deprecation !== undefined) {
+    warnings.push(deprecation);
+    parts.deprecated?.(info, deprecation);
+  }
   const result = await run({
     parts,
     request,

@@ -43,6 +43,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const done = metrics.begin(info);
     const answer = await answerSafely(options, request, info);
     done(answer.code, (parts.clock.elapsedMs() - startMs) / 1000, request);
+    if (answer.code === 429 && answer.body.form === "bytes") metrics.terminated(info, 429);
     return LONG.has(answer.body.form) ? whenSent(answer, metrics.longRunning(info)) : answer;
   };
 }

@@ -44,6 +44,8 @@ export interface HttpServerOptions {
   readonly timeoutMs?: number;
   expire?(request: HttpRequest, reply: Reply): void;
   handle(request: HttpRequest, reply: Reply): Promise<void>;
+  /** A connection came to no agreement on TLS. */
+  handshakeFailed?(): void;
   /** A connection that wants to speak another protocol. The handler owns the socket. */
   upgrade(request: IncomingMessage, peer: Peer, socket: Duplex, head: Buffer): Promise<void>;
 }
@@ -133,7 +135,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     connections.add(connection);
     connection.on("close", () => connections.delete(connection));
   });
-  server.on("tlsClientError", (error) => logger.debug("TLS handshake failed", { error }));
+  server.on("tlsClientError", (error) => {
+    logger.debug("TLS handshake failed", { error });
+    options.handshakeFailed?.();
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port, backlog: 1024 }, () => {

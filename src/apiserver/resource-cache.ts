@@ -38,6 +38,7 @@ export class ResourceCache {
   readonly #triggered = new Map<string, Map<string, Set<Subscription>>>();
   #lastChange: number;
   #bytes = 0;
+  #changes = 0;
 
   constructor(resource: StoredResource, revision: number) {
     this.resource = resource;
@@ -61,6 +62,11 @@ export class ResourceCache {
   /** Those that hear of every change; the others choose by a field. */
   get generalSubscriptions(): number {
     return this.#triggered.get(ALWAYS.field)?.get(ALWAYS.value)?.size ?? 0;
+  }
+
+  /** Changes since the start. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** The revision of the last change: from then on the state has been what it is now. */
@@ -123,6 +129,7 @@ export class ResourceCache {
     else this.#objects.set(key, object);
     this.#bytes += (deleted ? 0 : object.jsonBytes) - (previous?.jsonBytes ?? 0);
     this.#lastChange = change.revision;
+    this.#changes += 1;
     this.#window.push(change, nowMs);
     this.#wake(change);
     for (const observer of this.#observers) observer(deleted ? undefined : object, previous);

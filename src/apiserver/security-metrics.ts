@@ -1,8 +1,14 @@
 /** What is told about authentication, authorization, impersonation, audit and admission, under upstream's names. */
+import type { Clock } from "#lib/clock.ts";
 import type { Histogram, Metrics } from "#lib/metrics.ts";
 import type { Operation } from "./admission/plugin.ts";
 import type { RequestSecurity } from "./security.ts";
 
+const CHECK_SECONDS = Array.from({ length: 15 }, (_, at) => 0.001 * 2 ** at);
+const CERTIFICATE_SECONDS = [
+  0, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000,
+  15_552_000, 31_104_000,
+];
 const STEP_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 /** Users who are counted by name; there is no end of others. */
 const NAMED: ReadonlySet<string> = new Set([
@@ -14,7 +20,33 @@ const NAMED: ReadonlySet<string> = new Set([
 ]);
 
 /** The same security, counted. */
-export function countSecurity(security: RequestSecurity, metrics: Metrics): RequestSecurity {
+export function countSecurity(
+  security: RequestSecurity,
+  metrics: Metrics,
+  clock: Clock,
+): RequestSecurity {
+  const timed = (name: string, help: string, ...results: readonly string[]): Histogram[] => {
+    const bind = metrics.histogram({ name, help, labels: ["result"], buckets: CHECK_SECONDS });
+    return results.map((result) => bind(result));
+  };
+  const [knownAfter, unknownAfter] = timed(
+    "authentication_duration_seconds",
+    "Time that it took to find out who asked.",
+    "success",
+    "failure",
+  ) as [Histogram, Histogram];
+  const [allowedAfter, deniedAfter] = timed(
+    "authorization_duration_seconds",
+    "Time that it took to decide whether they may.",
+    "allowed",
+    "denied",
+  ) as [Histogram, Histogram];
+  const certificateLives = metrics.histogram({
+    name: "apiserver_client_certificate_expiration_seconds",
+    help: "How long the certificates that requests were made with will be valid.",
+    labels: [],
+    buckets: CERTIFICATE_SECONDS,
+  })();
   const attempts = metrics.counter({
     name: "authentication_attempts",
     help: "Requests by whether it was found out who asked.",
@@ -42,14 +74,22 @@ export function countSecurity(security: RequestSecurity, metrics: Metrics): Requ
   return {
     ...security,
     async authenticate(request, info) {
+      const startMs = clock.elapsedMs();
       const identity = await security.authenticate(request, info);
+      const seconds = (clock.elapsedMs() - startMs) / 1000;
+      const { certificate } = request.peer;
+      if (certificate !== undefined) {
+        certificateLives.observe((certificate.notAfterMs - clock.nowMs()) / 1000);
+      }
       const real =
         "status" in identity ? identity.refused : (identity.impersonator ?? identity.user);
       if (real === undefined) {
         unknown.add(1);
+        unknownAfter.observe(seconds);
         return identity;
       }
       known.add(1);
+      knownAfter.observe(seconds);
       (NAMED.has(real.name) ? users(real.name) : others).add(1);
       if ("status" in identity) impersonations("denied", "").add(1);
       else if (identity.impersonator !== undefined) {
@@ -58,8 +98,11 @@ export function countSecurity(security: RequestSecurity, metrics: Metrics): Requ
       return identity;
     },
     async authorize(request, info, user, trail) {
+      const startMs = clock.elapsedMs();
       const refusal = await security.authorize(request, info, user, trail);
+      const seconds = (clock.elapsedMs() - startMs) / 1000;
       (refusal === undefined ? allowed : denied).add(1);
+      (refusal === undefined ? allowedAfter : deniedAfter).observe(seconds);
       return refusal;
     },
   };

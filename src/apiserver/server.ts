@@ -11,6 +11,7 @@ import type { Store } from "#store/contract.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { createAdmission } from "./admission-gate.ts";
 import { ApiMetrics } from "./api-metrics.ts";
+import { addClusterMetrics } from "./cluster-metrics.ts";
 import { ColumnDescriptions } from "./column-descriptions.ts";
 import { Discovery } from "./discovery.ts";
 import type { SpecialVerbs } from "./dispatch.ts";
@@ -106,6 +107,7 @@ export interface ApiServer {
   /** A request took longer than it may. */
   countTimeout(info: RequestInfo): void;
   readonly fanOut: FanOut;
+  handshakeFailed(): void;
   /** Everything that has to be done before the server counts as ready is done. */
   ready(): void;
   /** From now on the server says that it is not ready, so that nobody new comes; watches end. */
@@ -135,10 +137,11 @@ export async function startApiServer(
     metrics: new StoreMetrics(options.metrics),
   });
   addCacheMetrics(options.metrics, store.cache);
+  const watched = new ApiMetrics(options.metrics, startMs / 1000);
   await store.cache.load();
   const done = store.cache.run(signal);
   const objects = createServerObjects(store, resources, clock, random);
-  const security = countSecurity(options.security(objects, signal), options.metrics);
+  const security = countSecurity(options.security(objects, signal), options.metrics, clock);
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });
   const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });
   const parts = {
@@ -155,6 +158,7 @@ export async function startApiServer(
     logger,
     allowPrivileged: options.allowPrivileged,
     watchTimeoutMinMs: options.watchTimeoutMinMs ?? WATCH_TIMEOUT_MIN_MS,
+    deprecated: (info: RequestInfo, warning: string) => watched.deprecated(info, warning),
     hooks: { "/services": createServiceHooks({ objects, addresses, ports }) },
   };
   const special: SpecialVerbs = {
@@ -182,7 +186,7 @@ export async function startApiServer(
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every watch over HTTP listens
   addFlowMetrics(options.metrics, security.flow);
-  const watched = new ApiMetrics(options.metrics, startMs / 1000);
+  addClusterMetrics(options.metrics, objects, addresses);
   const handle = createHandler({ parts, security, metrics: watched, paths, special });
   return {
     handle,
@@ -196,6 +200,7 @@ export async function startApiServer(
     turn: new SharedTurn(),
     newAuditId: () => random.uuid(),
     watches: new WatchMetrics(options.metrics),
+    handshakeFailed: () => watched.handshakeFailed(),
     countTimeout: (info) => watched.terminated(info, 504),
     fanOut: new FanOut(),
     ready: () => health.ready(),

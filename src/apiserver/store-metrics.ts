@@ -86,6 +86,16 @@ export function addCacheMetrics(metrics: Metrics, cache: WatchCache): void {
     "The revision that the cache of each resource shows.",
     () => cache.revision,
   );
+  const changesOf = (name: string, help: string): void =>
+    metrics.countersOf({ name, help, labels: PLACE }, () =>
+      [...cache.all()].map(({ resource: { group, plural }, changes }) => ({
+        labels: [group, plural],
+        value: changes,
+      })),
+    );
+  changesOf("apiserver_storage_events_received_total", "Changes that the store told of.");
+  changesOf("apiserver_watch_cache_events_received_total", "Changes that the caches took in.");
+  changesOf("apiserver_watch_cache_events_dispatched_total", "Changes that watchers may hear of.");
   metrics.gaugesOf(
     {
       name: "apiserver_storage_objects",

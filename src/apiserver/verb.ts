@@ -23,6 +23,8 @@ export interface ServerParts {
   readonly allowPrivileged: boolean;
   /** Watches without a timeout of their own end after once to twice as long. */
   readonly watchTimeoutMinMs: number;
+  /** Told of requests for what warns about itself. */
+  deprecated?(info: RequestInfo, warning: string): void;
   /** By `GROUP/PLURAL`. */
   readonly hooks: Readonly<Record<string, WriteHooks | undefined>>;
 }

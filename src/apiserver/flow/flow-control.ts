@@ -38,7 +38,7 @@ export interface FlowControlOptions {
   readonly longRunningMax: number;
   /** Longer than that no request waits; 15 seconds unless given. */
   readonly waitMsMax?: number;
-  readonly clock: Pick<Clock, "schedule">;
+  readonly clock: Pick<Clock, "schedule" | "elapsedMs">;
 }
 
 export interface Admitted {
@@ -59,8 +59,12 @@ export type FlowDecision =
 export interface TurnTaking {
   /** Of the forms that have levels. */
   levels?(): readonly LevelState[];
+  /** Tells how long requests of a flow schema at a level wait, whether they run then or not. */
+  observeWaits?(of: ObserveWaits): void;
   admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision>;
 }
+
+type ObserveWaits = (schema: string, level: string) => NonNullable<LevelCounts["waits"]>;
 
 const REFUSED: FlowDecision = { outcome: "refused", retryAfterSeconds: 1 };
 const SHAPES_MAX = 256;
@@ -98,6 +102,7 @@ export class FlowControl implements TurnTaking {
   /** By level and flow schema; they outlive their configurations. */
   readonly #counts = new Map<string, Map<string, LevelCounts>>();
   #statsOf: (group: string, resource: string) => ResourceStats | undefined = () => undefined;
+  #observeWaits: ObserveWaits | undefined;
   #longRunning = 0;
 
   constructor(options: FlowControlOptions) {
@@ -124,6 +129,7 @@ export class FlowControl implements TurnTaking {
     const { schema, level, uids, entrance } = flow;
     if (level === undefined) {
       entrance.counts.dispatched += 1;
+      entrance.counts.waits?.run.observe(0);
       return { outcome: "admitted", seat: NO_SEAT, flow: uids };
     }
     const place = isLongRunning(info) ? this.#takePlace() : undefined;
@@ -143,6 +149,13 @@ export class FlowControl implements TurnTaking {
     const work = estimateWork(info, asker.query, this.#statsOf, level.widthMax);
     const seat = level.enter(flowName(schema, user, info), entrance, asker, work);
     return seat instanceof Promise ? seat.then(decide) : decide(seat);
+  }
+
+  observeWaits(of: ObserveWaits): void {
+    this.#observeWaits = of;
+    for (const [level, flows] of this.#counts) {
+      for (const [schema, counts] of flows) counts.waits = of(schema, level);
+    }
   }
 
   /** Every level as it is now, in order of name. */
@@ -218,7 +231,11 @@ export class FlowControl implements TurnTaking {
   #countsOf(level: string, schema: string): LevelCounts {
     const ofLevel = this.#counts.get(level) ?? new Map<string, LevelCounts>();
     this.#counts.set(level, ofLevel);
-    const counts = ofLevel.get(schema) ?? noCounts();
+    const known = ofLevel.get(schema);
+    if (known !== undefined) return known;
+    const counts = noCounts();
+    const waits = this.#observeWaits?.(schema, level);
+    if (waits !== undefined) counts.waits = waits;
     ofLevel.set(schema, counts);
     return counts;
   }

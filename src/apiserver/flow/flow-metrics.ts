@@ -4,10 +4,21 @@ import type { LevelState, TurnTaking } from "./flow-control.ts";
 import type { LevelCounts } from "./priority-level.ts";
 
 const PREFIX = "apiserver_flowcontrol_";
+const WAIT_SECONDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
 const FLOW = ["flow_schema", "priority_level"];
 
 export function addFlowMetrics(metrics: Metrics, flow: TurnTaking | undefined): void {
   if (flow?.levels === undefined) return;
+  const waits = metrics.histogram({
+    name: `${PREFIX}request_wait_duration_seconds`,
+    help: "Time that requests waited for their turn, by whether it came.",
+    labels: ["execute", ...FLOW],
+    buckets: WAIT_SECONDS,
+  });
+  flow.observeWaits?.((schema, level) => ({
+    run: waits("true", schema, level),
+    refused: waits("false", schema, level),
+  }));
   const levels = (): readonly LevelState[] => flow.levels!();
   const ofLevel = (name: string, help: string, read: (state: LevelState) => number): void =>
     metrics.gaugesOf({ name: `${PREFIX}${name}`, help, labels: ["priority_level"] }, () =>

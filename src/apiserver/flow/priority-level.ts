@@ -1,5 +1,6 @@
 /** How many requests of one importance run at once, and what becomes of the rest. */
 import type { Clock } from "#lib/clock.ts";
+import type { Histogram } from "#lib/metrics.ts";
 import { timeoutMsOf } from "../deadlines.ts";
 import { FairQueue, type FairQueueOptions } from "./fair-queue.ts";
 import { ONE_SEAT, type Work } from "./work-estimate.ts";
@@ -36,6 +37,8 @@ export interface LevelCounts {
   waiting: number;
   /** In use, also for a while after a write. */
   seats: number;
+  /** How long each of them waited, if someone wants to know. */
+  waits?: { readonly run: Histogram; readonly refused: Histogram };
   /** By reason, in upstream's words. */
   readonly rejected: Record<Rejection, number>;
 }
@@ -98,12 +101,16 @@ export class PriorityLevel {
   readonly seatsMax: number;
   readonly #queue: FairQueue | undefined;
   readonly #pool: SeatPool;
-  readonly #clock: Pick<Clock, "schedule">;
+  readonly #clock: Pick<Clock, "schedule" | "elapsedMs">;
   readonly #waitMsMax: number;
   #taken = 0;
   #running = 0;
 
-  constructor(options: PriorityLevelOptions, pool: SeatPool, clock: Pick<Clock, "schedule">) {
+  constructor(
+    options: PriorityLevelOptions,
+    pool: SeatPool,
+    clock: Pick<Clock, "schedule" | "elapsedMs">,
+  ) {
     this.name = options.name;
     this.seats = options.seats;
     this.lendable = options.lendable;
@@ -149,11 +156,13 @@ export class PriorityLevel {
   ): Seat | Rejection | Promise<Seat | Rejection> {
     const seats = Math.max(work.seats, work.after?.seats ?? 1);
     if (this.waiting === 0 && this.#hasRoom(seats)) {
+      entrance.counts.waits?.run.observe(0);
       this.#take(seats, entrance);
       return this.#seatOf(entrance, work);
     }
     if (this.#queue === undefined) {
       entrance.counts.rejected["concurrency-limit"] += 1;
+      entrance.counts.waits?.refused.observe(0);
       return "concurrency-limit";
     }
     return this.#wait(this.#queue, { flow, entrance, asker, seats, work });
@@ -211,8 +220,11 @@ export class PriorityLevel {
     const { counts } = entrance;
     const askedMs = query === undefined ? 0 : timeoutMsOf(query) * WAIT_PART;
     const waitMs = askedMs > 0 ? Math.min(askedMs, this.#waitMsMax) : this.#waitMsMax;
+    const startMs = this.#clock.elapsedMs();
     return new Promise((resolve) => {
       const finish = (seat: Seat | Rejection): void => {
+        const seconds = (this.#clock.elapsedMs() - startMs) / 1000;
+        counts.waits?.[typeof seat === "string" ? "refused" : "run"].observe(seconds);
         timer.cancel();
         signal.removeEventListener("abort", cancelled);
         counts.waiting -= 1;

@@ -8,7 +8,7 @@ export const SERVER_VERSION = "v1.36.4";
 /** Of the API: major and minor. */
 export const API_VERSION = "1.36";
 
-const VERSION = {
+export const VERSION = {
   major: "1",
   minor: "36",
   emulationMajor: "1",

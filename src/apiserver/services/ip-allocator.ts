@@ -88,13 +88,17 @@ export class IpAllocator {
       : (created.status.message ?? "");
   }
 
-  /** The ranges that addresses may be taken from now: those of ServiceCIDRs once there are any. */
   #ranges(family: Family): readonly AddressRange[] {
+    return this.ranges().filter((range) => range.family === family);
+  }
+
+  /** The ranges that addresses may be taken from now: those of ServiceCIDRs once there are any. */
+  ranges(): readonly AddressRange[] {
     const all = [...this.#options.objects.list(serviceCidrKind)];
     const stored = all.filter(isUsable).flatMap(({ spec }) => spec?.cidrs ?? []);
     const ranges = all.length === 0 ? this.#own : stored.flatMap(rangesOf);
     const distinct = new Map(ranges.map((range) => [range.cidr, range]));
-    return [...distinct.values()].filter((range) => range.family === family);
+    return [...distinct.values()];
   }
 }
 

@@ -153,6 +153,7 @@ async function listen(
     logger,
     timeoutMs: flags.requestTimeoutSeconds * 1000,
     expire: (request, reply) => expire(api, request, reply),
+    handshakeFailed: () => api.handshakeFailed(),
     handle: (request, reply) => serve(api, request, reply),
     upgrade: (request, peer, socket, head) => serveUpgrade(api, request, peer, socket, head),
   });
