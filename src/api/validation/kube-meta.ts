@@ -21,7 +21,8 @@ export const METADATA = Path.of("metadata");
 const OLD_FINALIZERS = ["kubernetes", "orphan", "foregroundDeletion"];
 
 /** Of a new object: the server has checked the rest. */
-export function validateFinalizers({ finalizers = [] }: ObjectMeta): FieldError[] {
+export function validateFinalizers({ finalizers }: ObjectMeta): FieldError[] {
+  if (finalizers === undefined) return [];
   const path = METADATA.child("finalizers");
   return finalizers.flatMap((name, i) => validateKubeFinalizer(name, path.index(i)));
 }

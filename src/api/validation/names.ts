@@ -164,6 +164,7 @@ export function isWildcardDns1123Subdomain(value: string): string[] {
 
 /** A label or annotation key, a finalizer, a resource name: `name` or `example.com/name`. */
 export function isQualifiedName(value: string): string[] {
+  if (value.length <= LABEL_MAX && QUALIFIED_NAME.regex.test(value)) return [];
   const parts = value.split("/");
   if (parts.length > 2) {
     return [
@@ -174,20 +175,24 @@ export function isQualifiedName(value: string): string[] {
   const name = parts.at(-1)!;
   if (parts.length === 2) {
     const prefix = parts[0]!;
-    const found =
-      prefix === ""
-        ? ["must be non-empty"]
-        : [...longerThan(prefix, DNS_SUBDOMAIN_MAX, "bytes"), ...mismatch(prefix, DNS_SUBDOMAIN)];
-    for (const fault of found) faults.push(`prefix part ${fault}`);
+    if (prefix === "") faults.push("prefix part must be non-empty");
+    else {
+      for (const fault of longerThan(prefix, DNS_SUBDOMAIN_MAX, "bytes")) {
+        faults.push(`prefix part ${fault}`);
+      }
+      if (!DNS_SUBDOMAIN.regex.test(prefix)) faults.push(`prefix part ${DNS_SUBDOMAIN.fault}`);
+    }
   }
   if (name === "") faults.push("name part must be non-empty");
   for (const fault of longerThan(name, LABEL_MAX, "bytes")) faults.push(`name part ${fault}`);
-  for (const fault of mismatch(name, QUALIFIED_NAME)) faults.push(`name part ${fault}`);
+  if (!QUALIFIED_NAME.regex.test(name)) faults.push(`name part ${QUALIFIED_NAME.fault}`);
   return faults;
 }
 
 export function isLabelValue(value: string): string[] {
-  return [...longerThan(value, LABEL_MAX, "bytes"), ...mismatch(value, LABEL_VALUE)];
+  const faults = longerThan(value, LABEL_MAX, "bytes");
+  if (!LABEL_VALUE.regex.test(value)) faults.push(LABEL_VALUE.fault);
+  return faults;
 }
 
 export function isCIdentifier(value: string): string[] {
@@ -274,9 +279,10 @@ export const pathSegmentName: NameRule = (name, prefix) =>
   prefix ? isPathSegmentPrefix(name) : isPathSegmentName(name);
 
 function isPathSegmentPrefix(value: string): string[] {
-  return ["/", "%"]
-    .filter((character) => value.includes(character))
-    .map((character) => `may not contain '${character}'`);
+  const faults: string[] = [];
+  if (value.includes("/")) faults.push("may not contain '/'");
+  if (value.includes("%")) faults.push("may not contain '%'");
+  return faults;
 }
 
 /** A prefix may end in a dash, since the random tail follows it. */

@@ -29,13 +29,20 @@ export function validateObjectMeta(
   }
   errors.push(...validateNamespace(meta.namespace ?? "", namespaced, path.child("namespace")));
   errors.push(...validateNonNegative(generation, path.child("generation")));
-  errors.push(...validateLabels(meta.labels, path.child("labels")));
-  errors.push(...validateAnnotations(meta.annotations, path.child("annotations")));
-  errors.push(
-    ...validateOwnerReferences(meta.ownerReferences ?? [], path.child("ownerReferences")),
-  );
-  errors.push(...validateFinalizers(meta.finalizers ?? [], path.child("finalizers")));
-  errors.push(...validateManagedFields(meta.managedFields ?? [], path.child("managedFields")));
+  const { labels, annotations, ownerReferences, finalizers, managedFields } = meta;
+  if (labels !== undefined) errors.push(...validateLabels(labels, path.child("labels")));
+  if (annotations !== undefined) {
+    errors.push(...validateAnnotations(annotations, path.child("annotations")));
+  }
+  if (ownerReferences !== undefined) {
+    errors.push(...validateOwnerReferences(ownerReferences, path.child("ownerReferences")));
+  }
+  if (finalizers !== undefined) {
+    errors.push(...validateFinalizers(finalizers, path.child("finalizers")));
+  }
+  if (managedFields !== undefined) {
+    errors.push(...validateManagedFields(managedFields, path.child("managedFields")));
+  }
   return errors;
 }
 
@@ -45,11 +52,18 @@ export function validateNames(
   nameRule: NameRule,
   path: Path,
 ): FieldError[] {
-  const faultsOf = (field: string, value: string, prefix: boolean) =>
-    value === ""
-      ? []
-      : nameRule(value, prefix).map((fault) => invalid(path.child(field), value, fault));
-  return [...faultsOf("generateName", generateName, true), ...faultsOf("name", name, false)];
+  const errors: FieldError[] = [];
+  if (generateName !== "") {
+    for (const fault of nameRule(generateName, true)) {
+      errors.push(invalid(path.child("generateName"), generateName, fault));
+    }
+  }
+  if (name !== "") {
+    for (const fault of nameRule(name, false)) {
+      errors.push(invalid(path.child("name"), name, fault));
+    }
+  }
+  return errors;
 }
 
 /** What an update may do to metadata; finalizers are the caller's where they may be odd already. */
@@ -96,6 +110,7 @@ export function validateFinalizerName(name: string, path: Path): FieldError[] {
 /** The name that a writer signs its fields with: bounded and printable. */
 export function validateFieldManager(manager: string, path: Path): FieldError[] {
   const errors: FieldError[] = [];
+  if (manager === "") return errors;
   if (utf8Length(manager) > FIELD_MANAGER_MAX) errors.push(tooLong(path, FIELD_MANAGER_MAX));
   if (ALL_PRINTABLE.test(manager)) return errors;
   let position = 0;

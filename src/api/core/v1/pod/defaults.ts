@@ -28,9 +28,8 @@ const GRACE_SECONDS = 30;
 export function defaultPod(pod: Draft<Pod>): void {
   const { spec } = pod;
   dropOldAnnotations(pod.metadata);
-  for (const container of [...(spec.containers ?? []), ...(spec.initContainers ?? [])]) {
-    defaultRequestsToLimits(container.resources);
-  }
+  for (const { resources } of spec.containers ?? []) defaultRequestsToLimits(resources);
+  for (const { resources } of spec.initContainers ?? []) defaultRequestsToLimits(resources);
   if (spec.resources !== undefined) {
     defaultHugePagesLimits(spec, spec.resources);
     defaultPodRequests(spec, spec.resources);

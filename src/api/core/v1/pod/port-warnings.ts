@@ -2,21 +2,22 @@
 import type { ContainerPort, PodSpec } from "#api/generated/core.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import type { Path } from "#api/validation/path.ts";
-import { placedContainers } from "./containers.ts";
+import { placedContainers, someContainer } from "./containers.ts";
 
 interface PlacedPort {
   readonly port: ContainerPort;
   readonly path: Path;
 }
 
-export function portWarnings(spec: PodSpec, path: Path): string[] {
+export function portWarnings(spec: PodSpec, path: Path, warnings: string[]): void {
+  if (!someContainer(spec, ({ ports }) => ports !== undefined)) return;
   const ports: PlacedPort[] = [];
   for (const { container, path: at } of placedContainers(spec, path)) {
     for (const [i, port] of (container.ports ?? []).entries()) {
       ports.push({ port, path: at.child("ports").index(i) });
     }
   }
-  return ports.length === 0 ? [] : [...clashWarnings(ports), ...nameWarnings(ports)];
+  warnings.push(...clashWarnings(ports), ...nameWarnings(ports));
 }
 
 function clashWarnings(ports: readonly PlacedPort[]): string[] {

@@ -1,11 +1,18 @@
-/** What is allowed and yet most likely not meant, or on its way out. */
+/**
+ * What is allowed and yet most likely not meant, or on its way out. Each part appends what it has to
+ * say to one list: most pods give no reason, and then nothing is made.
+ */
 import { isWhole } from "#api/core/v1/resource-lists.ts";
 import type {
+  Affinity,
   EnvVar,
+  NodeAffinity,
   NodeSelectorTerm,
+  PodAffinityTerm,
   PodSpec,
   PodTemplateSpec,
   ResourceList,
+  TopologySpreadConstraint,
 } from "#api/generated/core.v1.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
@@ -35,14 +42,23 @@ const DEPRECATED_NODE_LABELS: Readonly<Record<string, string>> = {
   "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 };
 
-const DEPRECATED_ANNOTATIONS: Readonly<Record<string, string>> = {
-  "scheduler.alpha.kubernetes.io/critical-pod":
+const DEPRECATED_ANNOTATIONS: ReadonlyMap<string, string> = new Map([
+  [
+    "scheduler.alpha.kubernetes.io/critical-pod",
     'non-functional in v1.16+; use the "priorityClassName" field instead',
-  "security.alpha.kubernetes.io/sysctls":
+  ],
+  [
+    "security.alpha.kubernetes.io/sysctls",
     'non-functional in v1.11+; use the "sysctls" field instead',
-  "security.alpha.kubernetes.io/unsafe-sysctls":
+  ],
+  [
+    "security.alpha.kubernetes.io/unsafe-sysctls",
     'non-functional in v1.11+; use the "sysctls" field instead',
-};
+  ],
+]);
+
+type Annotations = NonNullable<ObjectMeta["annotations"]>;
+const NONE: readonly never[] = [];
 
 const NO_SELECTOR = "a null labelSelector results in matching no pod";
 const SECCOMP_GONE = 'non-functional in v1.27+; use the "seccompProfile" field instead';
@@ -54,20 +70,23 @@ interface Paths {
 }
 
 export function podWarnings(metadata: ObjectMeta, spec: PodSpec, paths: Paths): string[] {
-  return [
-    ...placementWarnings(spec, paths.spec),
-    ...annotationWarnings(metadata, paths.metadata),
-    ...volumeWarnings(spec, paths.spec),
-    ...pathOverlapWarnings(spec),
-    ...listWarnings(spec, paths.spec),
-    ...fractionWarnings(spec.overhead, paths.spec.child("overhead")),
-    ...seccompWarnings(metadata, spec, paths.metadata),
-    ...containerWarnings(spec, paths.spec),
-    ...portWarnings(spec, paths.spec),
-    ...graceWarnings(spec, paths.spec),
-    ...podAffinityWarnings(spec, paths.spec),
-    ...addressWarnings(spec, paths.spec),
-  ];
+  const warnings: string[] = [];
+  const { annotations } = metadata;
+  placementWarnings(spec, paths.spec, warnings);
+  if (annotations !== undefined) annotationWarnings(annotations, paths.metadata, warnings);
+  volumeWarnings(spec, paths.spec, warnings);
+  pathOverlapWarnings(spec, warnings);
+  listWarnings(spec, paths.spec, warnings);
+  if (spec.overhead !== undefined) {
+    fractionWarnings(spec.overhead, paths.spec.child("overhead"), warnings);
+  }
+  if (annotations !== undefined) seccompWarnings(annotations, spec, paths.metadata, warnings);
+  containerWarnings(spec, paths.spec, warnings);
+  portWarnings(spec, paths.spec, warnings);
+  graceWarnings(spec, paths.spec, warnings);
+  if (spec.affinity !== undefined) podAffinityWarnings(spec.affinity, paths.spec, warnings);
+  addressWarnings(spec, paths.spec, warnings);
+  return warnings;
 }
 
 /** Pods are told when the annotation becomes a field; templates here, since they keep it. */
@@ -84,37 +103,55 @@ export function nodeLabelDeprecation(label: string): string | undefined {
   return Object.hasOwn(DEPRECATED_NODE_LABELS, label) ? DEPRECATED_NODE_LABELS[label] : undefined;
 }
 
-function placementWarnings(spec: PodSpec, path: Path): string[] {
-  const warnings: string[] = [];
-  for (const label of Object.keys(spec.nodeSelector ?? {})) {
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
+
+function placementWarnings(spec: PodSpec, path: Path, warnings: string[]): void {
+  const { nodeSelector, affinity, topologySpreadConstraints } = spec;
+  for (const label in nodeSelector) {
     const message = nodeLabelDeprecation(label);
     if (message === undefined) continue;
     warnings.push(`${path.child("nodeSelector").key(label)}: ${message}`);
   }
-  const required = "requiredDuringSchedulingIgnoredDuringExecution";
-  const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
-  const { [required]: needed, [preferred]: wished } = spec.affinity?.nodeAffinity ?? {};
-  const at = path.child("affinity", "nodeAffinity");
+  if (affinity?.nodeAffinity !== undefined) {
+    nodeAffinityWarnings(affinity.nodeAffinity, path.child("affinity", "nodeAffinity"), warnings);
+  }
+  if (topologySpreadConstraints !== undefined) {
+    spreadWarnings(topologySpreadConstraints, path.child("topologySpreadConstraints"), warnings);
+  }
+}
+
+function nodeAffinityWarnings(
+  { [REQUIRED]: needed, [PREFERRED]: wished = [] }: NodeAffinity,
+  path: Path,
+  warnings: string[],
+): void {
   for (const [i, term] of (needed?.nodeSelectorTerms ?? []).entries()) {
-    const termPath = at.child(required, "nodeSelectorTerms").index(i);
-    warnings.push(...nodeTermWarnings(term, false, termPath));
+    const at = path.child(REQUIRED, "nodeSelectorTerms").index(i);
+    warnings.push(...nodeTermWarnings(term, false, at));
   }
-  for (const [i, { preference }] of (wished ?? []).entries()) {
-    const termPath = at.child(preferred).index(i).child("preference");
-    warnings.push(...nodeTermWarnings(preference, true, termPath));
+  for (const [i, { preference }] of wished.entries()) {
+    const at = path.child(PREFERRED).index(i).child("preference");
+    warnings.push(...nodeTermWarnings(preference, true, at));
   }
-  for (const [i, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
+}
+
+function spreadWarnings(
+  constraints: readonly TopologySpreadConstraint[],
+  path: Path,
+  warnings: string[],
+): void {
+  for (const [i, constraint] of constraints.entries()) {
     const { topologyKey, labelSelector } = constraint;
-    const constraintPath = path.child("topologySpreadConstraints").index(i);
+    const at = path.index(i);
     const message = nodeLabelDeprecation(topologyKey);
     if (message !== undefined) {
-      warnings.push(`${constraintPath.child("topologyKey")}: ${topologyKey} is ${message}`);
+      warnings.push(`${at.child("topologyKey")}: ${topologyKey} is ${message}`);
     }
     if (labelSelector === undefined) {
-      warnings.push(`${constraintPath.child("labelSelector")}: ${NO_SELECTOR}`);
+      warnings.push(`${at.child("labelSelector")}: ${NO_SELECTOR}`);
     }
   }
-  return warnings;
 }
 
 /** Wishes may name impossible values, since they do no harm; so they are only warned of. */
@@ -137,15 +174,19 @@ export function nodeTermWarnings(
   });
 }
 
-function annotationWarnings({ annotations }: ObjectMeta, path: Path): string[] {
-  if (annotations === undefined) return [];
-  return Object.entries(DEPRECATED_ANNOTATIONS)
-    .filter(([key]) => annotations[key] !== undefined)
-    .map(([key, message]) => `${path.child("annotations").key(key)}: ${message}`);
+function annotationWarnings(annotations: Annotations, path: Path, warnings: string[]): void {
+  for (const [key, message] of DEPRECATED_ANNOTATIONS) {
+    if (annotations[key] === undefined) continue;
+    warnings.push(`${path.child("annotations").key(key)}: ${message}`);
+  }
 }
 
-function listWarnings({ hostAliases = [], imagePullSecrets = [] }: PodSpec, path: Path): string[] {
-  const warnings: string[] = [];
+function listWarnings(
+  { hostAliases = NONE, imagePullSecrets = NONE }: PodSpec,
+  path: Path,
+  warnings: string[],
+): void {
+  if (hostAliases.length === 0 && imagePullSecrets.length === 0) return;
   for (const [i, { ip }] of hostAliases.entries()) {
     if (hostAliases.findIndex((alias) => alias.ip === ip) === i) continue;
     warnings.push(`${path.child("hostAliases").index(i).child("ip")}: duplicate ip ${goQuote(ip)}`);
@@ -158,26 +199,27 @@ function listWarnings({ hostAliases = [], imagePullSecrets = [] }: PodSpec, path
   for (const [i, { name = "" }] of imagePullSecrets.entries()) {
     if (name === "") warnings.push(`${at.index(i).child("name")}: invalid empty name ""`);
   }
-  return warnings;
 }
 
-function fractionWarnings(list: ResourceList | undefined, path: Path): string[] {
-  const warnings: string[] = [];
-  if (list === undefined) return warnings;
-  for (const name of ["memory", "ephemeral-storage"]) {
+const IN_BYTES = ["memory", "ephemeral-storage"];
+
+function fractionWarnings(list: ResourceList, path: Path, warnings: string[]): void {
+  for (const name of IN_BYTES) {
     const amount = list[name];
     if (amount === undefined || isWhole(quantityOf(amount))) continue;
     warnings.push(
       `${path.key(name)}: fractional byte value ${goQuote(amount)} is invalid, must be an integer`,
     );
   }
-  return warnings;
 }
 
-function seccompWarnings({ annotations }: ObjectMeta, spec: PodSpec, path: Path): string[] {
-  if (annotations === undefined) return [];
+function seccompWarnings(
+  annotations: Annotations,
+  spec: PodSpec,
+  path: Path,
+  warnings: string[],
+): void {
   const at = path.child("annotations");
-  const warnings: string[] = [];
   if (annotations[SECCOMP_POD] !== undefined && !spec.securityContext?.seccompProfile) {
     warnings.push(`${at.key(SECCOMP_POD)}: ${SECCOMP_GONE}`);
   }
@@ -186,7 +228,6 @@ function seccompWarnings({ annotations }: ObjectMeta, spec: PodSpec, path: Path)
     if (annotations[key] === undefined || securityContext?.seccompProfile) continue;
     warnings.push(`${at.key(key)}: ${SECCOMP_GONE}`);
   }
-  return warnings;
 }
 
 function appArmorWarnings({ annotations }: ObjectMeta, spec: PodSpec, path: Path): string[] {
@@ -202,26 +243,21 @@ function appArmorWarnings({ annotations }: ObjectMeta, spec: PodSpec, path: Path
   });
 }
 
-function containerWarnings(spec: PodSpec, path: Path): string[] {
-  const warnings: string[] = [];
+function containerWarnings(spec: PodSpec, path: Path, warnings: string[]): void {
   for (const { container, path: at } of placedContainers(spec, path)) {
-    const { limits, requests } = container.resources;
-    if (limits !== undefined) {
-      warnings.push(...fractionWarnings(limits, at.child("resources", "limits")));
-    }
-    if (requests !== undefined) {
-      warnings.push(...fractionWarnings(requests, at.child("resources", "requests")));
-    }
     const { env } = container;
-    if (env !== undefined && env.length > 1) warnings.push(...envWarnings(env, at.child("env")));
+    const { limits, requests } = container.resources;
+    if (limits !== undefined) fractionWarnings(limits, at.child("resources", "limits"), warnings);
+    if (requests !== undefined) {
+      fractionWarnings(requests, at.child("resources", "requests"), warnings);
+    }
+    if (env !== undefined && env.length > 1) envWarnings(env, at.child("env"), warnings);
   }
-  return warnings;
 }
 
 /** A second definition is fine only if it builds on the first: `X="$(X)…"`. */
-function envWarnings(vars: readonly EnvVar[], path: Path): string[] {
+function envWarnings(vars: readonly EnvVar[], path: Path, warnings: string[]): void {
   const seen = new Set<string>();
-  const warnings: string[] = [];
   for (const [i, { name, value = "", valueFrom }] of vars.entries()) {
     const reference = `$(${name})`;
     const buildsOn = valueFrom === undefined && value !== reference && value.includes(reference);
@@ -232,40 +268,41 @@ function envWarnings(vars: readonly EnvVar[], path: Path): string[] {
     }
     seen.add(name);
   }
-  return warnings;
 }
 
-function graceWarnings({ terminationGracePeriodSeconds = 0 }: PodSpec, path: Path): string[] {
-  if (terminationGracePeriodSeconds >= 0) return [];
+function graceWarnings(
+  { terminationGracePeriodSeconds = 0 }: PodSpec,
+  path: Path,
+  warnings: string[],
+): void {
+  if (terminationGracePeriodSeconds >= 0) return;
   const at = path.child("terminationGracePeriodSeconds");
-  return [`${at}: must be >= 0; negative values are invalid and will be treated as 1`];
+  warnings.push(`${at}: must be >= 0; negative values are invalid and will be treated as 1`);
 }
 
-function podAffinityWarnings({ affinity }: PodSpec, path: Path): string[] {
-  return (["podAffinity", "podAntiAffinity"] as const).flatMap((field) => {
-    const required = "requiredDuringSchedulingIgnoredDuringExecution";
-    const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
-    const { [required]: needed = [], [preferred]: wished = [] } = affinity?.[field] ?? {};
+function podAffinityWarnings(affinity: Affinity, path: Path, warnings: string[]): void {
+  const check = ({ labelSelector }: PodAffinityTerm, at: Path): void => {
+    if (labelSelector === undefined) warnings.push(`${at.child("labelSelector")}: ${NO_SELECTOR}`);
+  };
+  for (const field of ["podAffinity", "podAntiAffinity"] as const) {
+    const { [REQUIRED]: needed = [], [PREFERRED]: wished = [] } = affinity[field] ?? {};
     const at = path.child("affinity", field);
-    const places = [
-      ...needed.map((term, i) => ({ term, at: at.child(required).index(i) })),
-      ...wished.map(({ podAffinityTerm }, i) => ({
-        term: podAffinityTerm,
-        at: at.child(preferred).index(i).child("podAffinityTerm"),
-      })),
-    ];
-    return places
-      .filter(({ term }) => term.labelSelector === undefined)
-      .map((place) => `${place.at.child("labelSelector")}: ${NO_SELECTOR}`);
-  });
+    for (const [i, term] of needed.entries()) check(term, at.child(REQUIRED).index(i));
+    for (const [i, { podAffinityTerm }] of wished.entries()) {
+      check(podAffinityTerm, at.child(PREFERRED).index(i).child("podAffinityTerm"));
+    }
+  }
 }
 
-function addressWarnings({ dnsConfig, hostAliases = [] }: PodSpec, path: Path): string[] {
-  const servers = (dnsConfig?.nameservers ?? []).flatMap((server, i) =>
-    ipWarnings(path.child("dnsConfig", "nameservers").index(i), server),
-  );
-  const aliases = hostAliases.flatMap(({ ip }, i) =>
-    ipWarnings(path.child("hostAliases").index(i).child("ip"), ip),
-  );
-  return [...servers, ...aliases];
+function addressWarnings(
+  { dnsConfig, hostAliases = NONE }: PodSpec,
+  path: Path,
+  warnings: string[],
+): void {
+  for (const [i, server] of (dnsConfig?.nameservers ?? NONE).entries()) {
+    warnings.push(...ipWarnings(path.child("dnsConfig", "nameservers").index(i), server));
+  }
+  for (const [i, { ip }] of hostAliases.entries()) {
+    warnings.push(...ipWarnings(path.child("hostAliases").index(i).child("ip"), ip));
+  }
 }
