@@ -149,6 +149,7 @@ function validateHostPorts(
   path: Path,
   errors: FieldError[],
 ): void {
+  if (!containers.some(({ ports }) => ports !== undefined)) return;
   const taken = new Set<string>();
   for (const [i, { ports = [] }] of containers.entries()) {
     for (const [j, { hostPort = 0, protocol = "", hostIP = "" }] of ports.entries()) {

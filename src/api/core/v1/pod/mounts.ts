@@ -38,7 +38,8 @@ function validateVolumeMounts(
   path: Path,
   errors: FieldError[],
 ): void {
-  const devices = pathsByName(container.volumeDevices ?? [], ({ devicePath }) => devicePath);
+  const { volumeDevices } = container;
+  const devices = volumeDevices && pathsByName(volumeDevices, ({ devicePath }) => devicePath);
   const seen = new Set<string>();
   for (const [i, mount] of mounts.entries()) {
     const { name, mountPath, subPath = "", subPathExpr = "" } = mount;
@@ -50,7 +51,7 @@ function validateVolumeMounts(
       errors.push(invalid(at.child("mountPath"), mountPath, "must be unique"));
     }
     seen.add(mountPath);
-    if (devices.size > 0) validateApart(mount, devices, at, errors);
+    if (devices !== undefined) validateApart(mount, devices, at, errors);
     if (subPath !== "") validateDescendingPath(subPath, path.child("subPath"), errors);
     if (subPathExpr !== "") {
       if (subPath !== "") {

@@ -54,6 +54,7 @@ import { validateHostProcesses } from "./windows-options.ts";
 
 const RESTART_POLICIES = ["Always", "OnFailure", "Never"];
 const PREEMPTION_POLICIES = ["PreemptLowerPriority", "Never"];
+const NO_NAMES: ReadonlySet<string> = new Set();
 
 /** `meta` only if the spec is that of a real pod. */
 export function validatePodSpec(
@@ -107,16 +108,19 @@ function validateParts(
   path: Path,
   errors: FieldError[],
 ): void {
-  const { resourceClaims = [], initContainers = [], ephemeralContainers = [] } = spec;
+  const { resourceClaims, initContainers, ephemeralContainers } = spec;
   const volumes = validateVolumes(spec, meta?.name ?? "", rules, path.child("volumes"), errors);
-  const claimNames = new Set(resourceClaims.map(({ name }) => name).filter((name) => name !== ""));
-  validateResourceClaims(resourceClaims, meta, path.child("resourceClaims"), errors);
+  let claimNames = NO_NAMES;
+  if (resourceClaims !== undefined) {
+    claimNames = new Set(resourceClaims.map(({ name }) => name).filter((name) => name !== ""));
+    validateResourceClaims(resourceClaims, meta, path.child("resourceClaims"), errors);
+  }
   const parts: PodParts = { spec, rules, volumes, claimNames };
   validateContainers(spec.containers ?? [], parts, path.child("containers"), errors);
-  if (initContainers.length > 0) {
+  if (initContainers !== undefined) {
     validateInitContainers(initContainers, parts, path.child("initContainers"), errors);
   }
-  if (ephemeralContainers.length > 0) {
+  if (ephemeralContainers !== undefined) {
     const at = path.child("ephemeralContainers");
     validateEphemeralContainers(ephemeralContainers, parts, at, errors);
   }
@@ -192,6 +196,7 @@ function validateGates(
   path: Path,
   errors: FieldError[],
 ): void {
+  if (readinessGates.length === 0 && schedulingGates.length === 0) return;
   for (const [i, { conditionType }] of readinessGates.entries()) {
     const at = path.child("readinessGates").index(i).child("conditionType");
     for (const fault of isQualifiedName(conditionType)) {
