@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { configMapKind } from "#api/core/v1/config-map.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
+import { serviceKind } from "#api/core/v1/service/service.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { type Draft, startCluster } from "#testing/cluster.ts";
 import { resourceQuotaController } from "./resource-quota.ts";
@@ -54,4 +56,43 @@ test("resource quota: scopes choose what counts", async () => {
     spec: { hard: { pods: "5" }, scopes: ["BestEffort"] },
   });
   assert.deepEqual(cluster.get(resourceQuotaKind, "q")?.status.used, { pods: "1" });
+});
+
+test("resource quota: what a status or a type gives back is counted at once", async () => {
+  await using cluster = await startCluster({ controllers: [resourceQuotaController()] });
+  await cluster.seed(resourceQuotaKind, {
+    metadata: { name: "balancers" },
+    spec: { hard: { "services.loadbalancers": "2" } },
+  });
+  const expression = { scopeName: "VolumeAttributesClass", operator: "In", values: ["gold"] };
+  await cluster.seed(resourceQuotaKind, {
+    metadata: { name: "gold" },
+    spec: {
+      hard: { persistentvolumeclaims: "2" },
+      scopeSelector: { matchExpressions: [expression] },
+    },
+  });
+  await cluster.seed(serviceKind, {
+    metadata: { name: "web" },
+    spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
+  });
+  await cluster.seed(persistentVolumeClaimKind, {
+    metadata: { name: "data" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  });
+  await cluster.edit(persistentVolumeClaimKind, "data", (claim) => {
+    claim.status.currentVolumeAttributesClassName = "gold";
+  });
+  const used = (name: string) =>
+    Object.values(cluster.get(resourceQuotaKind, name)?.status.used ?? {});
+  assert.deepEqual(used("gold"), ["1"]);
+  await cluster.advance(300_000);
+  assert.deepEqual(used("balancers"), ["1"]);
+
+  await cluster.edit(serviceKind, "web", (service) => void (service.spec.type = "ClusterIP"));
+  assert.deepEqual(used("balancers"), ["0"]);
+  await cluster.edit(persistentVolumeClaimKind, "data", (claim) => {
+    claim.status.currentVolumeAttributesClassName = "silver";
+  });
+  assert.deepEqual(used("gold"), ["0"]);
 });

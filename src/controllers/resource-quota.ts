@@ -3,7 +3,7 @@
  * afresh when a quota changes, when something that was charged goes or needs less, and now and then.
  */
 import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
-import type { Pod, ResourceQuota } from "#api/generated/core.v1.ts";
+import type { ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
 import { type Amounts, addAmounts } from "#api/quota/amounts.ts";
@@ -22,7 +22,6 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
-import { isFinished } from "./pods.ts";
 
 const RESYNC_MS = 300_000;
 
@@ -77,30 +76,27 @@ function quotaChanged({ next, old }: Change<ResourceQuota>): readonly Key[] {
   return ownKey(next);
 }
 
+/** Creations are charged by admission; what is counted here is what takes less, or something else. */
 function feedOf({ kind, measure }: Countable): Feed {
   return {
     kind,
     keys: () => [],
-    keysOfChange: (change, caches) => {
-      const object = change.next ?? change.old!;
-      return gaveSomethingBack(kind, change) ? quotasAbout(object, measure, caches) : [];
+    keysOfChange: ({ next, old }, caches) => {
+      if (old === undefined) return [];
+      return [...caches(resourceQuotaKind).list(old.metadata.namespace)]
+        .filter(({ spec }) => Object.keys(spec.hard ?? {}).some((name) => measure.covers(name)))
+        .filter((quota) => {
+          const now = next === undefined ? {} : charge(quota, measure, next);
+          return !semanticEqual(now, charge(quota, measure, old));
+        })
+        .flatMap(ownKey);
     },
   };
 }
 
-function gaveSomethingBack({ names, group }: Kind, { next, old }: Change<KubeObject>): boolean {
-  if (next === undefined) return true;
-  if (old === undefined) return false;
-  if (group !== "" || names.plural !== "pods")
-    return (next.metadata.generation ?? 0) !== (old.metadata.generation ?? 0);
-  const [now, before] = [next as Pod, old as Pod];
-  return isFinished(now) !== isFinished(before) || !semanticEqual(now.spec, before.spec);
-}
-
-function quotasAbout({ metadata }: KubeObject, measure: Measure, caches: Caches): readonly Key[] {
-  return [...caches(resourceQuotaKind).list(metadata.namespace)]
-    .filter(({ spec }) => Object.keys(spec.hard ?? {}).some((name) => measure.covers(name)))
-    .flatMap(ownKey);
+/** What the object costs under the quota. Time alone, which ends a charge too, changes no object. */
+function charge(quota: ResourceQuota, measure: Measure, object: KubeObject, nowMs = 0): Amounts {
+  return isInAllScopes(measure, quota, object) ? measure.usage(object, nowMs) : {};
 }
 
 function observe(caches: Caches, { namespace, name }: Key): QuotaState | undefined {
@@ -122,8 +118,8 @@ function decide({ quota, counted }: QuotaState, nowMs: number): Outcome {
   let used: Amounts = Object.fromEntries(names.map((name) => [name, "0"]));
   for (const { measure, objects } of counted) {
     for (const object of objects) {
-      if (!isInAllScopes(measure, quota, object)) continue;
-      const usage = Object.entries(measure.usage(object, nowMs)).filter(([name]) => name in hard);
+      const costs = charge(quota, measure, object, nowMs);
+      const usage = Object.entries(costs).filter(([name]) => name in hard);
       used = addAmounts(used, Object.fromEntries(usage));
     }
   }
