@@ -1,7 +1,7 @@
 /**
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
- * server side in one file, which the entry loads only when a command needs it. Beside them lie the
- * descriptions that `kubectl explain` shows, read when someone asks for them.
+ * server side in one file, which the entry loads only when a command needs it; `edge.js` is what the
+ * thread runs that speaks HTTP. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
  */
 import { copyFileSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -45,6 +45,7 @@ rmSync(`${root}dist`, { recursive: true, force: true });
 writeGeneratedTypes();
 writeDescriptions();
 await bundle("src/cmd/commands.ts", "server.js", []);
+await bundle("src/apiserver/edge/worker.ts", "edge.js", []);
 await bundle("src/entries/controller.ts", "controller.js", []);
 await bundle("src/cli/main.ts", "k8ts.js", [serverSideIsAnotherFile]);
 copyFileSync(DESCRIPTIONS_FILE, `${root}dist/descriptions.json.gz`);

@@ -17,12 +17,14 @@ import {
 import type { Readable, Writable } from "node:stream";
 import type { OutgoingHeaders } from "./answer.ts";
 import type { Deadline } from "./deadlines.ts";
-import type { Piece } from "./piece.ts";
+import type { PieceBytes } from "./piece.ts";
 import type { Peer } from "./request.ts";
 
 export const BODY_BYTES_MAX = 3 * 1024 * 1024;
 /** What may wait for a client before it counts as one that does not keep up. */
 const UNSENT_BYTES_MAX = 64 * 1024;
+/** So many bytes, or fewer, may be under way before `write` says that the client does not keep up. */
+export const AHEAD_BYTES_MAX = 256 * 1024;
 
 export interface HttpRequest {
   readonly method: string;
@@ -37,6 +39,8 @@ export interface HttpRequest {
   readonly gone: boolean;
   /** Names the request in its answer and in the audit log; whoever needs it first sets it. */
   auditId: string | undefined;
+  /** Calls back when the client leaves, or has all of its answer; for one listener. */
+  onGone(listener: () => void): void;
   /** Undefined when it is longer than BODY_BYTES_MAX. */
   readBody(): Promise<Uint8Array | undefined>;
   /** The body as it comes, for proxies. */
@@ -51,7 +55,7 @@ export interface Reply {
   /** False when the client does not keep up: write no more before `drained`. */
   write(bytes: Uint8Array): boolean;
   /** The same for what is sent to many. */
-  writePiece(piece: Piece): boolean;
+  writePiece(piece: PieceBytes): boolean;
   drained(): Promise<void>;
   end(): void;
   /** Ends the connection without a proper end of the answer. */
@@ -63,8 +67,9 @@ export interface Reply {
 }
 
 /** A signal that exists once someone has asked for it. */
-class Leaving {
+export class Leaving {
   #controller: AbortController | undefined;
+  #listener: (() => void) | undefined;
   gone = false;
 
   get signal(): AbortSignal {
@@ -75,8 +80,14 @@ class Leaving {
     return this.#controller.signal;
   }
 
+  /** Cheaper than the signal. There is one listener. */
+  onLeave(listener: () => void): void {
+    this.#listener = listener;
+  }
+
   leave(): void {
     this.gone = true;
+    this.#listener?.();
     this.#controller?.abort(CLIENT_GONE);
   }
 }
@@ -130,6 +141,10 @@ export class Http1Exchange implements HttpRequest, Reply {
     return this.#request;
   }
 
+  onGone(listener: () => void): void {
+    this.#leaving.onLeave(listener);
+  }
+
   readBody(): Promise<Uint8Array | undefined> {
     return readAll(this.#request, Number(this.#request.headers["content-length"] ?? -1));
   }
@@ -146,6 +161,7 @@ export class Http1Exchange implements HttpRequest, Reply {
   start(code: number, headers: OutgoingHeaders): void {
     this.#response.writeHead(code, headers as OutgoingHttpHeaders);
     this.#response.flushHeaders();
+    if (!("content-length" in headers)) this.#endWithClient();
   }
 
   write(bytes: Uint8Array): boolean {
@@ -156,7 +172,7 @@ export class Http1Exchange implements HttpRequest, Reply {
    * Past the response, which would take a chunk in three parts and copy them together for each
    * client; but only to a client that takes chunks and has had the answers to all it asked before.
    */
-  writePiece({ bytes, chunk }: Piece): boolean {
+  writePiece({ bytes, chunk }: PieceBytes): boolean {
     const { socket, chunkedEncoding } = this.#response;
     if (socket === null || !chunkedEncoding) return this.#response.write(bytes);
     this.#direct = socket;
@@ -174,6 +190,15 @@ export class Http1Exchange implements HttpRequest, Reply {
 
   destroy(): void {
     this.#request.socket.destroy();
+  }
+
+  /** Who says no more gets the rest of an answer, but does not wait for one without end. */
+  #endWithClient(): void {
+    const { socket } = this.#request;
+    const end = (): void => void socket.destroy();
+    if (socket.readableEnded) end();
+    socket.once("end", end);
+    this.#response.once("close", () => socket.off("end", end));
   }
 }
 
@@ -224,6 +249,10 @@ export class Http2Exchange implements HttpRequest, Reply {
     return this.#stream;
   }
 
+  onGone(listener: () => void): void {
+    this.#leaving.onLeave(listener);
+  }
+
   readBody(): Promise<Uint8Array | undefined> {
     return readAll(this.#stream, Number(this.headers["content-length"] ?? -1));
   }
@@ -242,7 +271,7 @@ export class Http2Exchange implements HttpRequest, Reply {
     return !this.#stream.destroyed && this.#stream.write(bytes);
   }
 
-  writePiece({ bytes }: Piece): boolean {
+  writePiece({ bytes }: PieceBytes): boolean {
     return this.write(bytes);
   }
 

@@ -9,77 +9,85 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
+import { openEdge } from "./edge/edge-server.ts";
 import type { Reply } from "./http-exchange.ts";
-import { type HttpServer, startHttpServer } from "./http-server.ts";
+import { type HttpServer, type HttpServerOptions, startHttpServer } from "./http-server.ts";
 
 const IDLE_MAX_MS = 60;
 
-let server: HttpServer;
-/** Answers that the test has to end. */
-const open: Reply[] = [];
+describe.each([
+  ["in this thread", startHttpServer],
+  ["in a thread of its own", (options: HttpServerOptions) => openEdge().listen(options)],
+])("%s", (_, start) => {
+  let server: HttpServer;
+  /** Answers that the test has to end. */
+  const open: Reply[] = [];
 
-beforeAll(async () => {
-  const directory = mkdtempSync(join(tmpdir(), "k8ts-test-http-"));
-  const nowMs = systemClock.nowMs();
-  const authority = openAuthority(join(directory, "ca"), "test", nowMs);
-  const request = { subject: { commonName: "test" }, purpose: "server auth" } as const;
-  const { certificatePem, keyPem } = issueLeaf(authority, request, nowMs);
-  rmSync(directory, { recursive: true, force: true });
-  server = await startHttpServer({
-    tls: {
-      context: { key: keyPem, cert: certificatePem },
-      identify: () => ({ address: "127.0.0.1" }),
-    },
-    host: "127.0.0.1",
-    port: 0,
-    clock: systemClock,
-    logger: silentLogger,
-    idleMaxMs: IDLE_MAX_MS,
-    handle: async ({ url }, reply) => {
-      if (url === "/watch") {
-        reply.start(200, {});
-        open.push(reply);
-      } else reply.send(200, {}, Buffer.from("ok"));
-    },
-    upgrade: async () => undefined,
-  });
-});
-
-afterAll(() => server.close(0));
-
-describe("a connection on which nothing is asked for is ended", () => {
-  test("HTTP/1.1, after an answer", async () => {
-    const socket = connect({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false });
-    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
-    socket.resume();
-    const startMs = performance.now();
-    await new Promise((resolve) => socket.once("end", resolve));
-    assert.ok(performance.now() - startMs >= IDLE_MAX_MS - 1);
+  beforeAll(async () => {
+    const directory = mkdtempSync(join(tmpdir(), "k8ts-test-http-"));
+    const nowMs = systemClock.nowMs();
+    const authority = openAuthority(join(directory, "ca"), "test", nowMs);
+    const request = { subject: { commonName: "test" }, purpose: "server auth" } as const;
+    const { certificatePem, keyPem } = issueLeaf(authority, request, nowMs);
+    rmSync(directory, { recursive: true, force: true });
+    server = await start({
+      tls: {
+        context: { key: keyPem, cert: certificatePem },
+        authorities: {},
+      },
+      host: "127.0.0.1",
+      port: 0,
+      clock: systemClock,
+      logger: silentLogger,
+      idleMaxMs: IDLE_MAX_MS,
+      handle: async ({ url }, reply) => {
+        if (url === "/watch") {
+          reply.start(200, {});
+          open.push(reply);
+        } else reply.send(200, {}, Buffer.from("ok"));
+      },
+      upgrade: async () => undefined,
+    });
   });
 
-  test("HTTP/2, told with GOAWAY", async () => {
-    const session = http2();
-    const told = new Promise((resolve) => session.once("goaway", resolve));
-    session.request({ ":path": "/" }).resume();
-    assert.equal(await told, 0);
-    await new Promise((resolve) => session.once("close", resolve));
-  });
+  afterAll(() => server.close(0));
 
-  test("but not while a watch is open, however quiet", async () => {
-    const session = http2();
-    const ended = new Promise<"ended">((resolve) => session.once("close", () => resolve("ended")));
-    const stream = session.request({ ":path": "/watch" });
-    stream.resume();
-    await new Promise((resolve) => stream.once("response", resolve));
-    const waited = new Promise<"open">((resolve) =>
-      systemClock.schedule(3 * IDLE_MAX_MS, () => resolve("open")),
-    );
-    assert.equal(await Promise.race([ended, waited]), "open");
-    open.pop()!.end();
-    assert.equal(await ended, "ended"); // idle from now on
-  });
+  describe("a connection on which nothing is asked for is ended", () => {
+    test("HTTP/1.1, after an answer", async () => {
+      const socket = connect({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false });
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      socket.resume();
+      const startMs = performance.now();
+      await new Promise((resolve) => socket.once("end", resolve));
+      assert.ok(performance.now() - startMs >= IDLE_MAX_MS - 1);
+    });
 
-  function http2() {
-    return connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false });
-  }
+    test("HTTP/2, told with GOAWAY", async () => {
+      const session = http2();
+      const told = new Promise((resolve) => session.once("goaway", resolve));
+      session.request({ ":path": "/" }).resume();
+      assert.equal(await told, 0);
+      await new Promise((resolve) => session.once("close", resolve));
+    });
+
+    test("but not while a watch is open, however quiet", async () => {
+      const session = http2();
+      const ended = new Promise<"ended">((resolve) =>
+        session.once("close", () => resolve("ended")),
+      );
+      const stream = session.request({ ":path": "/watch" });
+      stream.resume();
+      await new Promise((resolve) => stream.once("response", resolve));
+      const waited = new Promise<"open">((resolve) =>
+        systemClock.schedule(3 * IDLE_MAX_MS, () => resolve("open")),
+      );
+      assert.equal(await Promise.race([ended, waited]), "open");
+      open.pop()!.end();
+      assert.equal(await ended, "ended"); // idle from now on
+    });
+
+    function http2() {
+      return connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false });
+    }
+  });
 });

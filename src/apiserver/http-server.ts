@@ -16,12 +16,10 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import { createServer as createTls, type SecureContextOptions, type TLSSocket } from "node:tls";
-import type { Clock } from "#lib/clock.ts";
-import type { Logger } from "#lib/logger.ts";
-import { askedTimeoutMs, Deadlines } from "./deadlines.ts";
-import { Http1Exchange, Http2Exchange, type HttpRequest, type Reply } from "./http-exchange.ts";
+import { Answerer, type AnswererOptions } from "./answerer.ts";
+import { type ClientAuthorities, peerOf } from "./authn/peer-certificate.ts";
+import { Http1Exchange, Http2Exchange } from "./http-exchange.ts";
 import type { Peer } from "./request.ts";
 
 const HEADERS_BYTES_MAX = 1024 * 1024;
@@ -32,34 +30,28 @@ const HEADERS_WITHIN_MS = 32_000;
 /** A connection on which nothing is asked for so long is ended. */
 const IDLE_MAX_MS = 90_000;
 
-export interface HttpServerOptions {
+export interface HttpServerOptions extends AnswererOptions {
   readonly tls: TlsOptions;
   readonly host: string;
   readonly port: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Upstream's 90 seconds unless given. */
   readonly idleMaxMs?: number;
-  /** After so long, and with as much of an answer as there is, a request is handed to `expire`. */
-  readonly timeoutMs?: number;
-  expire?(request: HttpRequest, reply: Reply): void;
-  handle(request: HttpRequest, reply: Reply): Promise<void>;
   /** A connection came to no agreement on TLS. */
   handshakeFailed?(): void;
-  /** A connection that wants to speak another protocol. The handler owns the socket. */
-  upgrade(request: IncomingMessage, peer: Peer, socket: Duplex, head: Buffer): Promise<void>;
+  /** The connection of someone who had asked for something has ended. */
+  disconnected?(peer: Peer): void;
 }
 
 export interface TlsOptions {
   readonly context: SecureContextOptions & { readonly ca?: string | string[] };
-  /** What the connection proves about its client; asked once per connection. */
-  identify(socket: TLSSocket): Peer;
+  /** Who may have signed clients' certificates. */
+  readonly authorities: ClientAuthorities;
 }
 
 export interface HttpServer {
   readonly port: number;
   /** Takes new certificates for new connections. */
-  renew(context: SecureContextOptions): void;
+  renew(tls: TlsOptions): void;
   /** Stops accepting; resolves when all connections have ended, after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>;
 }
@@ -69,21 +61,37 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const connections = new Set<Socket>(); // below TLS
   const sockets = new Set<TLSSocket>();
   const sessions = new Set<ServerHttp2Session>();
+  const peers = new WeakMap<TLSSocket, Peer>();
+  let { authorities } = tls;
   let closing = false;
-  const deadlines: Exchanges = new Deadlines(clock, options.timeoutMs ?? 0, (exchange) =>
-    options.expire?.(exchange, exchange),
-  );
+  const answerer = new Answerer(options);
+  const peerAt = (socket: TLSSocket): Peer => {
+    const known = peers.get(socket);
+    if (known !== undefined) return known;
+    const peer = peerOf(socket, authorities);
+    peers.set(socket, peer);
+    if (options.disconnected) socket.once("close", () => options.disconnected?.(peer));
+    return peer;
+  };
   const http1 = createHttp1({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 });
   http1.keepAliveTimeout = idleMaxMs;
   http1.headersTimeout = HEADERS_WITHIN_MS;
+  // Who says no more may still be waiting for an answer. The types do not know this, node does.
+  (http1 as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   http1.emit("listening"); // it listens to nothing itself, but has to look after its timeouts
   http1.on("request", (request, response) => {
     response.on("close", () => {
       if (closing) request.socket.destroySoon();
     });
-    handleHttp1(options, deadlines, request, response);
+    handleHttp1(answerer, peerAt(request.socket as TLSSocket), request, response);
   });
-  http1.on("upgrade", (request, socket, head) => handleUpgrade(options, request, socket, head));
+  http1.on("upgrade", (request, socket, sent) => {
+    const { method = "GET", url = "/", rawHeaders } = request;
+    const headers = request.headers as Record<string, string | undefined>;
+    const head = { method, url, headers, rawHeaders };
+    socket.once("end", () => socket.end()); // what they speak now has an end of its own
+    answerer.join(head, peerAt(request.socket as TLSSocket), socket, sent);
+  });
   http1.on("clientError", (error, socket) => answerBadRequest(error, socket as Socket));
   http1.on("checkContinue", (request, response) => {
     response.writeContinue();
@@ -110,13 +118,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     headers: IncomingHttpHeaders,
     _flags: number,
     rawHeaders: readonly string[] = [],
-  ): void => handleHttp2(options, deadlines, stream, headers, rawHeaders);
+  ): void => handleHttp2(answerer, peerAt, stream, headers, rawHeaders);
   http2.on("stream", onStream);
 
   const server = createTls(
     {
       ...tls.context,
       ALPNProtocols: ["h2", "http/1.1"],
+      allowHalfOpen: true,
       requestCert: true,
       rejectUnauthorized: false,
       minVersion: "TLSv1.2",
@@ -148,7 +157,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   return {
     port: (server.address() as AddressInfo).port,
-    renew: (context) => server.setSecureContext(context),
+    renew: (renewed) => {
+      server.setSecureContext(renewed.context);
+      authorities = renewed.authorities;
+    },
     close: async (graceMs) => {
       closing = true;
       http1.close();
@@ -180,19 +192,9 @@ function occupy(connection: TLSSocket | ServerHttp2Session): () => void {
   };
 }
 
-function peerOf({ tls }: HttpServerOptions, socket: TLSSocket): Peer {
-  const peer = peers.get(socket) ?? tls.identify(socket);
-  peers.set(socket, peer);
-  return peer;
-}
-
-const peers = new WeakMap<TLSSocket, Peer>();
-
-type Exchanges = Deadlines<Http1Exchange | Http2Exchange>;
-
 function handleHttp1(
-  options: HttpServerOptions,
-  deadlines: Exchanges,
+  answerer: Answerer,
+  peer: Peer,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -203,13 +205,12 @@ function handleHttp1(
     response.end("Unsupported transfer encoding");
     return;
   }
-  const exchange = new Http1Exchange(request, response, peerOf(options, socket), occupy(socket));
-  run(options, deadlines, exchange);
+  answerer.run(new Http1Exchange(request, response, peer, occupy(socket)));
 }
 
 function handleHttp2(
-  options: HttpServerOptions,
-  deadlines: Exchanges,
+  answerer: Answerer,
+  peerAt: (socket: TLSSocket) => Peer,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   rawHeaders: readonly string[],
@@ -218,36 +219,7 @@ function handleHttp2(
   const socket = session?.socket as TLSSocket | undefined;
   if (session === undefined || socket === undefined) return;
   const done = occupy(session as ServerHttp2Session);
-  const peer = peerOf(options, socket);
-  run(options, deadlines, new Http2Exchange(stream, headers, rawHeaders, peer, done));
-}
-
-/** A fault in the server must not leave the client waiting, nor end the process. */
-function run(
-  { handle, logger }: HttpServerOptions,
-  deadlines: Exchanges,
-  exchange: Http1Exchange | Http2Exchange,
-): void {
-  exchange.deadline = deadlines.begin(exchange, askedTimeoutMs(exchange.url));
-  if (exchange.started) return; // no time at all was given
-  handle(exchange, exchange).catch((error: unknown) => {
-    if (!exchange.gone) logger.error("answering failed", { error, url: exchange.url });
-    exchange.destroy();
-  });
-}
-
-function handleUpgrade(
-  options: HttpServerOptions,
-  request: IncomingMessage,
-  socket: Duplex,
-  head: Buffer,
-): void {
-  socket.on("error", () => undefined);
-  const peer = peerOf(options, request.socket as TLSSocket);
-  options.upgrade(request, peer, socket, head).catch((error: unknown) => {
-    options.logger.debug("an upgraded connection failed", { error });
-    socket.destroy();
-  });
+  answerer.run(new Http2Exchange(stream, headers, rawHeaders, peerAt(socket), done));
 }
 
 function answerBadRequest({ code }: NodeJS.ErrnoException, socket: Socket): void {

@@ -1,6 +1,13 @@
-/** Frames of a watch as one run of bytes, also in the form that HTTP/1.1 sends them. */
-export class Piece {
+/** A run of bytes, also in the form that HTTP/1.1 sends it. */
+export interface PieceBytes {
   /** A chunk of the chunked transfer coding. */
+  readonly chunk: Uint8Array;
+  /** What is in it. */
+  readonly bytes: Uint8Array;
+}
+
+/** Frames of a watch as one run of bytes. */
+export class Piece implements PieceBytes {
   readonly chunk: Uint8Array;
   readonly bytes: Uint8Array;
   readonly #frames: readonly Uint8Array[];
@@ -27,3 +34,11 @@ export class Piece {
 }
 
 const CHUNK_END = Buffer.from("\r\n");
+
+/** The piece that comes as this chunk. */
+export function pieceOf(chunk: Uint8Array): PieceBytes {
+  const start = chunk.indexOf(LINE_END) + 1;
+  return { chunk, bytes: chunk.subarray(start, chunk.length - CHUNK_END.length) };
+}
+
+const LINE_END = 10;

@@ -2,7 +2,7 @@
 import type { Clock } from "#lib/clock.ts";
 import { nextTurn } from "#lib/next-turn.ts";
 import type { ObjectList, OutgoingHeaders } from "./answer.ts";
-import type { Reply } from "./http-exchange.ts";
+import { AHEAD_BYTES_MAX, type Reply } from "./http-exchange.ts";
 import { jsonText, type ListText, protobufText } from "./list-text.ts";
 import { MEDIA_TYPES, type Media } from "./negotiate.ts";
 import type { ZippedLists } from "./zipped-lists.ts";
@@ -19,15 +19,18 @@ export interface ListSender {
   readonly clock: Clock;
 }
 
-const PIECE_BYTES = 256 * 1024;
+const PIECE_BYTES = AHEAD_BYTES_MAX / 2;
 const SPARE_MAX = 16;
 
-/** Memory for pieces of lists. Used again, since that much garbage keeps the collector busy. */
+/**
+ * Memory for pieces of lists. Used again, since that much garbage keeps the collector busy, and
+ * shared, so that the thread that sends it needs no copy.
+ */
 export class SpareBuffers {
   readonly #free: Buffer[] = [];
 
   take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES);
+    return this.#free.pop() ?? Buffer.from(new SharedArrayBuffer(PIECE_BYTES));
   }
 
   /** Nobody reads it any more. */
@@ -73,10 +76,13 @@ async function writeAll(
   reply: Reply,
 ): Promise<void> {
   const reader = text.reader();
-  let buffer = spare.take();
-  for (let used = reader.read(buffer); used > 0; used = reader.read(buffer)) {
+  // While one is on its way the other is filled: `write` lets no more than one be under way.
+  const buffers = [spare.take(), spare.take()] as const;
+  for (let turn = 0; ; turn = 1 - turn) {
+    const buffer = buffers[turn]!;
+    const used = reader.read(buffer);
+    if (used === 0) break;
     if (reply.write(buffer.subarray(0, used))) {
-      buffer = spare.take(); // the last one may still be on its way
       await nextTurn(); // others want to be served, too
       continue;
     }
@@ -85,6 +91,6 @@ async function writeAll(
     timer.cancel();
     if (reply.gone) return;
   }
-  spare.give(buffer);
+  for (const buffer of buffers) spare.give(buffer);
   reply.end();
 }

@@ -1,8 +1,9 @@
 /** Connections that want to change their protocol: asked for like any request, then joined. */
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { unknownStatus } from "#api/meta/status.ts";
 import { type Answer, statusAnswer } from "./answer.ts";
+import type { UpgradeRequest } from "./answerer.ts";
 import { encodeAnswer, isWhole } from "./encode-answer.ts";
 import { parseQuery } from "./parse-query.ts";
 import { runTunnel } from "./proxy/tunnel.ts";
@@ -13,7 +14,7 @@ import type { ApiServer } from "./server.ts";
 
 export async function serveUpgrade(
   api: Pick<ApiServer, "handle" | "tables" | "newAuditId" | "closing" | "watches" | "fanOut">,
-  incoming: IncomingMessage,
+  incoming: UpgradeRequest,
   peer: Peer,
   socket: Duplex,
   head: Buffer,
@@ -21,20 +22,20 @@ export async function serveUpgrade(
   const { handle, tables, newAuditId } = api;
   const controller = new AbortController();
   socket.on("close", () => controller.abort(new Error("the client is gone")));
-  const rawUrl = incoming.url ?? "/";
+  const rawUrl = incoming.url;
   const split = splitUrl(rawUrl);
   if (split === undefined) {
     socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
     return;
   }
   const request: ApiRequest = {
-    method: incoming.method ?? "GET",
+    method: incoming.method,
     path: split.path,
     rawUrl,
     query: parseQuery(split.query),
-    headers: incoming.headers as Record<string, string | undefined>,
+    headers: incoming.headers,
     rawHeaders: incoming.rawHeaders,
-    auditId: String(incoming.headers["audit-id"] ?? "") || newAuditId(),
+    auditId: incoming.headers["audit-id"] || newAuditId(),
     body: { form: "none" },
     peer,
     signal: controller.signal,

@@ -9,6 +9,7 @@ import { isLongRunning } from "./flow/flow-control.ts";
 import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-exchange.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
 import { parseQuery } from "./parse-query.ts";
+import { isPassedOn } from "./passed-on.ts";
 import type { ApiRequest, RequestBody } from "./request.ts";
 import { requestInfoOf } from "./request-info.ts";
 import { isPlainList, sendList } from "./send-list.ts";
@@ -174,17 +175,14 @@ export function headersOf({ headers, warnings }: Answer, { auditId }: ApiRequest
 }
 
 const NO_BODY: RequestBody = { form: "none" };
-/** What goes to a proxied server is not read here. */
-const PASSED_ON =
-  /^\/api\/v1\/(?:namespaces\/[^/]+\/(?:pods|services)|nodes)\/[^/]+\/proxy(?:[/?]|$)/;
 
 /** Undefined when it is too long. */
 async function bodyOf(
   request: HttpRequest,
   { turn }: Pick<Serving, "turn">,
 ): Promise<RequestBody | undefined> {
+  if (isPassedOn(request)) return { form: "stream", stream: request.bodyStream };
   if (request.method === "GET" || request.method === "HEAD") return NO_BODY;
-  if (PASSED_ON.test(request.url)) return { form: "stream", stream: request.bodyStream };
   const bytes = await request.readBody();
   await turn.wait(); // with all the others that have just come
   return bytes === undefined ? undefined : { form: "bytes", bytes };

@@ -1,5 +1,5 @@
 /** `k8ts apiserver`: the API server alone. */
-import { hostname } from "node:os";
+import { availableParallelism, hostname } from "node:os";
 import { createLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
@@ -28,7 +28,13 @@ export const apiserverCommand: Command = {
     // The server's life ends with `close`, which lets running requests finish first.
     const server = await runApiServer(
       flags,
-      { clock, random: systemRandom, logger, hostname: hostname() },
+      {
+        clock,
+        random: systemRandom,
+        logger,
+        hostname: hostname(),
+        edge: availableParallelism() > 1,
+      },
       new AbortController().signal,
     );
     void server.bootstrapped.then(() => {

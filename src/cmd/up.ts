@@ -4,7 +4,7 @@
  * know itself go to the API server.
  */
 import { chmodSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, hostname } from "node:os";
+import { availableParallelism, homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
@@ -52,6 +52,7 @@ export const upCommand: Command = {
       random: systemRandom,
       logger,
       hostname: hostname(),
+      edge: availableParallelism() > 1,
     };
     const server = await runApiServer(flags, surroundings, new AbortController().signal);
     await server.bootstrapped; // controllers may do nothing before their roles are there

@@ -26,6 +26,7 @@ const SURROUNDINGS = {
   random: systemRandom,
   logger: silentLogger,
   hostname: "test",
+  edge: true,
 };
 
 export interface TestServer extends AsyncDisposable {

@@ -3,11 +3,11 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { Kind } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
-import { peerOf } from "#apiserver/authn/peer-certificate.ts";
 import { BOOTSTRAP_HOOKS, bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import { isStable } from "#apiserver/discovery.ts";
-import { type HttpServer, startHttpServer } from "#apiserver/http-server.ts";
+import { type Edge, openEdge } from "#apiserver/edge/edge-server.ts";
+import { type HttpServer, startHttpServer, type TlsOptions } from "#apiserver/http-server.ts";
 import { createSecurity } from "#apiserver/security.ts";
 import { expire, serve } from "#apiserver/serve.ts";
 import { serveUpgrade } from "#apiserver/serve-upgrade.ts";
@@ -36,6 +36,8 @@ export interface Surroundings {
   readonly metrics?: Metrics;
   /** Another store than the flags say: tests, and whoever opened it already. */
   readonly store?: Store;
+  /** Speaks HTTP in a thread of its own. */
+  readonly edge?: boolean;
 }
 
 export interface RunningApiServer extends AsyncDisposable {
@@ -50,6 +52,21 @@ export interface RunningApiServer extends AsyncDisposable {
 
 /** Resolves when requests are answered. */
 export async function runApiServer(
+  flags: ApiServerFlags,
+  surroundings: Surroundings,
+  signal: AbortSignal,
+): Promise<RunningApiServer> {
+  const edge = surroundings.edge ? openEdge() : undefined; // starts while the rest is made ready
+  try {
+    return await runBehind(edge, flags, surroundings, signal);
+  } catch (error) {
+    await edge?.[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function runBehind(
+  edge: Edge | undefined,
   flags: ApiServerFlags,
   surroundings: Surroundings,
   signal: AbortSignal,
@@ -96,7 +113,7 @@ export async function runApiServer(
     },
     ending,
   );
-  const server = await listen(flags, surroundings, keys, api);
+  const server = await listen(edge, flags, surroundings, keys, api);
   const bootstrapped = bootstrapCluster(
     {
       objects: api.objects,
@@ -137,16 +154,16 @@ export async function runApiServer(
 }
 
 async function listen(
+  edge: Edge | undefined,
   flags: ApiServerFlags,
   { clock, logger }: Surroundings,
   keys: Keys,
   api: ApiServer,
 ): Promise<HttpServer> {
-  const server = await startHttpServer({
-    tls: {
-      context: keys.tlsContext(),
-      identify: (socket) => peerOf(socket, keys.authorities()),
-    },
+  const tls = (): TlsOptions => ({ context: keys.tlsContext(), authorities: keys.authorities() });
+  const start = edge === undefined ? startHttpServer : edge.listen;
+  const server = await start({
+    tls: tls(),
     host: flags.bindAddress,
     port: flags.securePort,
     clock,
@@ -157,7 +174,7 @@ async function listen(
     handle: (request, reply) => serve(api, request, reply),
     upgrade: (request, peer, socket, head) => serveUpgrade(api, request, peer, socket, head),
   });
-  keys.onRenewal(() => server.renew(keys.tlsContext()));
+  keys.onRenewal(() => server.renew(tls()));
   return server;
 }
 

@@ -1,0 +1,127 @@
+/** A request that came to the edge, and its answer: the same to whoever answers as one that came here. */
+import { Readable } from "node:stream";
+import type { OutgoingHeaders } from "../answer.ts";
+import type { Exchange } from "../answerer.ts";
+import type { Deadline } from "../deadlines.ts";
+import { Leaving } from "../http-exchange.ts";
+import type { PieceBytes } from "../piece.ts";
+import type { Peer } from "../request.ts";
+import { Channel, type EdgeListener, type Wire } from "./channel.ts";
+import { Inflow } from "./inflow.ts";
+import type { RequestHead } from "./messages.ts";
+
+/** "follows": it is passed on as it comes; "late": it did not come in time. */
+export type EdgeBody = Buffer | "too long" | "late" | "follows";
+
+export class EdgeExchange implements Exchange, EdgeListener {
+  readonly peer: Peer;
+  auditId: string | undefined = undefined;
+  deadline: Deadline | undefined = undefined;
+  started = false;
+  readonly #head: RequestHead;
+  readonly #outbox: Wire["outbox"];
+  readonly #channel: Channel;
+  readonly #body: EdgeBody;
+  readonly #leaving = new Leaving();
+  #stream: Readable | undefined;
+  #inflow: Inflow | undefined;
+
+  constructor(head: RequestHead, peer: Peer, body: EdgeBody, wire: Wire) {
+    this.peer = peer;
+    this.#head = head;
+    this.#outbox = wire.outbox;
+    this.#channel = new Channel(head.id, wire);
+    this.#body = body;
+    if (body !== "follows") return;
+    const stream = new Readable({ read: () => inflow.read() });
+    const inflow = new Inflow(this.#channel, (bytes) => stream.push(bytes));
+    [this.#stream, this.#inflow] = [stream, inflow];
+  }
+
+  get method(): string {
+    return this.#head.method;
+  }
+  get url(): string {
+    return this.#head.url;
+  }
+  get headers(): RequestHead["headers"] {
+    return this.#head.headers;
+  }
+  get rawHeaders(): readonly string[] {
+    return this.#head.rawHeaders;
+  }
+  get signal(): AbortSignal {
+    return this.#leaving.signal;
+  }
+  get gone(): boolean {
+    return this.#leaving.gone;
+  }
+  get bodyStream(): Readable {
+    this.#stream ??= Readable.from(typeof this.#body === "string" ? [] : [this.#body]);
+    return this.#stream;
+  }
+
+  onGone(listener: () => void): void {
+    this.#leaving.onLeave(listener);
+  }
+
+  async readBody(): Promise<Uint8Array | undefined> {
+    if (this.#body === "follows") throw new Error("a body that is passed on is not read");
+    return typeof this.#body === "string" ? undefined : this.#body;
+  }
+
+  send(code: number, headers: OutgoingHeaders, bytes: Uint8Array): void {
+    if (this.gone) return;
+    this.started = true;
+    const body = this.#outbox.add(bytes);
+    this.#channel.sayLast({ form: "answer", id: this.#head.id, code, headers, body });
+    this.left();
+  }
+
+  start(code: number, headers: OutgoingHeaders): void {
+    if (this.gone) return;
+    this.started = true;
+    this.#outbox.put({ form: "start", id: this.#head.id, code, headers });
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return !this.gone && this.#channel.write(bytes);
+  }
+
+  writePiece(piece: PieceBytes): boolean {
+    return !this.gone && this.#channel.writePiece(piece);
+  }
+
+  drained(): Promise<void> {
+    return new Promise((resolve) => this.#channel.drained(resolve));
+  }
+
+  end(): void {
+    this.#finish("end");
+  }
+
+  destroy(): void {
+    this.#finish("destroy");
+  }
+
+  data(bytes: Buffer | null): void {
+    this.#inflow?.add(bytes);
+  }
+
+  taken(count: number): void {
+    this.#channel.taken(count);
+  }
+
+  left(): void {
+    this.deadline?.end();
+    this.#leaving.leave();
+    this.#channel.left();
+    if (this.#inflow !== undefined) this.#stream?.destroy();
+  }
+
+  #finish(form: "end" | "destroy"): void {
+    if (this.gone) return;
+    this.#channel.sayLast({ form, id: this.#head.id });
+    this.left();
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * The HTTP server in a thread of its own. TLS, HTTP and the writing of answers to many watchers take
+ * about as much time as everything else that a small request needs, and a second core can do it.
+ *
+ * The thread starts when the edge is opened, so that it is ready when the server is.
+ */
+import { Worker } from "node:worker_threads";
+import { Answerer } from "../answerer.ts";
+import type { HttpServer, HttpServerOptions } from "../http-server.ts";
+import type { Peer } from "../request.ts";
+import type { EdgeListener, Wire } from "./channel.ts";
+import { CoreOutbox } from "./core-outbox.ts";
+import { EdgeExchange } from "./edge-exchange.ts";
+import { EdgeSocket } from "./edge-socket.ts";
+import type { Batch, FromEdge, RequestHead, Slice } from "./messages.ts";
+import { unpack } from "./outbox.ts";
+
+export interface Edge extends AsyncDisposable {
+  /** Once. */
+  listen(options: HttpServerOptions): Promise<HttpServer>;
+}
+
+export function openEdge(): Edge {
+  const worker = startWorker();
+  const terminate = async (): Promise<void> => void (await worker.terminate());
+  return {
+    listen: async (options) => {
+      try {
+        return await new Core(worker, options).start();
+      } catch (error) {
+        await terminate();
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: terminate,
+  };
+}
+
+const NAMED = { name: "edge" };
+
+function startWorker(): Worker {
+  const isBuilt = !import.meta.url.endsWith(".ts");
+  if (isBuilt) return new Worker(new URL("./edge.js", import.meta.url), NAMED);
+  const source = new URL("./worker.ts", import.meta.url);
+  if ((process.features as { typescript?: unknown }).typescript) return new Worker(source, NAMED);
+  // An older Node needs someone to take the types out.
+  const script = `import("tsx/esm/api").then((tsx) => (tsx.register(), import("${source}")))`;
+  return new Worker(script, { ...NAMED, eval: true });
+}
+
+class Core implements Wire {
+  readonly outbox: CoreOutbox;
+  readonly #worker: Worker;
+  readonly #options: HttpServerOptions;
+  readonly #answerer: Answerer;
+  readonly #peers = new Map<number, Peer>();
+  readonly #open = new Map<number, EdgeListener>();
+  #listening: ((message: FromEdge) => void) | undefined;
+  #closed: (() => void) | undefined;
+
+  constructor(worker: Worker, options: HttpServerOptions) {
+    this.#worker = worker;
+    this.#options = options;
+    this.#answerer = new Answerer(options);
+    // What is answered in one go, such as all writes of a commit, goes in one batch.
+    this.outbox = new CoreOutbox(worker, (flush) => process.nextTick(flush));
+  }
+
+  start(): Promise<HttpServer> {
+    const { tls, host, port, idleMaxMs, timeoutMs } = this.#options;
+    this.#worker.on("message", (batch: Batch<FromEdge>) =>
+      unpack(batch, (message, bytesAt) => this.#take(message, bytesAt)),
+    );
+    const times = {
+      ...(idleMaxMs === undefined ? {} : { idleMaxMs }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    };
+    this.outbox.put({ form: "listen", options: { tls, host, port, ...times } });
+    return new Promise((resolve, reject) => {
+      this.#worker.once("error", reject); // later on such an error ends the process
+      this.#listening = (message) => {
+        this.#worker.off("error", reject);
+        if (message.form === "listening") resolve(this.#server(message.port));
+        else if (message.form === "failed") reject(failureOf(message));
+      };
+    });
+  }
+
+  forget(id: number): void {
+    this.#open.delete(id);
+  }
+
+  #server(port: number): HttpServer {
+    return {
+      port,
+      renew: (tls) => this.outbox.put({ form: "renew", tls }),
+      close: async (graceMs) => {
+        const closed = new Promise<void>((resolve) => {
+          this.#closed = resolve;
+        });
+        this.outbox.put({ form: "close", graceMs });
+        await closed;
+        await this.#worker.terminate();
+      },
+    };
+  }
+
+  #take(message: FromEdge, bytesAt: (slice: Slice) => Buffer): void {
+    switch (message.form) {
+      case "request": {
+        const { head, body } = message;
+        const sent = typeof body === "string" ? body : bytesAt(body);
+        const exchange = new EdgeExchange(head, this.#peerOf(head), sent, this);
+        this.#open.set(head.id, exchange);
+        if (body === "late") this.#answerer.expire(exchange);
+        else this.#answerer.run(exchange);
+        return;
+      }
+      case "upgrade":
+        this.#upgrade(message.head, bytesAt(message.sent));
+        return;
+      case "connected":
+        this.#peers.set(message.connection, message.peer);
+        return;
+      case "disconnected":
+        this.#peers.delete(message.connection);
+        return;
+      case "handshake failed":
+        this.#options.handshakeFailed?.();
+        return;
+      case "data":
+        this.#open.get(message.id)?.data(message.bytes === null ? null : bytesAt(message.bytes));
+        return;
+      case "taken":
+        this.#open.get(message.id)?.taken(message.count);
+        return;
+      case "ended":
+        this.#open.get(message.id)?.ended?.();
+        return;
+      case "gone": {
+        const listener = this.#open.get(message.id);
+        this.#open.delete(message.id);
+        listener?.left();
+        return;
+      }
+      case "log":
+        this.#options.logger[message.level](message.message, { error: message.error });
+        return;
+      case "closed":
+        this.#closed?.();
+        return;
+      default:
+        this.#listening?.(message);
+    }
+  }
+
+  #peerOf({ connection }: RequestHead): Peer {
+    return this.#peers.get(connection)!; // it is told before the first request
+  }
+
+  #upgrade(head: RequestHead, sent: Buffer): void {
+    const socket = new EdgeSocket(head.id, this);
+    this.#open.set(head.id, socket);
+    this.#answerer.join(head, this.#peerOf(head), socket, sent);
+  }
+}
+
+function failureOf({ message, code }: { message: string; code: string | undefined }): Error {
+  return Object.assign(new Error(message), { code });
+}

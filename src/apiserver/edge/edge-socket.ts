@@ -1,0 +1,63 @@
+/** A connection at the edge that has changed its protocol: to whoever joined it, a socket. */
+import { Duplex } from "node:stream";
+import { Channel, type EdgeListener, type Wire } from "./channel.ts";
+import { Inflow } from "./inflow.ts";
+
+export class EdgeSocket extends Duplex implements EdgeListener {
+  readonly #id: number;
+  readonly #channel: Channel;
+  readonly #inflow: Inflow;
+  #closed = false;
+  #whenEnded: (() => void) | undefined;
+
+  constructor(id: number, wire: Wire) {
+    super({ allowHalfOpen: false });
+    this.#id = id;
+    this.#channel = new Channel(id, wire);
+    this.#inflow = new Inflow(this.#channel, (bytes) => this.push(bytes));
+  }
+
+  data(bytes: Buffer | null): void {
+    this.#inflow.add(bytes);
+  }
+
+  taken(count: number): void {
+    this.#channel.taken(count);
+  }
+
+  ended(): void {
+    this.#whenEnded?.();
+    this.#whenEnded = undefined;
+  }
+
+  left(): void {
+    this.#closed = true;
+    this.#channel.left();
+    this.ended();
+    this.destroy();
+  }
+
+  override _read(): void {
+    this.#inflow.read();
+  }
+
+  override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    if (this.#closed || this.#channel.write(bytes)) done();
+    else this.#channel.drained(done);
+  }
+
+  override _final(done: () => void): void {
+    if (this.#closed) {
+      done();
+      return;
+    }
+    this.#whenEnded = done;
+    this.#channel.say({ form: "end", id: this.#id });
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    if (!this.#closed) this.#channel.sayLast({ form: "destroy", id: this.#id });
+    this.#closed = true;
+    done(error);
+  }
+}

@@ -1,0 +1,261 @@
+/**
+ * What runs in the edge's thread: the HTTP server, handing requests to the core and passing its
+ * answers on. It decides nothing.
+ */
+import type { Duplex, Readable } from "node:stream";
+import type { MessagePort } from "node:worker_threads";
+import { type Logger, silentLogger } from "#lib/logger.ts";
+import { nextTurn } from "#lib/next-turn.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import type { UpgradeRequest } from "../answerer.ts";
+import { AHEAD_BYTES_MAX, type HttpRequest, type Reply } from "../http-exchange.ts";
+import { type HttpServer, startHttpServer } from "../http-server.ts";
+import { isPassedOn } from "../passed-on.ts";
+import { pieceOf } from "../piece.ts";
+import type { Peer } from "../request.ts";
+import {
+  type Batch,
+  type FromCore,
+  type FromEdge,
+  type ListenOptions,
+  type RequestHead,
+  type Slice,
+  TOLD_BYTES_MIN,
+} from "./messages.ts";
+import { Outbox, unpack } from "./outbox.ts";
+
+export function serveEdge(port: MessagePort): void {
+  const front = new Front(port);
+  port.on("message", (batch: Batch<FromCore>) =>
+    unpack(batch, (message, bytesAt) => front.take(message, bytesAt)),
+  );
+}
+
+/** Where the core's bytes go: an answer under way, or a connection that changed its protocol. */
+interface Outgoing {
+  readonly reply: Reply | undefined;
+  readonly to: Pick<Reply, "write" | "drained" | "end" | "destroy">;
+  /** Passed on, but not told to the core yet. */
+  untoldBytes: number;
+}
+
+/** What a client sends on, held back while the core does not take it. */
+interface Incoming {
+  readonly source: Readable;
+  aheadBytes: number;
+}
+
+class Front {
+  readonly #outbox: Outbox<FromEdge>;
+  readonly #outgoing = new Map<number, Outgoing>();
+  readonly #incoming = new Map<number, Incoming>();
+  /** Whose bodies are still coming. */
+  readonly #slow = new Map<HttpRequest, RequestHead>();
+  readonly #connections = new WeakMap<Peer, number>();
+  #lastId = 0;
+  #server: HttpServer | undefined;
+
+  constructor(port: MessagePort) {
+    // Everything that arrived in one turn of the loop goes in one batch.
+    this.#outbox = new Outbox(port, (flush) => void nextTurn().then(flush));
+  }
+
+  take(message: FromCore, bytesAt: (slice: Slice) => Buffer): void {
+    switch (message.form) {
+      case "answer": {
+        const { id, code, headers, body } = message;
+        this.#last(id)?.reply?.send(code, headers, bytesAt(body));
+        return;
+      }
+      case "start":
+        this.#outgoing.get(message.id)?.reply?.start(message.code, message.headers);
+        return;
+      case "chunk": {
+        const bytes = bytesAt(message.bytes);
+        this.#write(message.id, bytes.length, ({ to }) => to.write(bytes));
+        return;
+      }
+      case "piece": {
+        const piece = pieceOf(bytesAt(message.chunk));
+        const write = ({ reply }: Outgoing): boolean => reply!.writePiece(piece);
+        for (const id of message.ids) this.#write(id, piece.chunk.length, write);
+        return;
+      }
+      case "end":
+        this.#last(message.id)?.to.end();
+        return;
+      case "destroy":
+        this.#last(message.id)?.to.destroy();
+        return;
+      case "pulled":
+        this.#pulled(message.id, message.count);
+        return;
+      case "listen":
+        void this.#listen(message.options);
+        return;
+      case "renew":
+        this.#server?.renew(message.tls);
+        return;
+      case "close":
+        void this.#server?.close(message.graceMs).then(() => this.#outbox.put({ form: "closed" }));
+    }
+  }
+
+  async #listen(options: ListenOptions): Promise<void> {
+    try {
+      this.#server = await startHttpServer({
+        ...options,
+        clock: systemClock,
+        logger: this.#logger(),
+        disconnected: (peer) => this.#disconnected(peer),
+        handshakeFailed: () => this.#outbox.put({ form: "handshake failed" }),
+        expire: (request) => this.#late(request),
+        handle: (request, reply) => this.#handle(request, reply),
+        upgrade: async (request, peer, socket, sent) => this.#upgrade(request, peer, socket, sent),
+      });
+      this.#outbox.put({ form: "listening", port: this.#server.port });
+    } catch (error) {
+      const { message, code } = error as NodeJS.ErrnoException;
+      this.#outbox.put({ form: "failed", message, code });
+    }
+  }
+
+  async #handle(request: HttpRequest, reply: Reply): Promise<void> {
+    const head = this.#headOf(request, request.peer);
+    const { id } = head;
+    this.#outgoing.set(id, { reply, untoldBytes: 0, to: reply });
+    request.onGone(() => {
+      this.#slow.delete(request);
+      if (this.#outgoing.delete(id)) this.#outbox.put({ form: "gone", id });
+    });
+    if (isPassedOn(request)) {
+      this.#outbox.put({ form: "request", head, body: "follows" });
+      this.#follow(id, request.bodyStream as Readable);
+      return;
+    }
+    const bodiless = request.method === "GET" || request.method === "HEAD";
+    if (bodiless) {
+      this.#outbox.put({ form: "request", head, body: this.#outbox.add(NO_BYTES) });
+      return;
+    }
+    this.#slow.set(request, head);
+    const bytes = await request.readBody();
+    if (!this.#slow.delete(request)) return;
+    const body = bytes === undefined ? "too long" : this.#outbox.add(bytes);
+    this.#outbox.put({ form: "request", head, body });
+  }
+
+  /** The core looks after the time of what it has heard of. */
+  #late(request: HttpRequest): void {
+    const head = this.#slow.get(request);
+    this.#slow.delete(request);
+    if (head !== undefined) this.#outbox.put({ form: "request", head, body: "late" });
+  }
+
+  #upgrade(request: UpgradeRequest, peer: Peer, socket: Duplex, sent: Buffer): void {
+    const head = this.#headOf(request, peer);
+    const { id } = head;
+    this.#outgoing.set(id, { reply: undefined, untoldBytes: 0, to: this.#outflowOf(id, socket) });
+    this.#outbox.put({ form: "upgrade", head, sent: this.#outbox.add(sent) });
+    socket.on("close", () => {
+      this.#outgoing.delete(id);
+      this.#outbox.put({ form: "gone", id });
+    });
+    this.#follow(id, socket);
+  }
+
+  #outflowOf(id: number, socket: Duplex): Outgoing["to"] {
+    return {
+      write: (bytes) => socket.write(bytes),
+      drained: () => drainOf(socket),
+      end: () => void socket.end(() => this.#outbox.put({ form: "ended", id })),
+      destroy: () => void socket.destroy(),
+    };
+  }
+
+  #headOf(request: UpgradeRequest, peer: Peer): RequestHead {
+    const { method, url, headers, rawHeaders } = request;
+    const connection = this.#connectionOf(peer);
+    this.#lastId += 1;
+    return { id: this.#lastId, connection, method, url, headers, rawHeaders };
+  }
+
+  #connectionOf(peer: Peer): number {
+    const known = this.#connections.get(peer);
+    if (known !== undefined) return known;
+    this.#lastId += 1;
+    const connection = this.#lastId;
+    this.#connections.set(peer, connection);
+    this.#outbox.put({ form: "connected", connection, peer });
+    return connection;
+  }
+
+  #disconnected(peer: Peer): void {
+    const connection = this.#connections.get(peer);
+    if (connection !== undefined) this.#outbox.put({ form: "disconnected", connection });
+  }
+
+  #write(id: number, length: number, write: (outgoing: Outgoing) => boolean): void {
+    const outgoing = this.#outgoing.get(id);
+    if (outgoing === undefined) return;
+    outgoing.untoldBytes += length;
+    if (!write(outgoing)) void outgoing.to.drained().then(() => this.#tell(id, outgoing));
+    else if (outgoing.untoldBytes >= TOLD_BYTES_MIN) this.#tell(id, outgoing);
+  }
+
+  #tell(id: number, outgoing: Outgoing): void {
+    if (outgoing.untoldBytes === 0) return;
+    this.#outbox.put({ form: "taken", id, count: outgoing.untoldBytes });
+    outgoing.untoldBytes = 0;
+  }
+
+  /** Passes on what the client sends, as far as the core keeps up. */
+  #follow(id: number, source: Readable): void {
+    const incoming: Incoming = { source, aheadBytes: 0 };
+    this.#incoming.set(id, incoming);
+    source.on("data", (bytes: Buffer) => {
+      incoming.aheadBytes += bytes.length;
+      this.#outbox.put({ form: "data", id, bytes: this.#outbox.add(bytes) });
+      if (incoming.aheadBytes >= AHEAD_BYTES_MAX) source.pause();
+    });
+    source.on("end", () => this.#outbox.put({ form: "data", id, bytes: null }));
+    source.on("close", () => this.#incoming.delete(id));
+    source.on("error", () => undefined); // "close" follows
+  }
+
+  #pulled(id: number, count: number): void {
+    const incoming = this.#incoming.get(id);
+    if (incoming === undefined) return;
+    incoming.aheadBytes -= count;
+    if (incoming.aheadBytes < AHEAD_BYTES_MAX) incoming.source.resume();
+  }
+
+  /** An answer is over with this. A connection that changed its protocol is over when it is closed. */
+  #last(id: number): Outgoing | undefined {
+    const outgoing = this.#outgoing.get(id);
+    if (outgoing?.reply !== undefined) this.#outgoing.delete(id);
+    return outgoing;
+  }
+
+  #logger(): Logger {
+    const at =
+      (level: "debug" | "error"): Logger["debug"] =>
+      (message, fields) =>
+        this.#outbox.put({ form: "log", level, message, error: String(fields?.error ?? "") });
+    return { ...silentLogger, debug: at("debug"), error: at("error") };
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+function drainOf(socket: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      socket.off("drain", done);
+      socket.off("close", done);
+      resolve();
+    };
+    socket.on("drain", done);
+    socket.on("close", done);
+  });
+}
