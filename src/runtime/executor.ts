@@ -169,7 +169,8 @@ async function arrival(
 }
 
 function tell(write: Write, result: Result<unknown>, note: (event: EventNote) => void): void {
-  const refused = !result.ok && !isAlreadySo(write, result.status);
+  const refused =
+    !result.ok && !isAlreadySo(write, result.status) && result.status.reason !== write.untold;
   const event = result.ok ? write.onDone : refused ? write.onRefused : undefined;
   if (event === undefined) return;
   const answered = result.ok

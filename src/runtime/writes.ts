@@ -16,6 +16,8 @@ export type Propagation = "Background" | "Foreground" | "Orphan";
 export interface Notes {
   readonly onDone?: EventNote;
   readonly onRefused?: EventNote;
+  /** The reason of a refusal that is not worth telling. */
+  readonly untold?: string;
 }
 
 export type Write = (

@@ -206,4 +206,38 @@ describe("stateful set", () => {
     assert.deepEqual(owner("data-db-1"), ["Pod"]);
     assert.deepEqual(owner("data-db-0"), ["StatefulSet"]);
   });
+
+  test("a pod of somebody else has the name: it waits, and says nothing but how far it is", async () => {
+    await using cluster = await startCluster({ at: AT, controllers: [statefulSetController] });
+    const rival = { apiVersion: "v1", kind: "ConfigMap", name: "c", uid: "u", controller: true };
+    await cluster.seed(podKind, {
+      metadata: { name: "db-0", labels, ownerReferences: [rival] },
+      spec: { containers: [{ name: "c", image: "other" }] },
+    });
+    await cluster.seed(statefulSetKind, {
+      metadata: { name: "db", generation: 1 },
+      spec: {
+        replicas: 1,
+        serviceName: "db",
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "one" }] } },
+      },
+    });
+    await cluster.advance(60_000);
+    const { status } = cluster.get(statefulSetKind, "db")!;
+    const [revision] = cluster.names(controllerRevisionKind);
+    assert.deepEqual(status, {
+      observedGeneration: 1,
+      replicas: 0,
+      availableReplicas: 0,
+      currentRevision: revision,
+      updateRevision: revision,
+      collisionCount: 0,
+    });
+    assert.deepEqual(cluster.events, []);
+    const key = { namespace: "default", name: "db-0" };
+    assert.ok((await cluster.client.delete(podKind, key, { gracePeriodSeconds: 0 })).ok);
+    await cluster.advance(1_000_000);
+    assert.equal(image(cluster, "db-0"), "one");
+  });
 });

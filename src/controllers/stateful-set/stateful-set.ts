@@ -15,14 +15,21 @@ import {
   type Caches,
   controllerKey,
   defineController,
-  type EventNote,
   idle,
   type Key,
   type Outcome,
   ownKey,
   readOnly,
 } from "#runtime/controller.ts";
-import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
+import {
+  create,
+  type Notes,
+  noted,
+  remove,
+  update,
+  updateStatus,
+  type Write,
+} from "#runtime/writes.ts";
 import { withoutZeros } from "../counters.ts";
 import { claim } from "../ownership.ts";
 import { availableAtMs, isAvailable, isReady } from "../pods.ts";
@@ -103,30 +110,27 @@ function decide(state: StatefulSetState, nowMs: number): Outcome {
       .concat(claims.owned.map(revisionOf)),
   );
   const recheckInMs = nextAvailableInMs(world);
+  const statusWrites = semanticEqual(status, set.status)
+    ? []
+    : [updateStatus(statefulSetKind, { ...set, status })];
   return {
     writes: [
       ...claims.writes,
       ...history.writes,
       ...(isParallel(set) ? [steps] : steps),
-      ...(semanticEqual(status, set.status)
-        ? []
-        : [updateStatus(statefulSetKind, { ...set, status })]),
+      ...statusWrites,
       ...pruneHistory(history.revisions, set.spec.revisionHistoryLimit ?? 10, inUse),
     ].filter((step) => !Array.isArray(step) || step.length > 0),
     ...(recheckInMs === undefined ? {} : { recheckInMs }),
-    onRefused: ({ write, status: refusal }) =>
-      write.op === "create" &&
-      write.kind === controllerRevisionKind &&
-      refusal.reason === "AlreadyExists"
-        ? {
-            writes: [
-              updateStatus(statefulSetKind, {
-                ...set,
-                status: { ...status, collisionCount: collisionCount + 1 },
-              }),
-            ],
-          }
-        : {},
+    onRefused: ({ write, status: refusal }) => {
+      const isRevision = write.op === "create" && write.kind === controllerRevisionKind;
+      if (isRevision && refusal.reason === "AlreadyExists") {
+        const collided = { ...status, collisionCount: collisionCount + 1 };
+        return { writes: [updateStatus(statefulSetKind, { ...set, status: collided })] };
+      }
+      // What it has come to is told all the same, unless that was what was refused.
+      return isRevision || write.kind === statefulSetKind ? {} : { writes: statusWrites };
+    },
   };
 }
 
@@ -341,7 +345,7 @@ function notes(
   verb: "Create" | "Update" | "Delete",
   podName: string,
   claimName?: string,
-): { onDone: EventNote; onRefused: EventNote } {
+): Notes {
   const { name } = set.metadata;
   const claim = claimName === undefined ? "" : `Claim ${claimName} `;
   const pod = `Pod ${podName} in StatefulSet ${name}`;
@@ -350,5 +354,7 @@ function notes(
   return {
     onDone: { about: set, type: "Normal", reason: `Successful${verb}`, message: done },
     onRefused: { about: set, type: "Warning", reason: `Failed${verb}`, message: failed },
+    // Another's pod or claim has the name: that may change, and is no news each time.
+    ...(verb === "Create" ? { untold: "AlreadyExists" } : {}),
   };
 }

@@ -1,54 +1,63 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import type { PersistentVolume } from "#api/generated/core.v1.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import type { KindOf, KubeObject } from "#api/kind.ts";
+import { volumeAttributesClassKind } from "#api/storage/v1/volume-attributes-class.ts";
+import type { Controller } from "#runtime/controller.ts";
 import { build } from "#testing/build.ts";
 import { tell, written } from "#testing/decisions.ts";
+import { attributesClassProtection } from "./attributes-class-protection.ts";
+import { claimProtection } from "./claim-protection.ts";
+import type { Protected } from "./finalizer.ts";
 import { volumeProtection } from "./volume-protection.ts";
 
-const OURS = "kubernetes.io/pv-protection";
-const UPDATE = ["update PersistentVolume v"];
-
-function volume(finalizers: readonly string[], isGoing = false): PersistentVolume {
-  const deletionTimestamp = "2030-01-01T00:00:00Z";
-  return build(persistentVolumeKind, {
-    metadata: { name: "v", finalizers, ...(isGoing ? { deletionTimestamp } : {}) },
-  });
-}
+const OURS = "ours";
 
 const rows: {
   name: string;
-  object: PersistentVolume;
+  held: readonly string[];
+  going?: boolean;
   used: boolean;
-  want: readonly string[];
-  finalizers?: readonly string[];
+  /** What it is held by then; undefined: nothing is written. */
+  want?: readonly string[];
 }[] = [
-  {
-    name: "a new one is held",
-    object: volume(["x"]),
-    used: false,
-    want: UPDATE,
-    finalizers: ["x", OURS],
-  },
-  { name: "one that is held", object: volume([OURS]), used: true, want: [] },
-  { name: "going, in use", object: volume([OURS], true), used: true, want: [] },
-  {
-    name: "going, no longer in use",
-    object: volume([OURS, "x"], true),
-    used: false,
-    want: UPDATE,
-    finalizers: ["x"],
-  },
-  { name: "going, never held", object: volume([], true), used: true, want: [] },
+  { name: "a new one is held", held: ["x"], used: false, want: ["x", OURS] },
+  { name: "one that is held", held: [OURS], used: true },
+  { name: "one that is held and not used", held: [OURS], used: false },
+  { name: "going, in use", held: [OURS], going: true, used: true },
+  { name: "going, no longer in use", held: [OURS, "x"], going: true, used: false, want: ["x"] },
+  { name: "going, never held", held: [], going: true, used: true },
+  { name: "going, held by another", held: ["x"], going: true, used: false },
 ];
 
-describe("what is in use is held", () => {
-  for (const { name, object, used, want, finalizers } of rows) {
-    test(name, () => {
-      const outcome = volumeProtection.decide({ object, used }, 0);
-      assert.deepEqual(tell(outcome), { writes: want });
-      assert.deepEqual(written(outcome, persistentVolumeKind)?.metadata.finalizers, finalizers);
-    });
-  }
-  test("gone", () => assert.deepEqual(volumeProtection.decide(undefined, 0), {}));
-});
+function rowsOf<T extends KubeObject>(
+  controller: Controller<Protected<T> | undefined>,
+  kind: KindOf<T>,
+  finalizer: string,
+): void {
+  const named = (names: readonly string[]) => names.map((n) => (n === OURS ? finalizer : n));
+  describe(controller.name, () => {
+    for (const { name, held, going, used, want } of rows) {
+      test(name, () => {
+        const deletionTimestamp = "2030-01-01T00:00:00Z";
+        const object = build<KubeObject>(kind as unknown as KindOf<KubeObject>, {
+          metadata: {
+            name: "v",
+            finalizers: named(held),
+            ...(going ? { deletionTimestamp } : {}),
+          },
+        }) as T;
+        const outcome = controller.decide({ object, used }, 0);
+        const writes = want === undefined ? [] : [`update ${kind.names.kind} v`];
+        assert.deepEqual(tell(outcome), { writes });
+        assert.deepEqual(written(outcome, kind)?.metadata.finalizers, want && named(want));
+      });
+    }
+    test("gone", () => assert.deepEqual(controller.decide(undefined, 0), {}));
+  });
+}
+
+rowsOf(volumeProtection, persistentVolumeKind, "kubernetes.io/pv-protection");
+rowsOf(claimProtection, persistentVolumeClaimKind, "kubernetes.io/pvc-protection");
+rowsOf(attributesClassProtection, volumeAttributesClassKind, "kubernetes.io/vac-protection");
