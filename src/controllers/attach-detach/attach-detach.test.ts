@@ -103,6 +103,26 @@ describe("attach and detach in a cluster", () => {
     assert.deepEqual(listed(cluster, "n1"), []);
   });
 
+  test("an attachment that somebody made by hand is left alone", async () => {
+    await using cluster = await world();
+    for (const [name, persistentVolumeName] of [
+      ["mine", "v"],
+      ["of-nothing", "gone"],
+    ] as const) {
+      await cluster.seed(volumeAttachmentKind, {
+        metadata: { name },
+        spec: { attacher: "csi.example", nodeName: "n1", source: { persistentVolumeName } },
+      });
+    }
+    assert.deepEqual(cluster.names(volumeAttachmentKind), ["mine", "of-nothing"]);
+    await cluster.edit(volumeAttachmentKind, "mine", (a) => void (a.status.attached = true));
+    assert.deepEqual(listed(cluster, "n1"), []);
+    await seedPod(cluster, "p", "n1");
+    assert.equal(cluster.list(volumeAttachmentKind).length, 3);
+    await removePod(cluster, "p");
+    assert.deepEqual(cluster.names(volumeAttachmentKind), ["mine", "of-nothing"]);
+  });
+
   test("another node waits for an exclusive volume", async () => {
     await using cluster = await world();
     await seedPod(cluster, "p", "n1");

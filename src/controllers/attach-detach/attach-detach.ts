@@ -25,6 +25,7 @@ import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
 import {
   type Attachment,
   isManaged,
+  isOwn,
   keepsVolumes,
   NOTHING,
   type Remembered,
@@ -131,7 +132,7 @@ function views(
   caches: Caches,
   unused: Unused,
 ): readonly Attachment[] {
-  return [...objects].map((object) => {
+  return [...objects].filter(isOwn).map((object) => {
     const { source, nodeName } = object.spec;
     const volume = caches(persistentVolumeKind).get(undefined, source.persistentVolumeName ?? "");
     const users = volume === undefined ? [] : usersOf(volume, caches);

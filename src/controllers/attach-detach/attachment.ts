@@ -47,6 +47,11 @@ export function attachmentName(driver: string, handle: string, nodeName: string)
   return `csi-${sha256Hex(`${handle}${driver}${nodeName}`)}`;
 }
 
+/** What others have made under names of their own is theirs to end. */
+export function isOwn({ metadata }: VolumeAttachment): boolean {
+  return /^csi-[0-9a-f]{64}$/.test(metadata.name ?? "");
+}
+
 /** As nodes list it among the volumes in use and attached. */
 export function uniqueName({ spec }: PersistentVolume): string {
   return `kubernetes.io/csi/${spec.csi?.driver}^${spec.csi?.volumeHandle}`;
