@@ -153,12 +153,19 @@ const VERBS: Readonly<Record<string, string>> = {
   patch: "PATCH",
 };
 
+/** Methods are the clients' choice, too. */
+const KNOWN_VERBS: ReadonlySet<string> = new Set([
+  ...["APPLY", "CONNECT", "DELETE", "DELETECOLLECTION", "GET", "HEAD", "LIST", "OPTIONS"],
+  ...["PATCH", "POST", "PROXY", "PUT", "WATCH"],
+]);
+
 function verbOf({ verb }: RequestInfo, request: ApiRequest | undefined): string {
   if (verb === "patch") {
     const type = mediaTypeOf(request?.headers["content-type"] ?? "");
     if (type === "application/apply-patch+yaml") return "APPLY";
   }
-  return VERBS[verb] ?? verb.toUpperCase();
+  const method = VERBS[verb] ?? verb.toUpperCase();
+  return KNOWN_VERBS.has(method) ? method : "other";
 }
 
 /** Paths outside of resources are told by their first part: they must not fill the memory. */

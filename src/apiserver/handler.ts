@@ -50,7 +50,14 @@ export function createHandler(options: HandlerOptions): Handler {
 
 /** Paths of groups that nobody serves are like any other unknown path. */
 function isServedBelow(resources: ServerParts["resources"], { group, path }: RequestInfo): boolean {
-  return !path.startsWith("//") && (group === "" || resources.hasGroup(group));
+  if (path.startsWith("//")) return false;
+  return group === "" ? path.startsWith("/api/") : resources.hasGroup(group);
+}
+
+/** `/api/v1/watch` of nothing: upstream's words for a path that it cannot take apart. */
+function nothingNamed(path: string): string {
+  const why = `unable to determine kind and namespace from url, ${path}`;
+  return `Internal Server Error: ${JSON.stringify(path)}: failed to create RequestInfo: ${why}\n`;
 }
 
 const LONG: ReadonlySet<string> = new Set(["watch", "stream", "tunnel"]);
@@ -72,6 +79,7 @@ async function answerSafely(
 ): Promise<Answer> {
   const { parts, security } = options;
   const receivedMs = parts.clock.nowMs();
+  if (info.version !== "" && !info.isResource) return textAnswer(500, nothingNamed(info.path));
   const badTimeout = isLongRunning(info) ? undefined : timeoutFault(request.query);
   if (badTimeout !== undefined) {
     return statusAnswer(badRequestStatus(badTimeout), { media: mediaOrJson(request) });

@@ -21,6 +21,7 @@ import { Answerer, type AnswererOptions } from "./answerer.ts";
 import { type ClientAuthorities, peerOf } from "./authn/peer-certificate.ts";
 import { Http1Exchange, Http2Exchange } from "./http-exchange.ts";
 import type { Peer } from "./request.ts";
+import { methodNotAllowedStatus } from "./router.ts";
 
 const HEADERS_BYTES_MAX = 1024 * 1024;
 const STREAMS_PER_CONNECTION_MAX = 250;
@@ -222,14 +223,29 @@ function handleHttp2(
   answerer.run(new Http2Exchange(stream, headers, rawHeaders, peerAt(socket), done));
 }
 
-function answerBadRequest({ code }: NodeJS.ErrnoException, socket: Socket): void {
+function answerBadRequest(
+  { code, rawPacket }: NodeJS.ErrnoException & { readonly rawPacket?: Buffer },
+  socket: Socket,
+): void {
   if (!socket.writable) return;
+  const line = code === "HPE_INVALID_METHOD" ? (rawPacket?.toString("latin1") ?? "") : "";
+  if (/^[\w!#$%&'*+.^`|~-]+ \S+ HTTP\/1\.[01]\r\n/.test(line)) {
+    const length = Buffer.byteLength(UNKNOWN_METHOD);
+    socket.end(
+      "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: application/json\r\nConnection: close\r\n" +
+        `Content-Length: ${length}\r\n\r\n${UNKNOWN_METHOD}`,
+    );
+    return;
+  }
   const body = REFUSALS[code ?? ""] ?? "400 Bad Request";
   socket.end(
     `HTTP/1.1 ${body}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n` +
       `Content-Length: ${body.length}\r\n\r\n${body}`,
   );
 }
+
+/** Methods in lower case, or that nobody knows, do not get through Node's parser. */
+const UNKNOWN_METHOD = `${JSON.stringify(methodNotAllowedStatus())}\n`;
 
 /** What Node says of requests that are none. */
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -24,7 +24,8 @@ export function routeOf(resources: Resources, info: RequestInfo, method: string)
     : info.name === "" || kind.verbs.some((verb) => NAMED_VERBS.has(verb));
   if (!hasPath) return { ok: false, status: noSuchPathStatus() };
   // A namespaced object without a namespace in its path, or the other way round.
-  if (namespaced && info.namespace === "" && (named || method === "POST")) {
+  const inOne = named || method === "POST" || info.verb === "deletecollection";
+  if (everywhere && inOne) {
     return { ok: false, status: named ? noSuchPathStatus() : methodNotAllowedStatus() };
   }
   if (!namespaced && info.namespace !== "" && info.resource !== "namespaces") {

@@ -37,6 +37,19 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
   { asked: "HEAD /api/v1/namespaces/default/configmaps", code: 405, says: NOT_ALLOWED },
   { asked: "HEAD /api/v1/namespaces/default/pods/x/log", code: 405, says: NOT_ALLOWED },
   { asked: "TRACE /api/v1/namespaces/default/configmaps/x", code: 405, says: NOT_ALLOWED },
+  // A collection is deleted in one namespace, never in all.
+  { asked: "DELETE /api/v1/configmaps", code: 405, says: NOT_ALLOWED },
+  { asked: "DELETE /api/v1/namespaces/none/configmaps", code: 200 },
+  { asked: "DELETE /apis/apps/v1/deployments", code: 405, says: NOT_ALLOWED },
+  // What cannot be taken apart.
+  {
+    asked: "GET /api/v1/watch",
+    code: 500,
+    says: 'Internal Server Error: "/api/v1/watch": failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch\n',
+  },
+  { asked: "GET /apis//apps/v1", code: 404, says: "404 page not found\n" },
+  { asked: "GET /version//", code: 200 },
+  { asked: "GET /version/x", code: 404, says: NOT_FOUND },
   // Unknown ones, below what is served and elsewhere.
   { asked: "GET /api/v2", code: 404, says: NOT_FOUND },
   { asked: "HEAD /api/v2", code: 404, says: NOT_FOUND },

@@ -1,7 +1,10 @@
 /** /version: which Kubernetes this server is compatible with. */
 import { arch } from "node:os";
-import { answer } from "../answer.ts";
+import { noSuchPathStatus } from "#api/meta/status.ts";
+import { type Answer, answer, statusAnswer } from "../answer.ts";
 import type { PathHandler } from "../handler.ts";
+import { negotiateFailure } from "../negotiate.ts";
+import type { ApiRequest } from "../request.ts";
 import { getOnly } from "./get-only.ts";
 
 export const SERVER_VERSION = "v1.36.4";
@@ -27,8 +30,13 @@ export const VERSION = {
 const JSON_TYPE = "application/json";
 
 export const versionPath: PathHandler = (request) => {
-  if (request.path !== "/version" && request.path !== "/version/") return undefined;
+  if (request.path !== "/version" && !request.path.startsWith("/version/")) return undefined;
+  if (/[^/]/.test(request.path.slice("/version".length))) return noSuchPath(request);
   const bytes = Buffer.from(JSON.stringify(VERSION, undefined, 2));
   const document = answer(200, { form: "bytes", contentType: JSON_TYPE, bytes });
   return getOnly(request, document, [JSON_TYPE]);
 };
+
+function noSuchPath({ headers, query }: ApiRequest): Answer {
+  return statusAnswer(noSuchPathStatus(), { media: negotiateFailure(headers, query) });
+}
