@@ -33,8 +33,12 @@ export interface DiskRoomOptions {
   count(): PageCounts;
 }
 
-const EXTEND_PAGES = 512;
+/** The file is extended by at least so much, and by a part of what it has, so that it is seldom. */
+const EXTEND_PAGES_MIN = 512;
 const EXTEND_PAGES_MAX = 4_096;
+const EXTEND_PART = 8;
+/** Extending begins when less than this is left, again a part of what the file has. */
+const AHEAD_PAGES_MAX = 1_024;
 const RESERVE_PAGES = 128;
 /** With so many free pages in the file, new ones are not taken from its end. */
 const PLENTY_FREE_PAGES = 1_024;
@@ -43,6 +47,8 @@ const PLENTY_FREE_PAGES = 1_024;
  * page that LMDB changes later costs what the piece does: measured, a third of the throughput.
  */
 const ZEROS_PAGES = 4;
+/** The answer to each write waits for a turn of the event loop, which may be long. */
+const WRITES_AT_ONCE = 32;
 
 export class DiskRoom implements AsyncDisposable {
   readonly #options: DiskRoomOptions;
@@ -89,11 +95,12 @@ export class DiskRoom implements AsyncDisposable {
   /** To be called while the disk is busy with the commit: makes room for the next. */
   lookAhead(): void {
     const pages = this.#lastPages;
-    if (this.#fits(pages + RESERVE_PAGES)) return;
+    const ahead = pages + RESERVE_PAGES + Math.min(AHEAD_PAGES_MAX, this.#part());
+    if (this.#extending !== undefined || this.#fits(ahead)) return;
     this.#count(); // which may or may not see the commit
     this.#usedPagesMax += pages;
     this.#treePagesMax += this.#lastRows;
-    if (!this.#fits(pages + RESERVE_PAGES)) void this.#extend(pages).catch(() => undefined);
+    if (!this.#fits(ahead)) void this.#extend(ahead).catch(() => undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -135,24 +142,42 @@ export class DiskRoom implements AsyncDisposable {
   /** Until so many pages fit, and some more. */
   #extend(pages: number): Promise<void> {
     const missing = this.#usedPagesMax + pages + RESERVE_PAGES - this.#endPages;
-    this.#extending ??= this.#writeZeros(missing + EXTEND_PAGES).finally(() => {
+    const more = Math.max(EXTEND_PAGES_MIN, this.#part());
+    this.#extending ??= this.#writeZeros(Math.max(0, missing) + more).finally(() => {
       this.#extending = undefined;
     });
     return this.#extending;
   }
 
+  #part(): number {
+    return Math.floor(this.#endPages / EXTEND_PART);
+  }
+
   async #writeZeros(pages: number): Promise<void> {
-    const { pageBytes } = this.#options;
-    const zeros = Buffer.alloc(ZEROS_PAGES * pageBytes);
+    const zeros = Buffer.alloc(ZEROS_PAGES * this.#options.pageBytes);
     let left = Math.min(EXTEND_PAGES_MAX, pages);
     while (left > 0) {
-      const bytes = Math.min(left, ZEROS_PAGES) * pageBytes;
-      const { bytesWritten } = await this.#file.write(zeros, 0, bytes, this.#endPages * pageBytes);
-      const written = Math.floor(bytesWritten / pageBytes);
-      if (written === 0) throw new Error("no room for another page");
-      this.#endPages += written;
-      left -= written;
+      const writes: Promise<number>[] = [];
+      for (let start = 0; start < left && writes.length < WRITES_AT_ONCE; start += ZEROS_PAGES) {
+        writes.push(this.#writePages(zeros, start, Math.min(left - start, ZEROS_PAGES)));
+      }
+      const before = this.#endPages;
+      for (const write of await Promise.allSettled(writes)) {
+        if (write.status === "rejected") throw write.reason;
+        this.#endPages += write.value;
+        if (write.value < ZEROS_PAGES) break; // what is behind a gap does not count
+      }
+      if (this.#endPages === before) throw new Error("no room for another page");
+      left -= this.#endPages - before;
     }
+  }
+
+  /** Returns how many were written; `start` counts from what is allocated. */
+  async #writePages(zeros: Buffer, start: number, pages: number): Promise<number> {
+    const { pageBytes } = this.#options;
+    const position = (this.#endPages + start) * pageBytes;
+    const { bytesWritten } = await this.#file.write(zeros, 0, pages * pageBytes, position);
+    return Math.floor(bytesWritten / pageBytes);
   }
 }
 
