@@ -72,7 +72,7 @@ export class EdgeExchange implements Exchange, EdgeListener {
 
   send(code: number, headers: OutgoingHeaders, bytes: Uint8Array): void {
     if (this.gone) return;
-    this.started = true;
+    this.#begin();
     const body = this.#outbox.add(bytes);
     this.#channel.sayLast({ form: "answer", id: this.#head.id, code, headers, body });
     this.left();
@@ -80,7 +80,7 @@ export class EdgeExchange implements Exchange, EdgeListener {
 
   start(code: number, headers: OutgoingHeaders): void {
     if (this.gone) return;
-    this.started = true;
+    this.#begin();
     this.#outbox.put({ form: "start", id: this.#head.id, code, headers });
   }
 
@@ -117,6 +117,11 @@ export class EdgeExchange implements Exchange, EdgeListener {
     this.#leaving.leave();
     this.#channel.left();
     if (this.#inflow !== undefined) this.#stream?.destroy();
+  }
+
+  #begin(): void {
+    if (this.started) throw new Error("an answer has begun already");
+    this.started = true;
   }
 
   #finish(form: "end" | "destroy"): void {

@@ -1,0 +1,224 @@
+/** Requests and answers are the same whichever thread the connections are in. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import type { ClientRequest, IncomingMessage } from "node:http";
+import { request as send } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { silentLogger } from "#lib/logger.ts";
+import { nextTurn } from "#lib/next-turn.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { issueLeaf, openAuthority } from "#pki/authority.ts";
+import { AHEAD_BYTES_MAX, BODY_BYTES_MAX, type HttpRequest, type Reply } from "../http-exchange.ts";
+import { type HttpServer, type HttpServerOptions, startHttpServer } from "../http-server.ts";
+import { openEdge } from "./edge-server.ts";
+
+const MANY_BYTES = 3_000_000;
+const PROXIED = "/api/v1/nodes/n/proxy/x";
+
+describe.each([
+  ["in this thread", startHttpServer],
+  ["in a thread of its own", (options: HttpServerOptions) => openEdge().listen(options)],
+])("%s", (_, start) => {
+  let server: HttpServer;
+  let handle: (request: HttpRequest, reply: Reply) => Promise<void>;
+  let upgrade: (socket: Duplex) => void;
+
+  beforeAll(async () => {
+    const directory = mkdtempSync(join(tmpdir(), "k8ts-test-edge-"));
+    const nowMs = systemClock.nowMs();
+    const authority = openAuthority(join(directory, "ca"), "test", nowMs);
+    const leaf = { subject: { commonName: "test" }, purpose: "server auth" } as const;
+    const { certificatePem, keyPem } = issueLeaf(authority, leaf, nowMs);
+    rmSync(directory, { recursive: true, force: true });
+    server = await start({
+      tls: { context: { key: keyPem, cert: certificatePem }, authorities: {} },
+      host: "127.0.0.1",
+      port: 0,
+      clock: systemClock,
+      logger: silentLogger,
+      timeoutMs: 300,
+      expire: (_request, reply) => {
+        if (!reply.started) reply.send(504, {}, Buffer.from("late"));
+      },
+      handle: (request, reply) => handle(request, reply),
+      upgrade: async (_request, _peer, socket) => upgrade(socket),
+    });
+  });
+
+  afterAll(() => server.close(0));
+
+  test("a request comes with its head and body, the answer with its own", async () => {
+    handle = async (request, reply) => {
+      const body = await request.readBody();
+      const said = `${request.method} ${request.url} ${request.headers["x-a"]}`;
+      reply.send(201, { "x-b": said, "x-peer": request.peer.address }, Buffer.from(body!));
+    };
+    const { answer, text } = await ask("POST", "/p?q=1", { "x-a": "y" }, "sent");
+    assert.equal(text, "sent");
+    assert.equal(answer.statusCode, 201);
+    assert.equal(answer.headers["x-b"], "POST /p?q=1 y");
+    assert.equal(answer.headers["x-peer"], "127.0.0.1");
+  });
+
+  test("a body that is too long is not kept", async () => {
+    handle = async (request, reply) =>
+      reply.send(200, {}, Buffer.from(String(await request.readBody())));
+    const { text } = await ask("POST", "/", {}, Buffer.alloc(BODY_BYTES_MAX + 1));
+    assert.equal(text, "undefined");
+  });
+
+  test("a body that does not come has its time", async () => {
+    handle = async (request) => void (await request.readBody());
+    const asking = begin("POST", "/", { "content-length": "10" });
+    asking.write("abc");
+    const { answer, text } = await answerOf(asking);
+    assert.deepEqual([answer.statusCode, text], [504, "late"]);
+  });
+
+  test("a body that is passed on comes as it is read", async () => {
+    handle = async (request, reply) => {
+      let length = 0;
+      for await (const chunk of request.bodyStream) {
+        length += chunk.length;
+        await nextTurn();
+      }
+      reply.send(200, {}, Buffer.from(String(length)));
+    };
+    const { text } = await ask("POST", PROXIED, {}, Buffer.alloc(MANY_BYTES));
+    assert.equal(text, String(MANY_BYTES));
+  });
+
+  test("who writes hears that the client does not read, and when it does again", async () => {
+    let ahead = 0;
+    const piece = Buffer.alloc(AHEAD_BYTES_MAX / 4, "x");
+    let blocked = (): void => undefined;
+    const isBlocked = new Promise<void>((resolve) => {
+      blocked = resolve;
+    });
+    handle = async (_request, reply) => {
+      reply.start(200, {});
+      for (let left = 400; left > 0; left--) {
+        if (reply.write(piece)) {
+          ahead += piece.length;
+          await nextTurn();
+          continue;
+        }
+        blocked();
+        await reply.drained();
+      }
+      reply.end();
+    };
+    const asking = begin("GET", "/");
+    asking.end();
+    const answer = await responseTo(asking);
+    await isBlocked; // it has not read anything
+    assert.ok(ahead < 100 * piece.length, `${ahead} bytes were taken`);
+    assert.equal((await buffer(answer)).length, 400 * piece.length);
+  });
+
+  test("a client that leaves is noticed", async () => {
+    const left = new Promise<boolean>((resolve) => {
+      handle = async (request, reply) => {
+        reply.start(200, {});
+        request.signal.addEventListener("abort", () => resolve(reply.gone));
+      };
+    });
+    const asking = begin("GET", "/");
+    asking.on("error", () => undefined);
+    asking.end();
+    await responseTo(asking);
+    asking.destroy();
+    assert.equal(await left, true);
+  });
+
+  test("a connection that changes its protocol carries much in both directions", async () => {
+    upgrade = (socket) => {
+      socket.write(SWITCHED);
+      socket.pipe(socket);
+    };
+    const socket = await changed();
+    const sent = Buffer.alloc(MANY_BYTES, "abc");
+    let length = 0;
+    const echoed = new Promise<void>((resolve) => {
+      socket.on("data", (chunk: Buffer) => {
+        length += chunk.length;
+        if (length === sent.length) resolve();
+      });
+    });
+    socket.write(sent);
+    await echoed;
+    socket.destroy();
+  });
+
+  test("what is written before its end arrives, though it is closed at once", async () => {
+    upgrade = (socket) => {
+      socket.write(SWITCHED);
+      socket.write(Buffer.alloc(MANY_BYTES));
+      socket.end(() => socket.destroy());
+    };
+    assert.equal((await buffer(await changed())).length, MANY_BYTES);
+  });
+
+  test("the end of the client is the end of the connection", async () => {
+    const closed = new Promise<void>((resolve) => {
+      upgrade = (socket) => {
+        socket.write(SWITCHED);
+        socket.resume();
+        socket.on("close", () => resolve());
+      };
+    });
+    (await changed()).end();
+    await closed;
+  });
+
+  function begin(
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+  ): ClientRequest {
+    const { port } = server;
+    const there = { host: "127.0.0.1", port, rejectUnauthorized: false, agent: false };
+    return send({ ...there, method, path, headers });
+  }
+
+  async function ask(
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body: string | Buffer,
+  ): Promise<{ answer: IncomingMessage; text: string }> {
+    const asking = begin(method, path, headers);
+    asking.end(body);
+    return await answerOf(asking);
+  }
+
+  function changed(): Promise<Duplex> {
+    const asking = begin("GET", "/", { connection: "Upgrade", upgrade: "x" });
+    asking.end();
+    return new Promise((resolve, reject) => {
+      asking.on("error", reject);
+      asking.on("upgrade", (_answer, socket, head) => {
+        socket.unshift(head);
+        resolve(socket);
+      });
+    });
+  }
+});
+
+const SWITCHED = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n";
+
+function responseTo(asking: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    asking.on("error", reject);
+    asking.on("response", resolve);
+  });
+}
+
+async function answerOf(asking: ClientRequest): Promise<{ answer: IncomingMessage; text: string }> {
+  const answer = await responseTo(asking);
+  return { answer, text: (await buffer(answer)).toString() };
+}
