@@ -2,23 +2,33 @@
  * A controller of one's own: ConfigMaps in the namespace `default` that carry the label
  * `example.com/copy=everywhere` are copied into every namespace and kept equal there.
  *
- *     npx tsx examples/copy-config.ts ~/.k8ts/kubeconfig
+ *     npm install k8ts tsx && npx tsx copy-config.ts ~/.k8ts/kubeconfig
  */
 import { fileURLToPath } from "node:url";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import type { ConfigMap, Namespace } from "#api/generated/core.v1.ts";
 import {
   type Caches,
   create,
   defineController,
   idle,
   type Key,
+  type KubeObject,
   type Outcome,
   ownKey,
+  resource,
   runController,
   update,
-} from "#entries/controller.ts";
+} from "k8ts/controller";
+
+/** As much of the kinds as matters here. */
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+interface Namespace extends KubeObject {
+  readonly status?: { readonly phase?: string };
+}
+
+const configMaps = resource<ConfigMap>("v1", "ConfigMap", "configmaps");
+const namespaces = resource<Namespace>("v1", "Namespace", "namespaces", "Cluster");
 
 const SOURCE = "default";
 const LABEL = "example.com/copy";
@@ -34,18 +44,18 @@ export const copyConfig = defineController<State | undefined>({
   feeds: [
     // A copy that somebody changed concerns its source, which has the same name.
     {
-      kind: configMapKind,
+      kind: configMaps,
       keys: ({ metadata }: ConfigMap) => [{ namespace: SOURCE, name: metadata.name ?? "" }],
     },
     // A new namespace concerns every source.
-    { kind: namespaceKind, keys: (_: Namespace, caches) => sources(caches).flatMap(ownKey) },
+    { kind: namespaces, keys: (_: Namespace, caches) => sources(caches).flatMap(ownKey) },
   ],
   observe: (caches, key) => observe(caches, key),
   decide: (state) => (state === undefined ? idle : decide(state)),
 });
 
 function sources(caches: Caches): readonly ConfigMap[] {
-  return [...caches(configMapKind).list(SOURCE)].filter(
+  return [...caches(configMaps).list(SOURCE)].filter(
     ({ metadata }) => metadata.labels?.[LABEL] === "everywhere",
   );
 }
@@ -53,11 +63,11 @@ function sources(caches: Caches): readonly ConfigMap[] {
 function observe(caches: Caches, { name }: Key): State | undefined {
   const source = sources(caches).find(({ metadata }) => metadata.name === name);
   if (source === undefined) return undefined;
-  const targets = [...caches(namespaceKind).list()]
-    .filter(({ metadata, status }) => metadata.name !== SOURCE && status.phase !== "Terminating")
+  const targets = [...caches(namespaces).list()]
+    .filter(({ metadata, status }) => metadata.name !== SOURCE && status?.phase !== "Terminating")
     .map(({ metadata: { name: namespace = "" } }) => ({
       namespace,
-      copy: caches(configMapKind).get(namespace, name),
+      copy: caches(configMaps).get(namespace, name),
     }));
   return { source, targets };
 }
@@ -70,7 +80,7 @@ export function decide({ source, targets }: State): Outcome {
     writes: targets.flatMap(({ namespace, copy }) => {
       if (copy === undefined) {
         return [
-          create(configMapKind, {
+          create(configMaps, {
             apiVersion: "v1",
             kind: "ConfigMap",
             metadata: { namespace, name },
@@ -79,7 +89,7 @@ export function decide({ source, targets }: State): Outcome {
         ];
       }
       const isEqual = JSON.stringify(copy.data ?? {}) === JSON.stringify(data);
-      return isEqual ? [] : [update(configMapKind, { ...copy, data })];
+      return isEqual ? [] : [update(configMaps, { ...copy, data })];
     }),
   };
 }

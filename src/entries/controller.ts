@@ -15,6 +15,7 @@ import { systemClock } from "#lib/system-clock.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { Runtime } from "#runtime/run.ts";
 
+export type { KubeObject } from "#api/kind.ts";
 export type { Typed } from "#client/client.ts";
 export {
   type Caches,
