@@ -133,6 +133,7 @@ function compareItems(
   list: ListSchema,
 ): Difference | undefined {
   if (jsonEqual(before, after)) return undefined;
+  if (before.length === 0) return { changed: withItems({}, after, list), removed: undefined };
   const delta = new Delta(undefined);
   const [old, now] = [itemsByElement(before, list), itemsByElement(after, list)];
   const compare = (element: string, was: readonly unknown[], is: readonly unknown[]): void => {
@@ -164,7 +165,9 @@ function compareItemGroups(
 function wholeNode(value: unknown, schema: Schema): FieldSet {
   const ownership = ownershipOf(value, schema);
   if (ownership === "leaf" || isHollow(value)) return LEAF;
-  if (ownership === "list") return wholeList(value as readonly unknown[], schema as ListSchema);
+  if (ownership === "list") {
+    return withItems({ ".": LEAF }, value as readonly unknown[], schema as ListSchema);
+  }
   const object = value as JsonObject;
   if (schema.shape === "struct" && !schema.preserveUnknown) {
     const ranked = rankedFields(schema);
@@ -178,11 +181,15 @@ function wholeNode(value: unknown, schema: Schema): FieldSet {
   return ordered(node);
 }
 
-function wholeList(items: readonly unknown[], list: ListSchema): FieldSet {
-  const node: Record<string, FieldSet> = { ".": LEAF };
-  for (const [i, item] of items.entries()) {
-    const element = checkedElement(item, i, list);
-    node[element] = node[element] === undefined ? wholeNode(item, list.item) : LEAF;
+/** The node with all items of a list that was not there or empty. It belongs to the callee. */
+function withItems(
+  node: Record<string, FieldSet>,
+  items: readonly unknown[],
+  list: ListSchema,
+): FieldSet {
+  for (let i = 0; i < items.length; i++) {
+    const element = checkedElement(items[i], i, list);
+    node[element] = node[element] === undefined ? wholeNode(items[i], list.item) : LEAF;
   }
   return ordered(node);
 }

@@ -82,7 +82,7 @@ export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
   const updaters = managers.filter(({ operation }) => operation === "Update");
   let surplus = updaters.length - UPDATERS_MAX;
   if (surplus <= 0) return managers;
-  updaters.sort((a, b) => secondsOf(a) - secondsOf(b) || (managerId(a) < managerId(b) ? -1 : 1));
+  updaters.sort((a, b) => compareTimes(a, b) || (managerId(a) < managerId(b) ? -1 : 1));
 
   const kept = new Set(managers);
   const firsts = new Map<string, Manager>();
@@ -151,11 +151,23 @@ function encodeManager(manager: Manager): JsonObject {
 function compareManagers(a: Manager, b: Manager): number {
   if (a.operation !== b.operation) return a.operation < b.operation ? -1 : 1;
   return (
-    secondsOf(a) - secondsOf(b) ||
+    compareTimes(a, b) ||
     compareTexts(a.name, b.name) ||
     compareTexts(a.apiVersion, b.apiVersion) ||
     compareTexts(a.subresource, b.subresource)
   );
+}
+
+/** Times are mostly written alike, and then sort like their texts. */
+function compareTimes(a: Manager, b: Manager): number {
+  if (a.time === b.time) return 0;
+  if (isPlainTime(a.time) && isPlainTime(b.time)) return a.time < b.time ? -1 : 1;
+  return secondsOf(a) - secondsOf(b);
+}
+
+/** `2030-01-01T00:00:00Z` */
+function isPlainTime(time: string | undefined): time is string {
+  return time !== undefined && time.length === 20 && time.endsWith("Z");
 }
 
 function secondsOf({ time }: Manager): number {

@@ -22,10 +22,12 @@ export function reconcileManagers(
   managers: readonly Manager[],
   versions: Versions,
 ): readonly Manager[] {
-  return managers.flatMap((manager) => {
+  const known: Manager[] = [];
+  for (const manager of managers) {
     const schema = versions.schema(manager.apiVersion);
-    return schema === undefined ? [] : [withFields(manager, reconciled(manager.fields, schema))];
-  });
+    if (schema !== undefined) known.push(withFields(manager, reconciled(manager.fields, schema)));
+  }
+  return known;
 }
 
 /** What others own of that which was changed. */
@@ -40,13 +42,15 @@ export function findConflicts(managers: readonly Manager[], changes: Changes): r
 
 /** The managers without what a write took from them. Who owns nothing any more is gone. */
 export function withoutLost(managers: readonly Manager[], changes: Changes): readonly Manager[] {
-  return managers.flatMap((manager) => {
+  const left: Manager[] = [];
+  for (const manager of managers) {
     const comparison = changes.at(manager.apiVersion);
-    if (comparison === undefined) return [];
+    if (comparison === undefined) continue;
     const { changed, removed } = comparison;
-    const left = difference(difference(manager.fields, changed), removed);
-    return isEmptySet(left) ? [] : [withFields(manager, left)];
-  });
+    const fields = difference(difference(manager.fields, changed), removed);
+    if (!isEmptySet(fields)) left.push(withFields(manager, fields));
+  }
+  return left;
 }
 
 /** Fields that the server sets and nobody owns. */
