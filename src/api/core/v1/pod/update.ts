@@ -20,7 +20,8 @@ import { validateTrimmedImage } from "./container.ts";
 import { SPEC_PATH } from "./containers.ts";
 import { internalDiff } from "./internal-diff.ts";
 import { ANNOTATIONS_PATH, validatePodContent } from "./pod-rules.ts";
-import { podRules } from "./rules.ts";
+import { type PodRules, podRules } from "./rules.ts";
+import { isKnownSound, rememberSound } from "./sound-content.ts";
 import { podSpecsEqual } from "./spec-equality.ts";
 import { validateTolerationUpdate } from "./tolerations.ts";
 
@@ -33,8 +34,15 @@ const CHANGEABLE = [
 ].join(",");
 
 export function validatePodUpdate(pod: Pod, old: Pod, context: RuleContext): FieldError[] {
-  const rules = podRules(context, old, true);
   const errors = validatePodMetaTwice(pod, old);
+  if (isKnownSound(pod, old, context)) return errors;
+  const faults = contentFaults(pod, old, podRules(context, old, true));
+  if (faults.length === 0) rememberSound(pod, old, context);
+  return [...errors, ...faults];
+}
+
+function contentFaults(pod: Pod, old: Pod, rules: PodRules): FieldError[] {
+  const errors: FieldError[] = [];
   validatePodContent(pod, rules, errors);
   validatePodAnnotationUpdate(pod, old, rules, ANNOTATIONS_PATH, errors);
   for (const field of ["containers", "initContainers"] as const) {
