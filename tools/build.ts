@@ -3,7 +3,12 @@
  * server side in one file, which the entry loads only when a command needs it; `edge.js` is what the
  * thread runs that speaks HTTP. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
  */
-import { copyFileSync, readFileSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import nodeModule from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "rolldown";
 import { DESCRIPTIONS_FILE, writeDescriptions } from "./generate-descriptions.ts";
@@ -11,6 +16,8 @@ import { writeGeneratedTypes } from "./generate-types.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
+
+const READY_WITHIN_MS = 10_000;
 
 /** Native code and what it loads by itself stays in node_modules. */
 const EXTERNAL = ["lmdb"];
@@ -20,12 +27,36 @@ const serverSideIsAnotherFile: Plugin = {
   resolveId: (id) => (id === "#cmd/commands.ts" ? { id: "./server.js", external: true } : null),
 };
 
+/**
+ * An `import` of one of Node's modules reads all the names that it has, and behind some of them whole
+ * libraries are loaded: a client for the web behind one of node:http's. Taken as it is, it reads none.
+ */
+const builtInsAsTheyAre: Plugin = {
+  name: "built-ins-as-they-are",
+  resolveId: (id) => (id.startsWith("node:") ? { id: `${VIRTUAL}${id}` } : null),
+  load: (id) => {
+    if (!id.startsWith(VIRTUAL)) return null;
+    const name = id.slice(VIRTUAL.length);
+    const all = Object.getOwnPropertyDescriptors(process.getBuiltinModule(name) ?? {});
+    const plain = Object.keys(all).filter((key) => "value" in all[key]! && /^\w+$/.test(key));
+    return [
+      `const $all = process.getBuiltinModule(${JSON.stringify(name)});`,
+      "const $get = (key) => $all[key];",
+      "export default $all;",
+      // Those that nobody uses are left out.
+      ...plain.map((key) => `export const ${key} = /* @__PURE__ */ $get("${key}");`),
+    ].join("\n");
+  },
+};
+
+const VIRTUAL = "\0";
+
 async function bundle(input: string, file: string, plugins: Plugin[]): Promise<void> {
   await build({
     input: `${root}${input}`,
     platform: "node",
     external: EXTERNAL,
-    plugins,
+    plugins: [...plugins, builtInsAsTheyAre],
     transform: {
       target: "node20.19",
       define: { "globalThis.K8TS_VERSION": JSON.stringify(version) },
@@ -49,3 +80,21 @@ await bundle("src/apiserver/edge/worker.ts", "edge.js", []);
 await bundle("src/entries/controller.ts", "controller.js", []);
 await bundle("src/cli/main.ts", "k8ts.js", [serverSideIsAnotherFile]);
 copyFileSync(DESCRIPTIONS_FILE, `${root}dist/descriptions.json.gz`);
+await rememberCompiledCode();
+
+/**
+ * The first start after a build would compile everything anew: a cluster that lives for a moment
+ * leaves behind what the next ones need. Without it they start all the same, only slower.
+ */
+async function rememberCompiledCode(): Promise<void> {
+  if (!("enableCompileCache" in nodeModule)) return; // an older Node
+  const data = mkdtempSync(join(tmpdir(), "k8ts-build-"));
+  const flags = ["--no-node", "--data", data, "--port", "0", "--bind-address", "127.0.0.1"];
+  const child = spawn(process.execPath, [`${root}dist/k8ts.js`, "up", ...flags], {
+    stdio: ["ignore", "pipe", "ignore"],
+    timeout: READY_WITHIN_MS,
+  });
+  child.stdout.once("data", () => child.kill());
+  await once(child, "close");
+  rmSync(data, { recursive: true, force: true });
+}
