@@ -1,16 +1,20 @@
 /** The chain of admission plug-ins, as the verbs see it. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Clock } from "#lib/clock.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "./admission/plugin.ts";
+import { andThen, type Eventual } from "#lib/eventual.ts";
+import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from "./admission/plugin.ts";
 import type { Objects } from "./objects.ts";
 import type { ObserveStep } from "./security-metrics.ts";
 
 export interface Admission {
   /** Lets the plug-ins change the object; a Status refuses it. */
-  admit(request: AdmissionRequest): Promise<Status | undefined>;
+  admit(request: AdmissionRequest): Eventual<Status | undefined>;
   /** Asks those that only look. */
-  validate(request: AdmissionRequest): Promise<Status | undefined>;
+  validate(request: AdmissionRequest): Eventual<Status | undefined>;
 }
+
+type Step = "admit" | "validate";
+type Hook = (request: AdmissionRequest, context: AdmissionContext) => Eventual<Status | undefined>;
 
 export function createAdmission(
   plugins: readonly AdmissionPlugin[],
@@ -18,36 +22,35 @@ export function createAdmission(
   clock: Clock,
   observe?: ObserveStep,
 ): Admission {
-  const hooked = {
-    admit: plugins.filter(({ admit }) => admit !== undefined),
-    validate: plugins.filter(({ validate }) => validate !== undefined),
+  const chain = (step: Step): Admission[Step] => {
+    const hooks = plugins.flatMap((plugin) => plugin[step]?.bind(plugin) ?? []);
+    return (request) => {
+      const startMs = clock.elapsedMs();
+      const verdict = askAll(hooks, 0, request, { objects, nowMs: clock.nowMs() });
+      if (observe === undefined) return verdict;
+      return andThen(verdict, (refusal) => {
+        const seconds = (clock.elapsedMs() - startMs) / 1000;
+        observe(step, request.operation, refusal !== undefined, seconds);
+        return refusal;
+      });
+    };
   };
-  const run = async (
-    hook: "admit" | "validate",
-    request: AdmissionRequest,
-  ): Promise<Status | undefined> => {
-    const context = { objects, nowMs: clock.nowMs() };
-    for (const plugin of hooked[hook]) {
-      const answer = plugin[hook]!(request, context);
-      // Most answer at once; waiting a turn for each of them would cost more than they do.
-      const refusal = answer instanceof Promise ? await answer : answer;
-      if (refusal !== undefined) return refusal;
+  return { admit: chain("admit"), validate: chain("validate") };
+}
+
+/** One after the other until one refuses. */
+function askAll(
+  hooks: readonly Hook[],
+  from: number,
+  request: AdmissionRequest,
+  context: AdmissionContext,
+): Eventual<Status | undefined> {
+  for (let at = from; at < hooks.length; at++) {
+    const answer = hooks[at]!(request, context);
+    if (answer instanceof Promise) {
+      return answer.then((refusal) => refusal ?? askAll(hooks, at + 1, request, context));
     }
-    return undefined;
-  };
-  const timed = async (
-    hook: "admit" | "validate",
-    request: AdmissionRequest,
-  ): Promise<Status | undefined> => {
-    if (observe === undefined) return await run(hook, request);
-    const startMs = clock.elapsedMs();
-    const refusal = await run(hook, request);
-    const seconds = (clock.elapsedMs() - startMs) / 1000;
-    observe(hook, request.operation, refusal !== undefined, seconds);
-    return refusal;
-  };
-  return {
-    admit: (request) => timed("admit", request),
-    validate: (request) => timed("validate", request),
-  };
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
 }

@@ -1,5 +1,6 @@
 /** What is told about authentication, authorization, impersonation, audit and admission, under upstream's names. */
 import type { Clock } from "#lib/clock.ts";
+import { andThen } from "#lib/eventual.ts";
 import type { Histogram, Metrics } from "#lib/metrics.ts";
 import type { Operation } from "./admission/plugin.ts";
 import type { RequestSecurity } from "./security.ts";
@@ -73,37 +74,39 @@ export function countSecurity(
   countAudit(security, metrics);
   return {
     ...security,
-    async authenticate(request, info) {
+    authenticate(request, info) {
       const startMs = clock.elapsedMs();
-      const identity = await security.authenticate(request, info);
-      const seconds = (clock.elapsedMs() - startMs) / 1000;
-      const { certificate } = request.peer;
-      if (certificate !== undefined) {
-        certificateLives.observe((certificate.notAfterMs - clock.nowMs()) / 1000);
-      }
-      const real =
-        "status" in identity ? identity.refused : (identity.impersonator ?? identity.user);
-      if (real === undefined) {
-        unknown.add(1);
-        unknownAfter.observe(seconds);
+      return andThen(security.authenticate(request, info), (identity) => {
+        const seconds = (clock.elapsedMs() - startMs) / 1000;
+        const { certificate } = request.peer;
+        if (certificate !== undefined) {
+          certificateLives.observe((certificate.notAfterMs - clock.nowMs()) / 1000);
+        }
+        const real =
+          "status" in identity ? identity.refused : (identity.impersonator ?? identity.user);
+        if (real === undefined) {
+          unknown.add(1);
+          unknownAfter.observe(seconds);
+          return identity;
+        }
+        known.add(1);
+        knownAfter.observe(seconds);
+        (NAMED.has(real.name) ? users(real.name) : others).add(1);
+        if ("status" in identity) impersonations("denied", "").add(1);
+        else if (identity.impersonator !== undefined) {
+          impersonations("allowed", modeOf(identity.constraint)).add(1);
+        }
         return identity;
-      }
-      known.add(1);
-      knownAfter.observe(seconds);
-      (NAMED.has(real.name) ? users(real.name) : others).add(1);
-      if ("status" in identity) impersonations("denied", "").add(1);
-      else if (identity.impersonator !== undefined) {
-        impersonations("allowed", modeOf(identity.constraint)).add(1);
-      }
-      return identity;
+      });
     },
-    async authorize(request, info, user, trail) {
+    authorize(request, info, user, trail) {
       const startMs = clock.elapsedMs();
-      const refusal = await security.authorize(request, info, user, trail);
-      const seconds = (clock.elapsedMs() - startMs) / 1000;
-      (refusal === undefined ? allowed : denied).add(1);
-      (refusal === undefined ? allowedAfter : deniedAfter).observe(seconds);
-      return refusal;
+      return andThen(security.authorize(request, info, user, trail), (refusal) => {
+        const seconds = (clock.elapsedMs() - startMs) / 1000;
+        (refusal === undefined ? allowed : denied).add(1);
+        (refusal === undefined ? allowedAfter : deniedAfter).observe(seconds);
+        return refusal;
+      });
     },
   };
 }

@@ -2,14 +2,15 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import { unauthorizedStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
+import { andThen, type Eventual } from "#lib/eventual.ts";
 import type { Random } from "#lib/random.ts";
 import { Audit, type AuditOptions, type AuditTrail } from "./audit/audit.ts";
-import type { AuthenticationNotes, Authenticator } from "./authn/authenticator.ts";
+import type { Authentication, AuthenticationNotes, Authenticator } from "./authn/authenticator.ts";
 import { createBearerAuthenticator } from "./authn/bearer.ts";
 import { createBootstrapTokenAuthenticator } from "./authn/bootstrap-tokens.ts";
 import { type AnonymousOptions, chainAuthenticators } from "./authn/chain.ts";
 import { createFrontProxyAuthenticator, type FrontProxyOptions } from "./authn/front-proxy.ts";
-import { impersonate, LastModes } from "./authn/impersonation.ts";
+import { type Impersonation, impersonate, LastModes } from "./authn/impersonation.ts";
 import { createOidcAuthenticator, type OidcOptions } from "./authn/oidc.ts";
 import { createServiceAccountTokenAuthenticator } from "./authn/service-account-tokens.ts";
 import { type TokenAuthenticator, unionTokens } from "./authn/token-authenticator.ts";
@@ -17,7 +18,7 @@ import { createTokenFileAuthenticator } from "./authn/token-file.ts";
 import { createTokenIssuer, type IssueToken } from "./authn/token-request.ts";
 import { createX509Authenticator } from "./authn/x509.ts";
 import { accessAttributes } from "./authz/attributes.ts";
-import type { Authorizer } from "./authz/authorizer.ts";
+import type { AccessAttributes, Authorizer } from "./authz/authorizer.ts";
 import { alwaysAllow, alwaysDeny, chainAuthorizers } from "./authz/chain.ts";
 import { accessDeniedStatus } from "./authz/forbidden.ts";
 import { createNodeAuthorizer } from "./authz/node.ts";
@@ -73,13 +74,13 @@ export type Identity =
   | { readonly status: Status; readonly refused: User | undefined };
 
 export interface RequestSecurity {
-  authenticate(request: ApiRequest, info: RequestInfo): Promise<Identity>;
+  authenticate(request: ApiRequest, info: RequestInfo): Eventual<Identity>;
   authorize(
     request: ApiRequest,
     info: RequestInfo,
     user: User,
     trail?: Pick<AuditTrail, "annotate">,
-  ): Promise<Status | undefined>;
+  ): Eventual<Status | undefined>;
   readonly flow?: TurnTaking;
   readonly audit?: Audit;
   readonly authorizer: Authorizer;
@@ -133,27 +134,35 @@ export function createSecurity(
       clock,
       random,
     }),
-    async authenticate(request, info) {
-      const answer = await authenticator.authenticate(request);
-      if (answer.outcome !== "known") {
-        return { status: unauthorizedStatus("Unauthorized"), refused: undefined };
-      }
-      const { user, notes } = answer;
-      const noted = notes === undefined ? {} : { notes };
+    authenticate: (request, info) =>
+      andThen(authenticator.authenticate(request), (answer) => {
+        if (answer.outcome !== "known") {
+          return { status: unauthorizedStatus("Unauthorized"), refused: undefined };
+        }
+        const { user } = answer;
+        const own = (): AccessAttributes => accessAttributes(info, user, request.query);
+        const acting = impersonate(request, own, authorizer, lastModes);
+        return andThen(acting, (other) => identityOf(answer, other));
+      }),
+    authorize(request, info, user, trail) {
       const attributes = accessAttributes(info, user, request.query);
-      const acting = await impersonate(request, attributes, authorizer, lastModes);
-      if (acting.outcome === "none") return { user, ...noted };
-      if (acting.outcome === "refused") return { status: acting.status, refused: user };
-      return { user: acting.user, impersonator: user, constraint: acting.constraint, ...noted };
-    },
-    async authorize(request, info, user, trail) {
-      const attributes = accessAttributes(info, user, request.query);
-      const { decision, reason } = await authorizer.authorize(attributes);
-      trail?.annotate(DECISION, decision === "allow" ? "allow" : "forbid");
-      trail?.annotate(REASON, reason);
-      return decision === "allow" ? undefined : accessDeniedStatus(attributes, reason);
+      return andThen(authorizer.authorize(attributes), ({ decision, reason }) => {
+        trail?.annotate(DECISION, decision === "allow" ? "allow" : "forbid");
+        trail?.annotate(REASON, reason);
+        return decision === "allow" ? undefined : accessDeniedStatus(attributes, reason);
+      });
     },
   };
+}
+
+function identityOf(
+  { user, notes }: Extract<Authentication, { outcome: "known" }>,
+  acting: Impersonation,
+): Identity {
+  const noted = notes === undefined ? undefined : { notes };
+  if (acting.outcome === "none") return { user, ...noted };
+  if (acting.outcome === "refused") return { status: acting.status, refused: user };
+  return { user: acting.user, impersonator: user, constraint: acting.constraint, ...noted };
 }
 
 function turnTaking(

@@ -3,8 +3,9 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { badRequestStatus, requestTooLargeStatus, timeoutStatus } from "#api/meta/status.ts";
-import { type Answer, type OutgoingHeaders, statusAnswer } from "./answer.ts";
-import { encodeAnswer, isWhole, warningHeaders } from "./encode-answer.ts";
+import type { Eventual } from "#lib/eventual.ts";
+import { type Answer, type AnswerStream, type OutgoingHeaders, statusAnswer } from "./answer.ts";
+import { encodeAnswer, warningHeaders } from "./encode-answer.ts";
 import { isLongRunning } from "./flow/flow-control.ts";
 import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-exchange.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
@@ -15,6 +16,7 @@ import { requestInfoOf } from "./request-info.ts";
 import { isPlainList, sendList } from "./send-list.ts";
 import type { ApiServer } from "./server.ts";
 import { streamWatch } from "./stream-watch.ts";
+import type { WatchFeed } from "./watch-feed.ts";
 import { createFrameEncoder } from "./watch-frames.ts";
 
 const GZIP_BYTES_MIN = 128 * 1024;
@@ -112,53 +114,54 @@ function auditIdOf(api: Pick<Serving, "newAuditId">, request: HttpRequest): stri
   return request.auditId;
 }
 
-async function send(
-  answer: Answer,
-  request: ApiRequest,
-  api: Serving,
-  reply: Reply,
-): Promise<void> {
+function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): Eventual<void> {
   const headers = headersOf(answer, request);
-  const { body } = answer;
+  const { code, body, media } = answer;
   const gzips = acceptsGzip(request.headers["accept-encoding"]);
-  if (body.form === "list" && request.method === "GET" && isPlainList(answer.media)) {
-    await sendList(api.lists, body.list, answer.media, answer.code, headers, gzips, reply);
-    return;
+  if (body.form === "list" && request.method === "GET" && isPlainList(media)) {
+    return sendList(api.lists, body.list, media, code, headers, gzips, reply);
   }
-  if (isWhole(body)) {
-    const encoded = encodeAnswer(body, answer.media, request.query, api.tables);
-    const { contentType } = encoded;
-    const typed = contentType === "" ? headers : { ...headers, "content-type": contentType };
-    if (encoded.bytes.length > GZIP_BYTES_MIN && !("content-encoding" in headers) && gzips) {
-      const zipped = { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" };
-      reply.send(answer.code, zipped, await compress(encoded.bytes, { level: 1 }));
-      return;
-    }
-    reply.send(answer.code, typed, encoded.bytes);
-    return;
-  }
-  if (body.form === "watch") {
-    const stream = answer.media.encoding === "json" ? "" : ";stream=watch";
-    const type = `${MEDIA_TYPES[answer.media.encoding]}${stream}`;
-    reply.start(answer.code, { ...headers, "content-type": type });
-    const { kind } = body.feed;
-    const encode = createFrameEncoder(kind, answer.media, request.query, api.tables);
-    const count = api.watches.of(kind);
-    const { signal } = request;
-    const { fanOut, closing } = api;
-    await streamWatch(body.feed, { encode, count, fanOut, reply, signal, closing });
-    return;
-  }
+  if (body.form === "watch") return sendWatch(body.feed, answer, headers, request, api, reply);
+  if (body.form === "stream") return sendStream(body.stream, code, headers, request, reply);
   if (body.form === "tunnel") {
     const refusal = statusAnswer(badRequestStatus("Upgrade request required"));
-    await send(refusal, request, api, reply);
-    return;
+    return send(refusal, request, api, reply);
   }
-  const { contentType, chunks } = body.stream;
+  const { contentType, bytes } = encodeAnswer(body, media, request.query, api.tables);
+  const typed = contentType === "" ? headers : { ...headers, "content-type": contentType };
+  if (bytes.length > GZIP_BYTES_MIN && !("content-encoding" in headers) && gzips) {
+    const zipped = { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" };
+    return compress(bytes, { level: 1 }).then((packed) => reply.send(code, zipped, packed));
+  }
+  reply.send(code, typed, bytes);
+}
+
+function sendWatch(
+  feed: WatchFeed,
+  { code, media }: Answer,
+  headers: OutgoingHeaders,
+  { query, signal }: ApiRequest,
+  { tables, watches, fanOut, closing }: Serving,
+  reply: Reply,
+): Promise<void> {
+  const stream = media.encoding === "json" ? "" : ";stream=watch";
+  reply.start(code, { ...headers, "content-type": `${MEDIA_TYPES[media.encoding]}${stream}` });
+  const encode = createFrameEncoder(feed.kind, media, query, tables);
+  const count = watches.of(feed.kind);
+  return streamWatch(feed, { encode, count, fanOut, reply, signal, closing });
+}
+
+async function sendStream(
+  { contentType, headers: own, chunks }: AnswerStream,
+  code: number,
+  headers: OutgoingHeaders,
+  { signal }: ApiRequest,
+  reply: Reply,
+): Promise<void> {
   const typed = contentType === "" ? {} : { "content-type": contentType };
-  reply.start(answer.code, { ...headers, ...body.stream.headers, ...typed });
+  reply.start(code, { ...headers, ...own, ...typed });
   for await (const chunk of chunks) {
-    if (request.signal.aborted) return;
+    if (signal.aborted) return;
     if (!reply.write(chunk)) await reply.drained();
   }
   reply.end();

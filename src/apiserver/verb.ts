@@ -3,6 +3,7 @@ import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { Eventual } from "#lib/eventual.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Admission } from "./admission-gate.ts";
@@ -42,7 +43,7 @@ export interface VerbRequest {
   /** What the client sent, as it was understood, for the audit log if that wants it. */
   sent?(object: object): void;
   /** Updates that create need the right to create; a Status says that it is missing. */
-  mayCreate(): Promise<Status | undefined>;
+  mayCreate(): Eventual<Status | undefined>;
 }
 
 export interface VerbAnswer {

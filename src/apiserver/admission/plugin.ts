@@ -10,6 +10,7 @@
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import type { Eventual } from "#lib/eventual.ts";
 import type { Objects } from "../objects.ts";
 import type { User } from "../request.ts";
 
@@ -38,7 +39,7 @@ export interface AdmissionContext {
   readonly nowMs: number;
 }
 
-type Verdict = Status | undefined | Promise<Status | undefined>;
+type Verdict = Eventual<Status | undefined>;
 
 export interface AdmissionPlugin {
   readonly name: string;

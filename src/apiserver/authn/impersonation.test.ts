@@ -146,7 +146,7 @@ const cases: {
 for (const { name, headers, authorizer, want } of cases) {
   test(`impersonation of ${name}`, async () => {
     assert.deepEqual(
-      await impersonate(request(headers), listPods, authorizer, new LastModes()),
+      await impersonate(request(headers), () => listPods, authorizer, new LastModes()),
       want,
     );
   });
@@ -186,7 +186,7 @@ const refusals = [
 
 for (const { name, headers, authorizer, message } of refusals) {
   test(`impersonation refused: ${name}`, async () => {
-    const result = await impersonate(request(headers), listPods, authorizer, new LastModes());
+    const result = await impersonate(request(headers), () => listPods, authorizer, new LastModes());
     assert.ok(result.outcome === "refused");
     assert.equal(result.status.message, message);
   });
@@ -196,7 +196,7 @@ test("the kind of grant that worked last is tried first, and its refusal told", 
   const last = new LastModes();
   const authorizer = allowing("impersonate users jane");
   const as = (name: string) =>
-    impersonate(request({ "impersonate-user": name }), listPods, authorizer, last);
+    impersonate(request({ "impersonate-user": name }), () => listPods, authorizer, last);
   const message = async (name: string): Promise<string | undefined> => {
     const answer = await as(name);
     return answer.outcome === "refused" ? answer.status.message : answer.outcome;

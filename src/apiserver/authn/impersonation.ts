@@ -12,6 +12,7 @@ import { badRequestStatus } from "#api/meta/status.ts";
 import { validateDomainPrefixedPath } from "#api/validation/domain-prefixed.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
+import type { Eventual } from "#lib/eventual.ts";
 import type { AccessAttributes, Authorizer } from "../authz/authorizer.ts";
 import { SYSTEM_MASTERS } from "../authz/chain.ts";
 import { accessDeniedStatus } from "../authz/forbidden.ts";
@@ -65,15 +66,25 @@ export class LastModes {
   }
 }
 
-/** `attributes` describe the request as the caller's own. */
-export async function impersonate(
+/** `own` describes the request as the caller's own. */
+export function impersonate(
   request: ApiRequest,
+  own: () => AccessAttributes,
+  authorizer: Authorizer,
+  last: LastModes,
+): Eventual<Impersonation> {
+  const wanted = readHeaders(request);
+  return wanted === undefined ? NOBODY_ELSE : actAs(wanted, own(), authorizer, last);
+}
+
+const NOBODY_ELSE: Impersonation = { outcome: "none" };
+
+async function actAs(
+  wanted: Wanted,
   attributes: AccessAttributes,
   authorizer: Authorizer,
   last: LastModes,
 ): Promise<Impersonation> {
-  const wanted = readHeaders(request);
-  if (wanted === undefined) return { outcome: "none" };
   if (wanted.name === "") {
     const message = `requested ${goSyntax(wanted)} without impersonating a user name`;
     return { outcome: "refused", status: badRequestStatus(message) };

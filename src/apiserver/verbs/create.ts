@@ -92,10 +92,12 @@ async function createOnce(
 ): Promise<Result<Revision>> {
   const { parts } = verb;
   fillSystemFields(draft.metadata, parts.clock.nowMs(), parts.random);
-  const begun = await hooksOf(verb)?.beginCreate(draft, options.dryRun);
-  if (begun?.ok === false) return begun;
+  const hooks = hooksOf(verb);
+  if (hooks === undefined) return await createRuled(verb, draft, options);
+  const begun = await hooks.beginCreate(draft, options.dryRun);
+  if (!begun.ok) return begun;
   const created = await createRuled(verb, draft, options);
-  await begun?.value(created.ok);
+  await begun.value(created.ok);
   return created;
 }
 
