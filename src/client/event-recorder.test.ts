@@ -3,6 +3,8 @@ import { test } from "vitest";
 import { configMapKind } from "#api/core/v1/config-map.ts";
 import { eventKind } from "#api/core/v1/event.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
+import { badRequestStatus, failure } from "#api/meta/status.ts";
+import { createLogger, silentLogger } from "#lib/logger.ts";
 import { seededRandom } from "#lib/random.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { Client } from "./client.ts";
@@ -18,7 +20,7 @@ async function setUp(): Promise<{
 }> {
   const cluster = await startCluster();
   const about = await cluster.seed(configMapKind, { metadata: { name: "subject" } });
-  const recorder = new ServerEventRecorder(cluster.client, cluster.clock, "host");
+  const recorder = new ServerEventRecorder(cluster.client, cluster.clock, silentLogger, "host");
   const life = new AbortController();
   void recorder.run(life.signal);
   const record = (of: ConfigMap, message: string): void =>
@@ -124,15 +126,50 @@ test("a server that cannot be reached for a while hears of it later", async () =
   };
   const { clock } = cluster;
   const client = new Client({ transport, clock, random: seededRandom(1), fieldManager: "test" });
-  const recorder = new ServerEventRecorder(client, clock);
+  const lines: string[] = [];
+  const logger = createLogger({
+    level: "info",
+    clock,
+    format: "json",
+    write: (line) => lines.push(line),
+  });
+  const recorder = new ServerEventRecorder(client, clock, logger);
   const life = new AbortController();
   const running = recorder.run(life.signal);
   recorder.record("tester", { about, type: "Normal", reason: "Said", message: "late" });
   await cluster.advance(60_000);
   assert.deepEqual(cluster.names(eventKind), []);
+  assert.match(lines[0] ?? "", /"level":"warn".*an event could not be written, it is tried again/);
   isAway = false;
   await cluster.advance(10_000);
   assert.equal(cluster.list(eventKind)[0]?.firstTimestamp, "2030-01-01T00:00:00Z");
+  life.abort();
+  await running;
+  await cluster[Symbol.asyncDispose]();
+});
+
+test("what the server refuses is given up, and logged", async () => {
+  const cluster = await startCluster();
+  const about = await cluster.seed(configMapKind, { metadata: { name: "subject" } });
+  const lines: string[] = [];
+  const { clock } = cluster;
+  const transport: Transport = {
+    ...cluster.transport,
+    send: async () => failure(badRequestStatus("not today")),
+  };
+  const client = new Client({ transport, clock, random: seededRandom(1), fieldManager: "test" });
+  const write = (line: string): void => void lines.push(line);
+  const logger = createLogger({ level: "info", clock, format: "json", write });
+  const recorder = new ServerEventRecorder(client, clock, logger);
+  const life = new AbortController();
+  const running = recorder.run(life.signal);
+  recorder.record("tester", { about, type: "Normal", reason: "Said", message: "odd" });
+  await cluster.settle();
+  assert.equal(lines.length, 1);
+  assert.match(
+    lines[0]!,
+    /"level":"error".*the server refused an event.*ConfigMap default\/subject.*not today/,
+  );
   life.abort();
   await running;
   await cluster[Symbol.asyncDispose]();

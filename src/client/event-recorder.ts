@@ -10,12 +10,15 @@
  * 4. One source may write 25 events of a type about one object at once and one more every 5 minutes;
  *    those that are left out are still counted.
  * 5. A server that cannot be reached is tried again for two minutes; what it refuses is given up.
+ *    Either is logged.
  */
 import type { Event, ObjectReference } from "#api/generated/core.v1.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { BoundedQueue } from "#lib/bounded-queue.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
 import type { Client, Typed } from "./client.ts";
 import { TransportError } from "./transport.ts";
 
@@ -65,6 +68,7 @@ export class ServerEventRecorder implements EventRecorder {
   readonly #client: Client;
   readonly #clock: Clock;
   readonly #host: string;
+  readonly #logger: Logger;
   readonly #queue = new BoundedQueue<Recorded>(QUEUE_MAX);
   readonly #known = new Map<string, Known>();
   readonly #similar = new Map<string, { messages: Set<string>; lastMs: number }>();
@@ -72,7 +76,8 @@ export class ServerEventRecorder implements EventRecorder {
   #count = 0n;
   readonly #budgets = new Map<string, { tokens: number; atMs: number }>();
 
-  constructor(client: Client, clock: Clock, host = "") {
+  constructor(client: Client, clock: Clock, logger: Logger, host = "") {
+    this.#logger = logger;
     this.#client = client;
     this.#clock = clock;
     this.#host = host;
@@ -87,7 +92,10 @@ export class ServerEventRecorder implements EventRecorder {
     for (;;) {
       const next = await this.#queue.take(signal).catch(() => undefined);
       if (next === undefined) return;
-      await this.#send(next, signal).catch(() => undefined);
+      await this.#send(next, signal).catch((error: unknown) => {
+        if (signal.aborted) return;
+        this.#logger.error("an event could not be written", { ...fieldsOf(next.note), error });
+      });
     }
   }
 
@@ -107,6 +115,8 @@ export class ServerEventRecorder implements EventRecorder {
         return;
       } catch (error) {
         if (!(error instanceof TransportError) || tries === TRIES_MAX) throw error;
+        const fields = { ...fieldsOf(note), why: error.message };
+        this.#logger.warn("an event could not be written, it is tried again", fields);
         await this.#clock.sleep(RETRY_MS, signal);
       }
     }
@@ -118,7 +128,11 @@ export class ServerEventRecorder implements EventRecorder {
       const patch = { count, lastTimestamp: parts.time, message: parts.message };
       const key = { namespace, name: known.name };
       const result = await this.#client.patch(eventRef, key, "strategic", patch, {}, signal);
-      if (result.ok || result.status.reason !== "NotFound") return;
+      if (result.ok) return;
+      if (result.status.reason !== "NotFound") {
+        this.#refused(parts.note, result.status);
+        return;
+      }
     }
     this.#count += 1n;
     const unique = BigInt(this.#clock.nowMs()) * 1_000_000n + this.#count;
@@ -126,6 +140,15 @@ export class ServerEventRecorder implements EventRecorder {
     const event = this.#event(parts, known, name);
     const result = await this.#client.create(eventRef, event, {}, signal);
     if (result.ok) known.name = name;
+    else this.#refused(parts.note, result.status);
+  }
+
+  /** Nothing new can be written to a namespace that goes: that is no fault of anyone. */
+  #refused(note: Note, { reason, message, details }: Status): void {
+    const going = details?.causes?.some((cause) => cause.reason === "NamespaceTerminating");
+    const fields = { ...fieldsOf(note), why: message };
+    if (reason === "AlreadyExists" || going) this.#logger.debug(REFUSED, fields);
+    else this.#logger.error(REFUSED, fields);
   }
 
   #event({ component, about, note, message, time }: EventParts, known: Known, name: string): Event {
@@ -178,6 +201,13 @@ export class ServerEventRecorder implements EventRecorder {
     remember(this.#budgets, id, { tokens: tokens >= 1 ? tokens - 1 : tokens, atMs });
     return tokens >= 1;
   }
+}
+
+const REFUSED = "the server refused an event";
+
+function fieldsOf({ about, reason }: Note): { object: string; reason: string } {
+  const { kind = "", namespace = "", name = "" } = referenceTo(about);
+  return { object: `${kind} ${namespace}/${name}`, reason };
 }
 
 interface EventParts {

@@ -39,7 +39,7 @@ export async function runControllers(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, clock, random, logger, metrics, controllers } = options;
-  const recorder = new ServerEventRecorder(client, clock);
+  const recorder = new ServerEventRecorder(client, clock, logger);
   const { clientFor } = options;
   const runtime = new Runtime({
     client,

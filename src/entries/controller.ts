@@ -83,7 +83,7 @@ export async function runController(
   using transport = new HttpsTransport(connectionOf(options.kubeconfig), name);
   const client = new Client({ transport, clock, random, fieldManager: name });
   const work = async (signal: AbortSignal): Promise<void> => {
-    const recorder = new ServerEventRecorder(client, clock);
+    const recorder = new ServerEventRecorder(client, clock, logger);
     const runtime = new Runtime({
       client,
       clock,

@@ -5,6 +5,7 @@ import type { APIService } from "#api/generated/apiregistration.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Discovery } from "../discovery.ts";
 import type { Objects } from "../objects.ts";
+import { LOCAL } from "./api-availability.ts";
 
 const MANAGED = "kube-aggregator.kubernetes.io/automanaged";
 
@@ -71,15 +72,7 @@ function apiServiceOf(group: string, version: string, nowMs: number): APIService
       versionPriority: VERSION_PRIORITIES[`${group}/${version}`] ?? versionPriority(version),
     },
     status: {
-      conditions: [
-        {
-          type: "Available",
-          status: "True",
-          lastTransitionTime: timeFromMs(nowMs),
-          reason: "Local",
-          message: "Local APIServices are always available",
-        },
-      ],
+      conditions: [{ type: "Available", ...LOCAL, lastTransitionTime: timeFromMs(nowMs) }],
     },
   };
 }

@@ -13,6 +13,7 @@ import { tellDangling } from "../flow/dangling.ts";
 import type { Objects } from "../objects.ts";
 import type { PortAllocator } from "../services/port-allocator.ts";
 import { runServiceRepair } from "../services/run-repair.ts";
+import { tellAvailability } from "./api-availability.ts";
 import { ensureApiServices } from "./api-services.ts";
 import { runIdentityLease } from "./identity-lease.ts";
 import { ensureKubernetesService, runAnnouncement } from "./kubernetes-service.ts";
@@ -98,6 +99,7 @@ export async function bootstrapCluster(
   if (signal.aborted) return;
   keepSystemNamespaces(objects, loopback, signal);
   tellDangling(objects, clock, logger, signal);
+  tellAvailability(objects, clock, logger, signal);
   const peerAddress = `${options.advertiseAddress}:${options.port}`;
   Promise.all([
     ...(ports === undefined ? [] : [runServiceRepair({ ...options, ports }, signal)]),

@@ -20,6 +20,7 @@ import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { admissionOf } from "./admission.ts";
 import { openAuditLog } from "./audit-log.ts";
+import { makeDataDir } from "./data-dir.ts";
 import { type ApiServerFlags, flagTexts } from "./flags.ts";
 import { type Keys, openKeys, readPem } from "./keys.ts";
 import { readProse } from "./prose-file.ts";
@@ -72,6 +73,7 @@ async function runBehind(
   signal: AbortSignal,
 ): Promise<RunningApiServer> {
   const { clock, random, logger, hostname } = surroundings;
+  makeDataDir(flags.dataDir);
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
   const shared = flags.etcdServers.length > 0;
   const store = surroundings.store ?? (await openStore(flags, surroundings, signal));

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
+import { serviceKind } from "#api/core/v1/service/service.ts";
+import type { APIService } from "#api/generated/apiregistration.v1.ts";
+import type { Service } from "#api/generated/core.v1.ts";
+import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { silentLogger } from "#lib/logger.ts";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import { MemoryObjects } from "#testing/memory-objects.ts";
+import { type Backend, decideAvailability, tellAvailability } from "./api-availability.ts";
+
+const service = (more: object = {}) =>
+  ({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "s", namespace: "n" },
+    spec: { type: "ClusterIP", ports: [{ port: 443, name: "https" }], ...more },
+  }) as unknown as Service;
+const slice = (ready: boolean, portName: string) =>
+  ({
+    endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready } }],
+    ports: [{ name: portName, port: 8443 }],
+  }) as unknown as EndpointSlice;
+
+describe("what keeps an API from being reached", () => {
+  const rows: { name: string; backend: Backend; reason: string; message: RegExp }[] = [
+    {
+      name: "no Service",
+      backend: { service: undefined, slices: [] },
+      reason: "ServiceNotFound",
+      message: /^service\/s in "n" is not present$/,
+    },
+    {
+      name: "no such port",
+      backend: { service: service({ ports: [{ port: 80 }] }), slices: [] },
+      reason: "ServicePortError",
+      message: /^service\/s in "n" is not listening on port 443$/,
+    },
+    {
+      name: "no slices",
+      backend: { service: service(), slices: [] },
+      reason: "EndpointsNotFound",
+      message: /^cannot find endpointslices for service\/s in "n"$/,
+    },
+    {
+      name: "nobody ready",
+      backend: { service: service(), slices: [slice(false, "https"), slice(true, "other")] },
+      reason: "MissingEndpoints",
+      message: /^endpointslices for service\/s in "n" have no addresses with port name "https"$/,
+    },
+    {
+      name: "nothing but that requests are not forwarded",
+      backend: { service: service(), slices: [slice(true, "https")] },
+      reason: "FailedDiscoveryCheck",
+      message: /^failing or missing response from service\/s in "n": /,
+    },
+    {
+      name: "the same of an external name",
+      backend: { service: service({ type: "ExternalName", ports: [] }), slices: [] },
+      reason: "FailedDiscoveryCheck",
+      message: /^failing/,
+    },
+  ];
+  test.each(rows)("$name", ({ backend, reason, message }) => {
+    const decided = decideAvailability({ name: "s", namespace: "n", port: 443 }, backend);
+    assert.deepEqual([decided.status, decided.reason], ["False", reason]);
+    assert.match(decided.message, message);
+  });
+});
+
+test("is told in the status, and again when it changes", async () => {
+  const objects = new MemoryObjects();
+  const clock = new VirtualClock("2030-01-01T00:00:00Z");
+  const life = new AbortController();
+  tellAvailability(objects, clock, silentLogger, life.signal);
+  const spec = { group: "g", version: "v1", groupPriorityMinimum: 1, versionPriority: 1 };
+  const put = (name: string, more: object): void =>
+    void objects.put(apiServiceKind, {
+      apiVersion: "apiregistration.k8s.io/v1",
+      kind: "APIService",
+      metadata: { name },
+      spec: { ...spec, ...more },
+    } as unknown as APIService);
+  const told = async (name: string): Promise<string[]> => {
+    await clock.advance(0);
+    const [condition] = objects.get(apiServiceKind, "", name)?.status?.conditions ?? [];
+    return [condition?.type ?? "", condition?.status ?? "", condition?.reason ?? ""];
+  };
+  put("v1.local", {});
+  put("v1.remote", { service: { name: "s", namespace: "n", port: 443 } });
+  assert.deepEqual(await told("v1.local"), ["Available", "True", "Local"]);
+  assert.deepEqual(await told("v1.remote"), ["Available", "False", "ServiceNotFound"]);
+  objects.put(serviceKind, service());
+  assert.deepEqual(await told("v1.remote"), ["Available", "False", "EndpointsNotFound"]);
+  life.abort();
+});

@@ -1,0 +1,31 @@
+/** The directory of --data-dir, made step by step: Node's own way never ends where none can be made. */
+import { accessSync, constants, mkdirSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { FlagError } from "../parse-flags.ts";
+
+/** Throws FlagError, which says why, where nothing can be kept. */
+export function makeDataDir(directory: string): void {
+  const path = resolve(directory);
+  try {
+    make(path);
+    accessSync(path, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new FlagError(`--data-dir ${goQuote(directory)} cannot be used: ${why}`);
+  }
+}
+
+function make(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return;
+  if (found !== undefined) throw new Error("there is something else");
+  const parent = dirname(path);
+  if (parent !== path) make(parent);
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    // Another process may have been faster.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
