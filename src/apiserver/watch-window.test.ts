@@ -6,12 +6,13 @@ import { type Change, WatchWindow } from "./watch-window.ts";
 
 const kind = findByKind("", "v1", "ConfigMap")!;
 
-function change(revision: number, size = 1): Change {
-  const object = Revision.fromValue(kind, `k${revision}`, revision, {
-    metadata: { name: "x".repeat(size), uid: "u" },
-  });
+function change(revision: number, replacedBytes = 0): Change {
   const key = `k${revision}`;
-  return { revision, key, object, deleted: false, previous: undefined, frames: undefined };
+  const sized = (number: number, size: number): Revision =>
+    Revision.fromValue(kind, key, number, { metadata: { name: "x".repeat(size), uid: "u" } });
+  const previous = replacedBytes === 0 ? undefined : sized(revision - 1, replacedBytes);
+  const object = sized(revision, 1);
+  return { revision, key, object, deleted: false, previous, frames: undefined };
 }
 
 describe("the window of changes", () => {
@@ -36,11 +37,22 @@ describe("the window of changes", () => {
     assert.equal(window.at(window.numberAfter(100)!)?.revision, 101);
   });
 
-  test("it keeps no more than its bytes", () => {
+  test("it keeps no more than its bytes of what was replaced", () => {
     const window = new WatchWindow(0);
     for (let revision = 1; revision <= 100; revision++) window.push(change(revision, 2 ** 20), 0);
     const kept = window.end - window.start;
-    assert.ok(kept < 64 && kept > 50, String(kept));
+    assert.ok(kept < 32 && kept > 25, String(kept));
+  });
+
+  test("only the latest changes keep their frames", () => {
+    const window = new WatchWindow(0);
+    for (let revision = 1; revision <= 1_500; revision++) {
+      const pushed = change(revision);
+      pushed.frames = new Map([["form", new Uint8Array(1)]]);
+      window.push(pushed, 0);
+    }
+    const kept = Array.from({ length: 1_500 }, (_, number) => window.at(number)?.frames?.size ?? 0);
+    assert.deepEqual([kept.lastIndexOf(0), kept.indexOf(1)], [499, 500]);
   });
 
   test("old changes go when new ones come, but some always stay", () => {

@@ -2,15 +2,18 @@
  * The latest changes of one resource, oldest first, numbered without gaps. Watchers are cursors
  * into it, so a slow one costs no memory of its own; one that is overtaken has to list again.
  *
- * Limits: COUNT_MAX changes and BYTES_MAX of JSON; beyond COUNT_MIN, changes older than AGE_MAX_MS
- * go too. Trimming happens only when a change is added: an idle window costs nothing.
+ * Limits: COUNT_MAX changes and BYTES_MAX of JSON that nothing but the window needs, which is what was
+ * replaced or deleted; beyond COUNT_MIN, changes older than AGE_MAX_MS go too. Only the latest
+ * FRAMES_MAX keep their encoded frames: whoever is behind has them made again. Trimming happens only
+ * when a change is added: an idle window costs nothing.
  */
 import type { Revision } from "./revision.ts";
 
 const COUNT_MIN = 128;
 const COUNT_MAX = 20_000;
-const BYTES_MAX = 64 * 1024 * 1024;
+const BYTES_MAX = 32 * 1024 * 1024;
 const AGE_MAX_MS = 75_000;
+const FRAMES_MAX = 1_000;
 
 export interface Change {
   readonly revision: number;
@@ -57,9 +60,12 @@ export class WatchWindow {
   }
 
   push(change: Change, nowMs: number): void {
-    const bytes = change.object.jsonBytes;
+    const { object, previous, deleted } = change;
+    const bytes = (previous?.jsonBytes ?? 0) + (deleted ? object.jsonBytes : 0);
     this.#slots.push({ change, bytes, atMs: nowMs });
     this.#bytes += bytes;
+    const behind = this.at(this.end - 1 - FRAMES_MAX);
+    if (behind !== undefined) behind.frames = undefined;
     while (this.#mustTrim(nowMs)) this.#dropOldest();
   }
 
