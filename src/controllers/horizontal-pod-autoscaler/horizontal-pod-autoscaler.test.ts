@@ -80,12 +80,16 @@ describe("replicas for a utilization of 50 % of one cpu", () => {
     const base = { currentReplicas: 1, tolerances, resource: "cpu", settings, nowMs: AT_MS };
     const of = (pods: readonly Pod[], usages: readonly Usage[]) =>
       replicasForUtilization({ ...base, pods, measures: measures(usages) }, 50, undefined);
-    const errors = [of([], [1]), of([bare], [1]), of([pod("p0", "pending")], ["pending"])].map(
-      (proposal) => proposal.ok || proposal.error,
-    );
+    const errors = [
+      of([], [1]),
+      of([bare], [1]),
+      of([pod("p0", "pending")], ["pending"]),
+      of([bare], ["missing"]),
+    ].map((proposal) => proposal.ok || proposal.error);
     assert.deepEqual(errors, [
       "no pods returned by selector while calculating replica count",
       "missing request for cpu in container c of Pod p0",
+      "did not receive metrics for targeted pods (pods might be unready)",
       "did not receive metrics for targeted pods (pods might be unready)",
     ]);
   });

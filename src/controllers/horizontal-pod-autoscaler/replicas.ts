@@ -49,12 +49,15 @@ export function replicasForUtilization(
   container: string | undefined,
 ): Proposal {
   const requests = new Map<string, number>();
+  let fault: string | undefined;
   for (const pod of question.pods) {
     const request = requestOf(pod, question.resource, container);
-    if (typeof request === "string") return { ok: false, error: request };
-    requests.set(pod.metadata.name ?? "", request);
+    if (typeof request === "string") fault ??= request;
+    else requests.set(pod.metadata.name ?? "", request);
   }
   const ratioOf = (usage: ReadonlyMap<string, number>) => {
+    // That nothing is measured is said before that nothing is requested.
+    if (fault !== undefined) return fault;
     const known = [...usage].filter(([name]) => requests.has(name));
     const used = sum(known.map(([, milli]) => milli));
     const requested = sum(known.map(([name]) => requests.get(name) ?? 0));
