@@ -37,6 +37,10 @@ export interface HttpServerOptions extends AnswererOptions {
   readonly port: number;
   /** Upstream's 90 seconds unless given. */
   readonly idleMaxMs?: number;
+  /** Whether HTTP/2 is spoken too; it is unless given. */
+  readonly http2?: boolean;
+  /** Requests at a time on one of its connections; 0 is upstream's number. */
+  readonly streamsMax?: number;
   /** A connection came to no agreement on TLS. */
   handshakeFailed?(): void;
   /** The connection of someone who had asked for something has ended. */
@@ -99,7 +103,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     http1.emit("request", request, response);
   });
   const http2 = createHttp2({
-    settings: { maxConcurrentStreams: STREAMS_PER_CONNECTION_MAX, initialWindowSize: 1024 * 1024 },
+    settings: {
+      maxConcurrentStreams: options.streamsMax || STREAMS_PER_CONNECTION_MAX,
+      initialWindowSize: 1024 * 1024,
+    },
     maxSessionMemory: 64,
   });
   http2.on("session", (session) => {
@@ -124,12 +131,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
   const server = createTls(
     {
+      minVersion: "TLSv1.2",
       ...tls.context,
-      ALPNProtocols: ["h2", "http/1.1"],
+      ALPNProtocols: options.http2 === false ? ["http/1.1"] : ["h2", "http/1.1"],
       allowHalfOpen: true,
       requestCert: true,
       rejectUnauthorized: false,
-      minVersion: "TLSv1.2",
       handshakeTimeout: HANDSHAKE_WITHIN_MS,
     },
     (socket) => {

@@ -110,7 +110,9 @@ export interface ApiServer {
   handshakeFailed(): void;
   /** Everything that has to be done before the server counts as ready is done. */
   ready(): void;
-  /** From now on the server says that it is not ready, so that nobody new comes; watches end. */
+  /** From now on the server says that it is not ready, so that nobody new comes. */
+  sayNotReady(): void;
+  /** The same, and watches end. */
   shutDown(): void;
   /** Aborts at `shutDown`. */
   readonly closing: AbortSignal;
@@ -204,6 +206,7 @@ export async function startApiServer(
     countTimeout: (info) => watched.terminated(info, 504),
     fanOut: new FanOut(),
     ready: () => health.ready(),
+    sayNotReady: () => health.shutDown(),
     shutDown: () => {
       health.shutDown();
       closing.abort();

@@ -24,6 +24,9 @@ export const apiserverCommand: Command = {
       format: flags.logFormat,
       write: (line) => process.stderr.write(line),
     });
+    if (flags.withoutEffect.length > 0) {
+      logger.warn("flags without effect", { flags: flags.withoutEffect });
+    }
     const startMs = clock.elapsedMs();
     // The server's life ends with `close`, which lets running requests finish first.
     const server = await runApiServer(

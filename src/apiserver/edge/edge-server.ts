@@ -67,15 +67,17 @@ class Core implements Wire {
   }
 
   start(): Promise<HttpServer> {
-    const { tls, host, port, idleMaxMs, timeoutMs } = this.#options;
+    const { tls, host, port, idleMaxMs, timeoutMs, http2, streamsMax } = this.#options;
     this.#worker.on("message", (batch: Batch<FromEdge>) =>
       unpack(batch, (message, bytesAt) => this.#take(message, bytesAt)),
     );
-    const times = {
+    const limits = {
+      ...(http2 === undefined ? {} : { http2 }),
+      ...(streamsMax === undefined ? {} : { streamsMax }),
       ...(idleMaxMs === undefined ? {} : { idleMaxMs }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };
-    this.outbox.put({ form: "listen", options: { tls, host, port, ...times } });
+    this.outbox.put({ form: "listen", options: { tls, host, port, ...limits } });
     return new Promise((resolve, reject) => {
       this.#worker.once("error", reject); // later on such an error ends the process
       this.#listening = (message) => {

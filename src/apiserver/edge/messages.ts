@@ -26,6 +26,8 @@ export interface ListenOptions {
   readonly port: number;
   readonly idleMaxMs?: number;
   readonly timeoutMs?: number;
+  readonly http2?: boolean;
+  readonly streamsMax?: number;
 }
 
 export interface RequestHead {

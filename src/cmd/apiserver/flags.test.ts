@@ -2,8 +2,31 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { FlagError } from "../parse-flags.ts";
 import { parseFlags } from "./flags.ts";
+import { tlsLimitsOf } from "./tls-flags.ts";
 
 const refused: { args: string[]; says: string }[] = [
+  {
+    args: ["--encryption-provider-config=/etc/k.yaml"],
+    says: '--encryption-provider-config cannot be "/etc/k.yaml": what is stored cannot be encrypted yet',
+  },
+  {
+    args: ["--etcd-prefix=/other"],
+    says: '--etcd-prefix cannot be "/other": keys begin with /registry',
+  },
+  {
+    args: ["--watch-cache=false"],
+    says: '--watch-cache cannot be "false": reads are always served from it',
+  },
+  {
+    args: ["--tls-min-version=VersionTLS11"],
+    says: '--tls-min-version cannot be "VersionTLS11": TLS 1.2 is the oldest that is spoken',
+  },
+  { args: ["--tls-min-version=1.3"], says: 'unknown tls version "1.3"' },
+  {
+    args: ["--tls-cipher-suites=TLS_NOPE"],
+    says: "Cipher suite TLS_NOPE not supported or doesn't exist",
+  },
+  { args: ["--request-timeout=-1s"], says: "--request-timeout can not be negative value" },
   { args: ["--nonsense"], says: "unknown flag: --nonsense" },
   { args: ["--nonsense=1"], says: "unknown flag: --nonsense" },
   { args: ["-x"], says: "unknown shorthand flag: 'x' in -x" },
@@ -117,4 +140,32 @@ test("flags are read as upstream reads them", () => {
   assert.deepEqual(flags.runtimeConfig, { "api/beta": true, "apps/v1": false });
   assert.deepEqual(flags.etcdServers, ["http://a:1", "http://b:2"]);
   assert.equal(flags.logLevel, "debug");
+});
+
+test("a manifest as kubeadm writes it is taken, and what has no effect is told", () => {
+  const flags = parseFlags([
+    "--profiling=false",
+    "--feature-gates=Some=true",
+    ...["--proxy-client-cert-file=/p.crt", "--proxy-client-key-file=/p.key"],
+    ...["--etcd-prefix=/registry", "--storage-backend=etcd3", "--service-account-lookup"],
+    ...["--tls-min-version=VersionTLS13", "--shutdown-delay-duration=5s"],
+    "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA",
+    ...["--http2-max-streams-per-connection=100", "--disable-http2-serving"],
+  ]);
+  assert.deepEqual(flags.withoutEffect, [
+    "--profiling",
+    "--proxy-client-cert-file",
+    "--proxy-client-key-file",
+    "--feature-gates",
+  ]);
+  assert.deepEqual(
+    [flags.shutdownDelaySeconds, flags.http2MaxStreamsPerConnection, flags.disableHttp2Serving],
+    [5, 100, true],
+  );
+  assert.deepEqual(tlsLimitsOf(flags), {
+    minVersion: "TLSv1.3",
+    ciphers:
+      "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:" +
+      "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-CHACHA20-POLY1305:AES128-SHA",
+  });
 });

@@ -12,6 +12,8 @@ import {
   settings,
 } from "../flag-values.ts";
 import { FlagError, parseArguments } from "../parse-flags.ts";
+import { addOtherFlags, checkOtherFlags } from "./other-flags.ts";
+import { type TlsVersion, tlsVersionOf } from "./tls-flags.ts";
 import { checkFlags } from "./validate-flags.ts";
 
 export interface ApiServerFlags {
@@ -87,6 +89,14 @@ export interface ApiServerFlags {
   readonly minRequestTimeout: number;
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
+  readonly shutdownDelaySeconds: number;
+  readonly tlsMinVersion: TlsVersion | undefined;
+  /** Upstream's names. */
+  readonly tlsCipherSuites: readonly string[];
+  readonly http2MaxStreamsPerConnection: number;
+  readonly disableHttp2Serving: boolean;
+  /** Flags that were given but change nothing here. */
+  readonly withoutEffect: readonly string[];
   readonly logLevel: "debug" | "info" | "warn" | "error";
   readonly logFormat: "pretty" | "json";
 }
@@ -94,12 +104,16 @@ export interface ApiServerFlags {
 /** Throws FlagError, which says what is wrong, for flags that cannot be used. */
 export function parseFlags(args: readonly string[]): ApiServerFlags {
   const raw = parseArguments(parser(), args).opts<Record<string, unknown>>();
-  const { eventTtl, requestTimeout, v, loggingFormat, ...flags } = raw;
+  const withoutEffect = checkOtherFlags(raw);
+  const { eventTtl, requestTimeout, shutdownDelayDuration, tlsMinVersion, v, loggingFormat } = raw;
   if (loggingFormat !== "text" && loggingFormat !== "json") {
     throw new FlagError(`format: Invalid value: "${loggingFormat}": Unsupported log format`);
   }
   return checkFlags({
-    ...flags,
+    ...raw,
+    withoutEffect,
+    shutdownDelaySeconds: shutdownDelayDuration,
+    tlsMinVersion: tlsVersionOf(String(tlsMinVersion ?? "")),
     eventTtlSeconds: eventTtl,
     requestTimeoutSeconds: requestTimeout,
     logLevel: Number(v) >= 4 ? "debug" : "info",
@@ -109,8 +123,9 @@ export function parseFlags(args: readonly string[]): ApiServerFlags {
 
 /** As they are in force, by the names that people give them. */
 export function flagTexts(flags: ApiServerFlags): Record<string, string> {
+  const { withoutEffect: _, ...rest } = flags;
   return Object.fromEntries(
-    Object.entries(flags).map(([name, value]) => [
+    Object.entries(rest).map(([name, value]) => [
       name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
       typeof value === "object" ? JSON.stringify(value) : String(value ?? ""),
     ]),
@@ -127,6 +142,7 @@ function parser(): Parser {
   addStorage(command);
   addSecurity(command);
   addCluster(command);
+  addOtherFlags(command);
   return command;
 }
 
@@ -138,6 +154,21 @@ function addServing(command: Parser): void {
     .option("--external-hostname <name>", "name that others are told")
     .option("--tls-cert-file <file>", "certificate of the server; made unless given")
     .option("--tls-private-key-file <file>", "its key")
+    .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13; 1.2 unless given")
+    .option("--tls-cipher-suites <names>", "ciphers up to TLS 1.2; Node's unless given", list, [])
+    .option(
+      "--http2-max-streams-per-connection <n>",
+      "requests at a time on one connection; 0 is 250",
+      integer,
+      0,
+    )
+    .option("--disable-http2-serving [bool]", "whether only HTTP/1.1 is spoken", flag, false)
+    .option(
+      "--shutdown-delay-duration <duration>",
+      "time to go on, and to say that it is not ready, before the server ends",
+      seconds,
+      0,
+    )
     .option("--request-timeout <duration>", "time that a request has", seconds, 60)
     .option("--min-request-timeout <seconds>", "time after which watches end", integer, 1800)
     .option("--max-requests-inflight <n>", "reading requests at a time", integer, 400)

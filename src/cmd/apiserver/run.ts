@@ -25,6 +25,7 @@ import { type ApiServerFlags, flagTexts } from "./flags.ts";
 import { type Keys, openKeys, readPem } from "./keys.ts";
 import { readProse } from "./prose-file.ts";
 import { securityOptionsOf } from "./security-options.ts";
+import { tlsLimitsOf } from "./tls-flags.ts";
 
 const ETCD_RETRY_MS = 1_000;
 
@@ -138,6 +139,10 @@ async function runBehind(
   void keys.run(ending);
 
   const close = async (graceMs: number): Promise<void> => {
+    if (flags.shutdownDelaySeconds > 0) {
+      api.sayNotReady();
+      await clock.sleep(flags.shutdownDelaySeconds * 1000);
+    }
     api.shutDown();
     await server.close(graceMs);
     life.abort(new Error("the API server is closing"));
@@ -162,7 +167,10 @@ async function listen(
   keys: Keys,
   api: ApiServer,
 ): Promise<HttpServer> {
-  const tls = (): TlsOptions => ({ context: keys.tlsContext(), authorities: keys.authorities() });
+  const tls = (): TlsOptions => ({
+    context: { ...keys.tlsContext(), ...tlsLimitsOf(flags) },
+    authorities: keys.authorities(),
+  });
   const start = edge === undefined ? startHttpServer : edge.listen;
   const server = await start({
     tls: tls(),
@@ -171,6 +179,8 @@ async function listen(
     clock,
     logger,
     timeoutMs: flags.requestTimeoutSeconds * 1000,
+    http2: !flags.disableHttp2Serving,
+    streamsMax: flags.http2MaxStreamsPerConnection,
     expire: (request, reply) => expire(api, request, reply),
     handshakeFailed: () => api.handshakeFailed(),
     handle: (request, reply) => serve(api, request, reply),

@@ -6,6 +6,7 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { parseCidr } from "#api/validation/ip.ts";
 import { FlagError } from "../parse-flags.ts";
 import type { ApiServerFlags } from "./flags.ts";
+import { unknownCiphers } from "./tls-flags.ts";
 
 const AUTHORIZATION_MODES = ["Node", "RBAC", "AlwaysAllow", "AlwaysDeny"] as const;
 const AUDIT_MODES = ["batch", "blocking", "blocking-strict"];
@@ -43,6 +44,18 @@ function servingFaults(flags: ApiServerFlags): string[] {
   }
   if (flags.maxMutatingRequestsInflight < 0) {
     faults.push("--max-mutating-requests-inflight can not be negative value");
+  }
+  const unknown = unknownCiphers(flags.tlsCipherSuites);
+  if (unknown.length > 0) {
+    faults.push(`Cipher suite ${unknown.join(", ")} not supported or doesn't exist`);
+  }
+  if (flags.http2MaxStreamsPerConnection < 0) {
+    faults.push(
+      `--http2-max-streams-per-connection ${flags.http2MaxStreamsPerConnection} can not be negative`,
+    );
+  }
+  if (flags.shutdownDelaySeconds < 0) {
+    faults.push("--shutdown-delay-duration can not be negative value");
   }
   if (flags.requestTimeoutSeconds < 0) {
     faults.push("--request-timeout can not be negative value");

@@ -1,0 +1,80 @@
+/**
+ * Flags of upstream's API server that have nothing to act on here, or whose values can be kept only in
+ * part. Those without effect are taken, so that its manifests run as they are, and told; what cannot be
+ * kept is refused, rather than that something is believed to be so that is not.
+ */
+import type { Command as Parser } from "commander";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { FlagError } from "../parse-flags.ts";
+
+/** They tune or measure what is done in another way here. */
+const WITHOUT_EFFECT: readonly string[] = [
+  ...["allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"],
+  ...["show-hidden-metrics-for-version", "contention-profiling", "profiling"],
+  ...["audit-log-batch-buffer-size", "audit-log-batch-max-size", "audit-log-batch-max-wait"],
+  ...["audit-log-batch-throttle-burst", "audit-log-batch-throttle-enable"],
+  ...["audit-log-batch-throttle-qps", "audit-log-truncate-max-batch-size"],
+  ...["cert-dir", "debug-socket-path", "delete-collection-workers", "enable-logs-handler"],
+  ...["aggregator-reject-forwarding-redirect", "enable-aggregator-routing"],
+  ...["proxy-client-cert-file", "proxy-client-key-file"],
+  ...["coordinated-leadership-lease-duration", "coordinated-leadership-renew-deadline"],
+  ...["coordinated-leadership-retry-period", "peer-advertise-ip", "peer-advertise-port"],
+  ...["peer-ca-file", "emulation-forward-compatible", "min-compatibility-version"],
+  ...["runtime-config-emulation-forward-compatible", "feature-gates"],
+  ...["etcd-compaction-interval", "etcd-count-metric-poll-period"],
+  ...["etcd-db-metric-poll-interval", "etcd-healthcheck-timeout", "etcd-readycheck-timeout"],
+  ...["lease-reuse-duration-seconds", "storage-initialization-timeout", "goaway-chance"],
+  ...["kubelet-timeout", "livez-grace-period", "permit-address-sharing", "permit-port-sharing"],
+  ...["shutdown-send-retry-after", "shutdown-watch-termination-grace-period"],
+  ...["watch-cache-sizes", "tls-curve-preferences"],
+  ...["log-flush-frequency", "log-json-info-buffer-size", "log-json-split-stream"],
+  ...["log-text-info-buffer-size", "log-text-split-stream", "vmodule"],
+];
+
+/** What is kept, and why nothing else can be. */
+const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
+  "admission-control": [/^$/, "use --enable-admission-plugins"],
+  "audit-log-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is written"],
+  "authorization-policy-file": [/^$/, "the mode ABAC is not there"],
+  "cors-allowed-origins": [/^$/, "pages of other origins are not served"],
+  "egress-selector-config-file": [/^$/, "connections are made directly"],
+  "emulated-version": [/^(kube=)?v?1\.36(\.\d+)?$/, "only 1.36 is spoken"],
+  "enable-garbage-collector": [/^(true|1|t|T|TRUE|True)?$/, "owners are always minded"],
+  "encryption-provider-config": [/^$/, "what is stored cannot be encrypted yet"],
+  "encryption-provider-config-automatic-reload": [
+    /^(false|0|)$/,
+    "see --encryption-provider-config",
+  ],
+  "endpoint-reconciler-type": [/^(lease)?$/, "only lease is there"],
+  "etcd-prefix": [/^\/?registry$/, "keys begin with /registry"],
+  "etcd-servers-overrides": [/^$/, "there is one store for all resources"],
+  "kubernetes-service-node-port": [/^0?$/, "the kubernetes Service has no node port"],
+  "max-connection-bytes-per-sec": [/^0?$/, "connections are not slowed down"],
+  "service-account-lookup": [/^(true|1|t|T|TRUE|True)?$/, "tokens end with what they are bound to"],
+  "service-account-signing-endpoint": [/^$/, "use --service-account-signing-key-file"],
+  "storage-backend": [/^(etcd3)?$/, "only etcd3 is spoken"],
+  "strict-transport-security-directives": [/^$/, "the header is not sent"],
+  "tls-sni-cert-key": [/^$/, "there is one serving certificate"],
+  "tracing-config-file": [/^$/, "no traces are made"],
+  "watch-cache": [/^(true|1|t|T|TRUE|True)?$/, "reads are always served from it"],
+};
+
+export function addOtherFlags(parser: Parser): void {
+  for (const name of [...WITHOUT_EFFECT, ...Object.keys(KEPT)]) {
+    parser.addOption(parser.createOption(`--${name} [value]`).hideHelp());
+  }
+}
+
+/** Throws FlagError for values that cannot be kept; answers the given flags that have no effect. */
+export function checkOtherFlags(values: Readonly<Record<string, unknown>>): readonly string[] {
+  const given = (name: string): unknown =>
+    values[name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())];
+  for (const [name, [kept, why]] of Object.entries(KEPT)) {
+    const value = given(name);
+    const text = value === true ? "" : String(value ?? "");
+    if (value !== undefined && !kept.test(text)) {
+      throw new FlagError(`--${name} cannot be ${goQuote(text)}: ${why}`);
+    }
+  }
+  return WITHOUT_EFFECT.filter((name) => given(name) !== undefined).map((name) => `--${name}`);
+}
