@@ -3,14 +3,10 @@
  * everything allowed and no admission. What is tested is what every request goes through.
  */
 import { createHash } from "node:crypto";
-import { builtInKinds } from "#api/kinds.ts";
-import { NO_PROSE } from "#api/openapi/definition.ts";
-import { silentLogger } from "#lib/logger.ts";
-import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
-import { newKey, privateKeyPem } from "#pki/key-pair.ts";
 import { createMemoryStore, type MemoryStore } from "#store/memory.ts";
+import { testSecurityOptions, testServerOptions } from "#testing/server-options.ts";
 import type { Answer } from "./answer.ts";
 import { encodeAnswer, isWhole } from "./encode-answer.ts";
 import { createSecurity } from "./security.ts";
@@ -54,29 +50,18 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const life = new AbortController();
   const api = await startApiServer(
     {
-      kinds: builtInKinds,
+      ...testServerOptions(),
+      ...(options.storedForm === undefined ? {} : { storedForm: options.storedForm }),
       store,
-      storeIsLocal: true,
       clock,
       random,
-      logger: silentLogger,
-      allowPrivileged: true,
-      eventTtlSeconds: 3600,
-      storedForm: options.storedForm ?? "json",
-      prose: () => NO_PROSE,
-      metrics: new Metrics(),
-      kubelets: { addressTypes: ["InternalIP"], tls: () => ({ verify: false }) },
       serviceRanges: ["10.96.0.0/24"],
       nodePorts: { first: 30_000, last: 30_063 },
-      externalAddress: "127.0.0.1:6443",
       security: (objects, signal) =>
         createSecurity(
           {
-            modes: ["AlwaysAllow"],
+            ...testSecurityOptions("https://kubernetes.default.svc"),
             anonymous: { enabled: true },
-            oidc: [],
-            bootstrapTokens: false,
-            serviceAccounts: signingKeys(),
             clock,
             random,
           },
@@ -135,21 +120,6 @@ function read(answer: Answer, query: URLSearchParams, { tables }: ApiServer): Js
   const { contentType, bytes } = encodeAnswer(answer.body, answer.media, query, tables);
   const text = Buffer.from(bytes).toString();
   return contentType.startsWith("application/json") ? JSON.parse(text) : text;
-}
-
-let keyPem: string | undefined;
-
-function signingKeys() {
-  keyPem ??= privateKeyPem(newKey().privateKey);
-  const issuer = "https://kubernetes.default.svc";
-  return {
-    keys: [keyPem],
-    signingKeyPem: keyPem,
-    issuers: [issuer],
-    audiences: [issuer],
-    expirationSecondsMax: 0,
-    extendExpiration: true,
-  };
 }
 
 /** A ConfigMap with something in it; names are the key of everything that tests compare. */

@@ -1,9 +1,27 @@
 /** Runs one admission plug-in on an object, as the server would. */
+import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "#apiserver/admission/plugin.ts";
 import type { User } from "#apiserver/request.ts";
 import { MemoryObjects } from "./memory-objects.ts";
+
+/** Fields as a test writes them, right or wrong. */
+export type Loose = Record<string, unknown>;
+
+export function looseObject(name: string, fields: Loose = {}, meta: Loose = {}): never {
+  return { metadata: { name, namespace: "ns", ...meta }, ...fields } as never;
+}
+
+export function loosePod(spec: Loose = {}, meta: Loose = {}): never {
+  const containers = [{ name: "c", image: "i" }];
+  return looseObject("p", { spec: { containers, ...spec } }, meta);
+}
+
+/** Of a pod that was admitted. */
+export function specOf({ object }: Pick<Admitted, "object">): Pod["spec"] {
+  return (object as Pod).spec;
+}
 
 export interface Admitted {
   readonly status: Status | undefined;

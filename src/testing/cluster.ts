@@ -11,11 +11,9 @@
  */
 
 import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
-import { builtInKinds } from "#api/kinds.ts";
 import type { Result } from "#api/meta/status.ts";
-import { NO_PROSE } from "#api/openapi/definition.ts";
 import type { User } from "#apiserver/request.ts";
-import { createSecurity, type ServiceAccountOptions } from "#apiserver/security.ts";
+import { createSecurity } from "#apiserver/security.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { Client } from "#client/client.ts";
 import { type EventRecorder, type Note, referenceTo } from "#client/event-recorder.ts";
@@ -26,12 +24,12 @@ import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
-import { newKey, privateKeyPem } from "#pki/key-pair.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { Runtime } from "#runtime/run.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { completed, type Draft } from "./build.ts";
 import { bootstrap, defaultAdmission, notingRefusals } from "./secured.ts";
+import { testSecurityOptions, testServerOptions } from "./server-options.ts";
 
 export type { Draft } from "./build.ts";
 
@@ -66,29 +64,17 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const secured = options.secured === true;
   const server = await startApiServer(
     {
-      kinds: builtInKinds,
+      ...testServerOptions(),
       store,
-      storeIsLocal: true,
       clock,
       random,
-      logger: silentLogger,
-      allowPrivileged: true,
-      eventTtlSeconds: 3600,
-      storedForm: "json",
-      prose: () => NO_PROSE,
-      metrics: new Metrics(),
-      kubelets: { addressTypes: ["InternalIP"], tls: () => ({ verify: false }) },
       serviceRanges: ["10.96.0.0/12"],
       nodePorts: { first: 30_000, last: 32_767 },
-      externalAddress: "127.0.0.1:6443",
       security: (objects, signal) =>
         createSecurity(
           {
+            ...testSecurityOptions("https://k8ts.test"),
             modes: secured ? ["Node", "RBAC"] : ["AlwaysAllow"],
-            anonymous: { enabled: false },
-            oidc: [],
-            bootstrapTokens: false,
-            serviceAccounts: serviceAccountKeys(),
             clock,
             random,
           },
@@ -136,13 +122,6 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   });
   await cluster.settle();
   return cluster;
-}
-
-function serviceAccountKeys(): ServiceAccountOptions {
-  const signingKeyPem = privateKeyPem(newKey().privateKey);
-  const names = { issuers: ["https://k8ts.test"], audiences: ["https://k8ts.test"] };
-  const limits = { expirationSecondsMax: 0, extendExpiration: true };
-  return { keys: [signingKeyPem], signingKeyPem, ...names, ...limits };
 }
 
 interface Parts {

@@ -131,6 +131,7 @@ describe("a step of a rolling update", () => {
 });
 
 describe("scaling in proportion", () => {
+  const midway = { current: set("new", 5, 5, 13), old: [set("o", 8, 8, 13)] };
   const rows: {
     name: string;
     of: Deployment;
@@ -155,22 +156,19 @@ describe("scaling in proportion", () => {
     {
       name: "up, in the middle of a rollout",
       of: deployment(15, 3, 2),
-      current: set("new", 5, 5, 13),
-      old: [set("o", 8, 8, 13)],
+      ...midway,
       want: { o: 11, new: 7 },
     },
     {
       name: "down, in the middle of a rollout",
       of: deployment(5, 3, 2),
-      current: set("new", 5, 5, 13),
-      old: [set("o", 8, 8, 13)],
+      ...midway,
       want: { o: 5, new: 3 },
     },
     {
       name: "to nothing",
       of: deployment(0, 3, 2),
-      current: set("new", 5, 5, 13),
-      old: [set("o", 8, 8, 13)],
+      ...midway,
       want: { o: 0, new: 0 },
     },
     {

@@ -11,8 +11,12 @@ import { statefulSetController } from "./stateful-set.ts";
 const labels = { app: "db" };
 const AT = "2030-01-01T00:00:00Z";
 
-async function start(spec: Draft<StatefulSet["spec"]> = {}): Promise<Cluster> {
+async function start(
+  spec: Draft<StatefulSet["spec"]> = {},
+  before: (cluster: Cluster) => Promise<unknown> = async () => undefined,
+): Promise<Cluster> {
   const cluster = await startCluster({ at: AT, controllers: [statefulSetController] });
+  await before(cluster);
   await cluster.seed(statefulSetKind, {
     metadata: { name: "db", generation: 1 },
     spec: {
@@ -208,21 +212,13 @@ describe("stateful set", () => {
   });
 
   test("a pod of somebody else has the name: it waits, and says nothing but how far it is", async () => {
-    await using cluster = await startCluster({ at: AT, controllers: [statefulSetController] });
     const rival = { apiVersion: "v1", kind: "ConfigMap", name: "c", uid: "u", controller: true };
-    await cluster.seed(podKind, {
-      metadata: { name: "db-0", labels, ownerReferences: [rival] },
-      spec: { containers: [{ name: "c", image: "other" }] },
-    });
-    await cluster.seed(statefulSetKind, {
-      metadata: { name: "db", generation: 1 },
-      spec: {
-        replicas: 1,
-        serviceName: "db",
-        selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "one" }] } },
-      },
-    });
+    await using cluster = await start({ replicas: 1 }, (empty) =>
+      empty.seed(podKind, {
+        metadata: { name: "db-0", labels, ownerReferences: [rival] },
+        spec: { containers: [{ name: "c", image: "other" }] },
+      }),
+    );
     await cluster.advance(60_000);
     const { status } = cluster.get(statefulSetKind, "db")!;
     const [revision] = cluster.names(controllerRevisionKind);

@@ -1,0 +1,39 @@
+/** What API servers in tests have in common: nothing of the machine, and everything is allowed. */
+import { builtInKinds } from "#api/kinds.ts";
+import { NO_PROSE } from "#api/openapi/definition.ts";
+import type { SecurityOptions } from "#apiserver/security.ts";
+import type { ApiServerOptions } from "#apiserver/server.ts";
+import { silentLogger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { newKey, privateKeyPem } from "#pki/key-pair.ts";
+
+export function testServerOptions(): Omit<
+  ApiServerOptions,
+  "store" | "clock" | "random" | "serviceRanges" | "nodePorts" | "security" | "admission"
+> {
+  return {
+    kinds: builtInKinds,
+    storeIsLocal: true,
+    logger: silentLogger,
+    allowPrivileged: true,
+    eventTtlSeconds: 3600,
+    storedForm: "json",
+    prose: () => NO_PROSE,
+    metrics: new Metrics(),
+    kubelets: { addressTypes: ["InternalIP"], tls: () => ({ verify: false }) },
+    externalAddress: "127.0.0.1:6443",
+  };
+}
+
+export function testSecurityOptions(issuer: string): Omit<SecurityOptions, "clock" | "random"> {
+  const signingKeyPem = privateKeyPem(newKey().privateKey);
+  const names = { issuers: [issuer], audiences: [issuer] };
+  const limits = { expirationSecondsMax: 0, extendExpiration: true };
+  return {
+    modes: ["AlwaysAllow"],
+    anonymous: { enabled: false },
+    oidc: [],
+    bootstrapTokens: false,
+    serviceAccounts: { keys: [signingKeyPem], signingKeyPem, ...names, ...limits },
+  };
+}
