@@ -19,12 +19,19 @@ const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
 
 const READY_WITHIN_MS = 10_000;
 
-/** Native code and what it loads by itself stays in node_modules. */
-const EXTERNAL = ["lmdb"];
-
 const serverSideIsAnotherFile: Plugin = {
   name: "server-side-is-another-file",
   resolveId: (id) => (id === "#cmd/commands.ts" ? { id: "./server.js", external: true } : null),
+};
+
+/** LMDB stays in node_modules; its one file for `require` is there sooner than the many for `import`. */
+const nativeCodeStaysOutside: Plugin = {
+  name: "native-code-stays-outside",
+  resolveId: (id) => (id === "lmdb" ? { id: `${VIRTUAL}lmdb` } : null),
+  load: (id) =>
+    id === `${VIRTUAL}lmdb`
+      ? 'import { createRequire } from "node:module"; export const { open } = createRequire(import.meta.url)("lmdb");'
+      : null,
 };
 
 /**
@@ -35,7 +42,7 @@ const builtInsAsTheyAre: Plugin = {
   name: "built-ins-as-they-are",
   resolveId: (id) => (id.startsWith("node:") ? { id: `${VIRTUAL}${id}` } : null),
   load: (id) => {
-    if (!id.startsWith(VIRTUAL)) return null;
+    if (!id.startsWith(`${VIRTUAL}node:`)) return null;
     const name = id.slice(VIRTUAL.length);
     const all = Object.getOwnPropertyDescriptors(process.getBuiltinModule(name) ?? {});
     const plain = Object.keys(all).filter((key) => "value" in all[key]! && /^\w+$/.test(key));
@@ -55,8 +62,7 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
   await build({
     input: `${root}${input}`,
     platform: "node",
-    external: EXTERNAL,
-    plugins: [...plugins, builtInsAsTheyAre],
+    plugins: [...plugins, nativeCodeStaysOutside, builtInsAsTheyAre],
     transform: {
       target: "node20.19",
       define: { "globalThis.K8TS_VERSION": JSON.stringify(version) },

@@ -8,12 +8,7 @@
  * 3. A request's signal aborts as soon as the client is gone. It is made only if it is asked for.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import {
-  constants as h2,
-  type IncomingHttpHeaders,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Stream,
-} from "node:http2";
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
 import type { OutgoingHeaders } from "./answer.ts";
 import type { Deadline } from "./deadlines.ts";
@@ -284,7 +279,7 @@ export class Http2Exchange implements HttpRequest, Reply {
   }
 
   destroy(): void {
-    this.#stream.close(h2.NGHTTP2_INTERNAL_ERROR);
+    this.#stream.close(INTERNAL_ERROR);
   }
 
   #respond(code: number, headers: OutgoingHeaders, endStream: boolean): boolean {
@@ -295,6 +290,8 @@ export class Http2Exchange implements HttpRequest, Reply {
   }
 }
 
+/** Of the codes with which a stream of HTTP/2 ends (RFC 9113, section 7). */
+const INTERNAL_ERROR = 2;
 /** Answers that have no body, nor the length of one. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 const NO_BYTES = new Uint8Array(0);

@@ -9,12 +9,7 @@
  * the stream interface of HTTP/2 costs a third less than the one that imitates HTTP/1.
  */
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
-import {
-  createServer as createHttp2,
-  type IncomingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from "node:http2";
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTls, type SecureContextOptions, type TLSSocket } from "node:tls";
 import { Answerer, type AnswererOptions } from "./answerer.ts";
@@ -102,7 +97,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     response.writeContinue();
     http1.emit("request", request, response);
   });
-  const http2 = createHttp2({
+  // Loaded where connections are, which often is in another thread: it takes its time.
+  const http2 = process.getBuiltinModule("node:http2").createServer({
     settings: {
       maxConcurrentStreams: options.streamsMax || STREAMS_PER_CONNECTION_MAX,
       initialWindowSize: 1024 * 1024,

@@ -3,9 +3,8 @@
  * library costs more than the whole rest of the first start.
  */
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto";
-import { isIP } from "node:net";
 import { childrenOf, der, readBits, readDer } from "./der.ts";
-import { ipBytes } from "./ip-bytes.ts";
+import { tryIpBytes } from "./ip-bytes.ts";
 import { type KeyUsage, purposes, usageBits } from "./key-usage.ts";
 import { fromPem, toPem } from "./pem.ts";
 import { certificateSubject, encodeSubject, type Subject } from "./subject.ts";
@@ -74,9 +73,10 @@ function extension(oid: string, critical: boolean, value: Buffer): Buffer {
 
 export function altName(name: string | Buffer): Buffer {
   if (Buffer.isBuffer(name)) return name;
-  return isIP(name) === 0
+  const address = tryIpBytes(name);
+  return address === undefined
     ? der.implicit(2, Buffer.from(name, "latin1"))
-    : der.implicit(7, ipBytes(name));
+    : der.implicit(7, address);
 }
 
 export function signatureAlgorithm(key: KeyObject): Buffer {
