@@ -83,12 +83,12 @@ export async function dispatch(
   if (badName !== undefined) return refuse(badRequestStatus(badName));
   const { resource, run, forms } = found;
   const { headers, query } = request;
-  if (info.verb === "patch" && !(mediaTypeOf(headers["content-type"] ?? "") in PATCH_TYPES)) {
-    return refuse(unsupportedByRouteStatus());
-  }
   const watching = info.verb === "watch" && info.subresource === "";
   let media: Media = JSON_MEDIA;
   if (forms === "negotiated") {
+    if (info.verb === "patch" && !(mediaTypeOf(headers["content-type"] ?? "") in PATCH_TYPES)) {
+      return refuse(unsupportedByRouteStatus());
+    }
     const refused = refuseByRoute(headers, watching || info.verb === "list");
     if (refused !== undefined) return refuse(refused);
     const agreed = negotiate({ headers, query, watch: watching, tables: run.tables !== false });

@@ -114,6 +114,15 @@ describe.skipIf(address === undefined)("proxies", () => {
     assert.equal(got.host, `127.0.0.1:${server.port}`);
   });
 
+  test("every method passes, a patch of no known type too", async () => {
+    for (const method of ["DELETE", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]) {
+      for (const at of ["/pods/web/proxy/m", "/services/s:main/proxy/m"]) {
+        assert.deepEqual([method, at, (await ask(at, { method })).code], [method, at, 200]);
+        assert.equal(last.method, method);
+      }
+    }
+  });
+
   test("links and redirects lead through the proxy", async () => {
     const page = await ask("/services/s:main/proxy/page");
     assert.equal(page.text, `<a href="${NS}/services/s:main/proxy/x">x</a>`);
