@@ -105,10 +105,6 @@ async function* starts(
   for (let round = 0; round < 5; round++) inProcess.push(await startHere(folder(`here-${round}`)));
   yield wanted("in-process start, the first", inProcess[0]!, "ms", 250);
   yield wanted("… the median of five", median(inProcess), "ms", 250);
-  progress("idle memory");
-  await using idle = await startProgram(["up", "--no-node"], folder("idle"));
-  await systemClock.sleep(quick ? 1_000 : 5_000);
-  yield wanted("idle memory, with controllers", residentMb(idle.pid), "MB", 150);
 }
 
 async function startHere(dataDir: string): Promise<number> {

@@ -1,0 +1,78 @@
+/**
+ * `k8ts up --no-node` as a user starts it: how soon it answers, how soon a namespace has its account,
+ * and what it costs while nobody asks for anything.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import type { Namespace } from "#api/generated/core.v1.ts";
+import { Client } from "#client/client.ts";
+import { HttpsTransport } from "#client/https-transport.ts";
+import { connectionFromFile } from "#client/kubeconfig.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { cpuMs, launcherMs, residentMb, startProgram } from "./load/server-processes.ts";
+import type { BenchOptions, Row } from "./row.ts";
+
+export const name = "up";
+
+const READY_MS = 700;
+const ACCOUNT_MS = 1_000;
+const IDLE_MB = 150;
+/** Percent of one core. */
+const IDLE_CPU = 0.5;
+const UP = ["up", "--no-node"];
+
+export async function* run({ quick, progress, signal }: BenchOptions): AsyncIterable<Row> {
+  const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
+  try {
+    await launcherMs(); // builds if need be
+    const ready: number[] = [];
+    const accounts: number[] = [];
+    for (let round = 0; round < (quick ? 3 : 7); round++) {
+      signal.throwIfAborted();
+      progress(`start, round ${round + 1}`);
+      const data = join(folder, `start-${round}`);
+      await using server = await startProgram(UP, data);
+      ready.push(server.readyMs);
+      accounts.push(server.readyMs + (await accountMs(join(data, "admin.kubeconfig"))));
+    }
+    yield wanted("process start to /readyz", median(ready), "ms", READY_MS);
+    yield wanted("… to the account of a new namespace", median(accounts), "ms", ACCOUNT_MS);
+    progress("idle");
+    await using idle = await startProgram(UP, join(folder, "idle"));
+    await systemClock.sleep(quick ? 1_000 : 5_000);
+    yield wanted("idle memory", residentMb(idle.pid), "MB", IDLE_MB);
+    const windowMs = quick ? 5_000 : 20_000;
+    const before = cpuMs(idle.pid);
+    await systemClock.sleep(windowMs);
+    const share = ((cpuMs(idle.pid) - before) / windowMs) * 100;
+    yield wanted("idle processor time", share, "% of a core", IDLE_CPU);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** From asking for a namespace until its default account is there. */
+async function accountMs(kubeconfig: string): Promise<number> {
+  using transport = new HttpsTransport(connectionFromFile(kubeconfig), "bench");
+  const options = { clock: systemClock, random: systemRandom, fieldManager: "bench" };
+  const client = new Client({ transport, ...options });
+  const startMs = performance.now();
+  const shop = { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } } as Namespace;
+  const created = await client.create(namespaceKind, shop);
+  if (!created.ok) throw new Error(created.status.message ?? "no namespace");
+  const key = { namespace: "shop", name: "default" };
+  while (!(await client.get(serviceAccountKind, key)).ok) await systemClock.sleep(3);
+  return performance.now() - startMs;
+}
+
+function wanted(row: string, value: number, unit: string, wish: number): Row {
+  return { name: row, value, unit, limit: wish, limitName: `${unit} wanted`, target: 1 };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+}
