@@ -185,9 +185,10 @@ async function bodyOf(
   { turn }: Pick<Serving, "turn">,
 ): Promise<RequestBody | undefined> {
   if (isPassedOn(request)) return { form: "stream", stream: request.bodyStream };
-  if (request.method === "GET" || request.method === "HEAD") return NO_BODY;
-  const bytes = await request.readBody();
+  const bodiless = request.method === "GET" || request.method === "HEAD";
+  const bytes = bodiless ? undefined : await request.readBody();
   await turn.wait(); // with all the others that have just come
+  if (bodiless) return NO_BODY;
   return bytes === undefined ? undefined : { form: "bytes", bytes };
 }
 
