@@ -58,16 +58,17 @@ class Delta {
     this.#ranked = ranked;
   }
 
+  change(element: string, bit: number, node: FieldSet): void {
+    this.#changed ??= new NodeBuilder(this.#ranked);
+    this.#changed.add(element, bit, node);
+  }
+
   /** Takes over what was found below an element. */
   add(element: string, bit: number, { changed, removed }: Difference): void {
-    if (changed !== undefined) {
-      this.#changed ??= new NodeBuilder(this.#ranked);
-      this.#changed.add(element, bit, changed);
-    }
-    if (removed !== undefined) {
-      this.#removed ??= new NodeBuilder(this.#ranked);
-      this.#removed.add(element, bit, removed);
-    }
+    if (changed !== undefined) this.change(element, bit, changed);
+    if (removed === undefined) return;
+    this.#removed ??= new NodeBuilder(this.#ranked);
+    this.#removed.add(element, bit, removed);
   }
 
   finish(): Difference {
@@ -82,22 +83,34 @@ function compareMembers(
 ): Difference | undefined {
   const ranked = schema.shape === "struct" ? rankedFields(schema) : undefined;
   let delta: Delta | undefined;
-  const compare = (name: string, old: unknown, now: unknown): void => {
-    const field = ranked?.byName.get(name);
-    const found = compareValues(old, now, field?.schema ?? memberSchema(schema, name));
-    if (found === undefined) return;
-    delta ??= new Delta(ranked);
-    delta.add(field?.element ?? `f:${name}`, field?.bit ?? 0, found);
-  };
   for (const name in after) {
     const old = ownMember(before, name);
     const now = after[name];
-    if (old !== now) compare(name, old, now);
+    if (old === now || now === undefined) continue;
+    const { element, bit, schema: type } = ranked?.byName.get(name) ?? unranked(schema, name);
+    if (old === undefined) {
+      // Hot on creates: what appears is not compared with anything.
+      delta ??= new Delta(ranked);
+      delta.change(element, bit, wholeNode(now, type));
+      continue;
+    }
+    const found = compareValues(old, now, type);
+    if (found === undefined) continue;
+    delta ??= new Delta(ranked);
+    delta.add(element, bit, found);
   }
   for (const name in before) {
-    if (ownMember(after, name) === undefined) compare(name, before[name], undefined);
+    if (before[name] === undefined || ownMember(after, name) !== undefined) continue;
+    const { element, bit, schema: type } = ranked?.byName.get(name) ?? unranked(schema, name);
+    delta ??= new Delta(ranked);
+    delta.add(element, bit, { changed: undefined, removed: wholeNode(before[name], type) });
   }
   return delta?.finish();
+}
+
+/** A member that its type does not declare, or an entry of a map. */
+function unranked(schema: Schema, name: string): Pick<RankedField, "element" | "bit" | "schema"> {
+  return { element: `f:${name}`, bit: 0, schema: memberSchema(schema, name) };
 }
 
 /** Undefined values are absent; the result is undefined if there is no difference. */

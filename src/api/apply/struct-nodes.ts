@@ -67,7 +67,9 @@ export function plainNode({ byName, plainNodes }: RankedFields, bits: number): P
 export class NodeBuilder {
   readonly #ranked: RankedFields | undefined;
   #bits = 0;
-  #inner: { readonly element: string; readonly node: FieldSet }[] | undefined;
+  /** What has something below it: elements and, beside them, their nodes. */
+  #elements: string[] | undefined;
+  #nodes: FieldSet[] | undefined;
   /** What has no rank. */
   #others: Record<string, FieldSet> | undefined;
 
@@ -84,16 +86,20 @@ export class NodeBuilder {
     }
     this.#bits += bit;
     if (node === LEAF) return;
-    this.#inner ??= [];
-    this.#inner.push({ element, node });
+    this.#elements ??= [];
+    this.#nodes ??= [];
+    this.#elements.push(element);
+    this.#nodes.push(node);
   }
 
   finish(): FieldSet | undefined {
     if (this.#bits === 0) return this.#others && ordered(this.#others);
     const plain = plainNode(this.#ranked!, this.#bits);
-    if (this.#inner === undefined && this.#others === undefined) return plain.frozen;
-    const node: Record<string, FieldSet> = { ...plain.open, ...this.#others };
-    for (const { element, node: below } of this.#inner ?? []) node[element] = below;
-    return this.#others === undefined ? node : ordered(node);
+    const elements = this.#elements;
+    const others = this.#others;
+    if (elements === undefined && others === undefined) return plain.frozen;
+    const node: Record<string, FieldSet> = { ...plain.open };
+    for (let i = 0; i < (elements?.length ?? 0); i++) node[elements![i]!] = this.#nodes![i]!;
+    return others === undefined ? node : ordered(Object.assign(node, others));
   }
 }

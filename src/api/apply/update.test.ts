@@ -41,6 +41,14 @@ describe("who writes a field owns it", () => {
     assert.deepEqual(history.managers(), ["m1 Update @1 {f:data:{.:{},f:k:{}}}"]);
     assert.deepEqual((history.live.metadata as { managedFields: unknown }).managedFields, before);
   });
+  test("a member that is undefined is removed, and nothing else is", () => {
+    const { live } = configMap().put(m1, { binaryData: { b: "dg==" }, data: { k: "v" } });
+    const input = { schema: schemaOf("core.v1.ConfigMap"), apiVersion: "v1", subresource: "" };
+    const next = { ...live, binaryData: undefined };
+    const { metadata } = applyUpdate({ ...input, live, next, manager: "m2", nowIso: "" });
+    const [{ fieldsV1 }] = (metadata as { managedFields: [{ fieldsV1: unknown }] }).managedFields;
+    assert.deepEqual(fieldsV1, { "f:data": { ".": {}, "f:k": {} } });
+  });
   test("the same manager adds to what it has", () => {
     const history = configMap()
       .put(m1, { data: { k: "v" } })
