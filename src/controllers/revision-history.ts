@@ -21,9 +21,12 @@ export interface History {
   readonly writes: readonly Write[];
 }
 
-/** What a revision holds: a patch that brings the template back. */
+/**
+ * What a revision holds: a patch that brings the template back. Others (kubectl, a manager that takes
+ * over) compare it byte by byte with one that has its keys in order.
+ */
 export function revisionData({ spec }: { readonly spec: { readonly template: object } }): unknown {
-  return { spec: { template: { ...spec.template, $patch: "replace" } } };
+  return { spec: { template: inOrder({ ...spec.template, $patch: "replace" }) } };
 }
 
 /** Finds the revision that holds `data`, or makes the next one. */
@@ -70,6 +73,13 @@ export function pruneHistory(
   return unused
     .slice(0, Math.max(0, unused.length - limit))
     .map((r) => remove(controllerRevisionKind, r));
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, inOrder(inner)]));
 }
 
 function newRevision<T extends KubeObject>(

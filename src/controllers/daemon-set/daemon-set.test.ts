@@ -136,6 +136,13 @@ describe("daemon set", () => {
     assert.equal(await finishDeletes(cluster), 0);
     assert.equal(status(cluster).updatedNumberScheduled, 3);
     assert.equal(cluster.names(controllerRevisionKind).length, 2);
+    for (const { data } of cluster.list(controllerRevisionKind)) {
+      // Its bytes are compared with those of a map that is written in the order of its keys.
+      const { spec } = data as { spec: { template: { spec: { containers: object[] } } } };
+      assert.deepEqual(Object.keys(spec.template), ["$patch", "metadata", "spec"]);
+      const [container = {}] = spec.template.spec.containers;
+      assert.deepEqual(Object.keys(container), Object.keys(container).sort());
+    }
   });
 
   test("rolling update waits until a pod has been ready for long enough", async () => {
