@@ -47,8 +47,9 @@ export function negotiate(options: NegotiationOptions): Result<Media> {
   const { headers, query, watch = false, transforms = true, tables = true } = options;
   const pretty = wantsPretty(headers, query);
   const accept = headers.accept ?? "";
-  if (accept === "") return success({ encoding: "json", pretty, as: undefined });
-
+  if (accept === "" || accept === MEDIA_TYPES.json) {
+    return success({ encoding: "json", pretty, as: undefined });
+  }
   for (const clause of parseAccept(accept)) {
     const encoding = ENCODINGS.find((one) => clauseCovers(clause, MEDIA_TYPES[one]));
     if (encoding === undefined) continue;
@@ -106,7 +107,7 @@ export function refuseByRoute(
   types: readonly string[] = ALL_TYPES,
 ): Status | undefined {
   const accept = headers.accept ?? "";
-  if (accept === "") return undefined;
+  if (accept === "" || types.includes(accept)) return undefined;
   const produced = lists ? [...types, ...STREAM_TYPES] : types;
   for (const part of accept.split(",")) {
     const type = part.split(";")[0]!.trim();

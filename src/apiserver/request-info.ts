@@ -18,7 +18,42 @@ const VERB_OF_METHOD: Readonly<Record<string, string>> = {
 
 export function requestInfoOf(method: string, path: string, query: URLSearchParams): RequestInfo {
   const segments = segmentsOf(path);
-  const plain: RequestInfo = {
+  const grouped = segments[0] === "apis";
+  if (!grouped && segments[0] !== "api") return plainInfo(method, path);
+  if (segments.length < (grouped ? 4 : 3)) return plainInfo(method, path);
+  const group = grouped ? segments[1]! : "";
+  const version = segments[grouped ? 2 : 1]!;
+  let parts = segments.slice(grouped ? 3 : 2);
+
+  let verb = VERB_OF_METHOD[method] ?? "";
+  const oldStyle = parts[0] === "watch" || parts[0] === "proxy" ? parts[0] : undefined;
+  if (oldStyle !== undefined) {
+    if (parts.length < 2) return { ...plainInfo(method, path), group, version };
+    verb = oldStyle;
+    parts = parts.slice(1);
+  }
+
+  const placed = place(parts);
+  const [resource = "", name = ""] = placed.parts;
+  const proxied = oldStyle === "proxy";
+  const listed = name === "" && LISTABLE.has(verb);
+  return {
+    isResource: true,
+    verb: listed ? collectionVerb(verb, query) : verb,
+    path,
+    group,
+    version,
+    resource,
+    subresource: proxied ? "" : (placed.parts[2] ?? ""),
+    namespace: placed.namespace,
+    name: listed ? selectedName(query) : name,
+    rest: placed.parts.slice(proxied ? 2 : 3),
+  };
+}
+
+/** Of a path at which no resource is. */
+function plainInfo(method: string, path: string): RequestInfo {
+  return {
     isResource: false,
     verb: method.toLowerCase(),
     path,
@@ -30,38 +65,6 @@ export function requestInfoOf(method: string, path: string, query: URLSearchPara
     name: "",
     rest: [],
   };
-
-  const grouped = segments[0] === "apis";
-  if (!grouped && segments[0] !== "api") return plain;
-  if (segments.length < (grouped ? 4 : 3)) return plain;
-  const group = grouped ? segments[1]! : "";
-  const version = segments[grouped ? 2 : 1]!;
-  let parts = segments.slice(grouped ? 3 : 2);
-
-  let verb = VERB_OF_METHOD[method] ?? "";
-  const oldStyle = parts[0] === "watch" || parts[0] === "proxy" ? parts[0] : undefined;
-  if (oldStyle !== undefined) {
-    if (parts.length < 2) return { ...plain, group, version };
-    verb = oldStyle;
-    parts = parts.slice(1);
-  }
-
-  const placed = place(parts);
-  const [resource = "", name = ""] = placed.parts;
-  const proxied = oldStyle === "proxy";
-  const subresource = proxied ? "" : (placed.parts[2] ?? "");
-  const rest = placed.parts.slice(proxied ? 2 : 3);
-  const info = {
-    ...plain,
-    isResource: true,
-    group,
-    version,
-    resource,
-    namespace: placed.namespace,
-    rest,
-  };
-  if (name !== "" || !LISTABLE.has(verb)) return { ...info, verb, subresource, name };
-  return { ...info, verb: collectionVerb(verb, query), subresource, name: selectedName(query) };
 }
 
 /** Slashes at both ends do not count; in between, an empty segment is one that nothing is found at. */

@@ -37,8 +37,12 @@ export function schemaOf(type: string): StructSchema {
 
 /** The same, or undefined for a name that no table has. */
 export function findSchema(type: string): StructSchema | undefined {
+  const known = schemas.get(type);
+  if (known !== undefined) return known;
   const dot = type.lastIndexOf(".");
-  return tableOf(type.slice(0, dot))?.struct(type.slice(dot + 1));
+  const schema = tableOf(type.slice(0, dot))?.struct(type.slice(dot + 1));
+  if (schema !== undefined) schemas.set(type, schema);
+  return schema;
 }
 
 /** By OpenAPI definition name: `io.k8s.api.core.v1.Pod`. */
@@ -372,6 +376,7 @@ function lazily<T>(make: () => T): () => T {
 
 // Memory of pure results: a table is the same however often it is read.
 const tables = new Map<string, Table>();
+const schemas = new Map<string, StructSchema>();
 
 function tableOf(name: string): Table | undefined {
   const known = tables.get(name);

@@ -14,24 +14,22 @@ const NOT_READY = "node.kubernetes.io/not-ready";
 const UNREACHABLE = "node.kubernetes.io/unreachable";
 
 export function defaultTolerationSeconds(seconds: TolerationSeconds): AdmissionPlugin {
+  const defaults = [
+    { key: NOT_READY, tolerationSeconds: seconds.notReady },
+    { key: UNREACHABLE, tolerationSeconds: seconds.unreachable },
+  ];
   return {
     name: "DefaultTolerationSeconds",
     admit(request) {
       const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
       if (pod === undefined) return;
-      const given = pod.spec.tolerations ?? [];
-      const added = [
-        { key: NOT_READY, tolerationSeconds: seconds.notReady },
-        { key: UNREACHABLE, tolerationSeconds: seconds.unreachable },
-      ]
-        .filter(({ key }) => !given.some((one) => tolerates(one, key)))
-        .map(({ key, tolerationSeconds }) => ({
-          key,
-          operator: "Exists",
-          effect: "NoExecute",
-          tolerationSeconds,
-        }));
-      if (added.length > 0) pod.spec.tolerations = [...given, ...added];
+      const tolerations = [...(pod.spec.tolerations ?? [])];
+      const given = tolerations.length;
+      for (const { key, tolerationSeconds } of defaults) {
+        if (tolerations.some((one) => tolerates(one, key))) continue;
+        tolerations.push({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds });
+      }
+      if (tolerations.length > given) pod.spec.tolerations = tolerations;
     },
   };
 }
