@@ -1,6 +1,6 @@
 /** Who may do what: authentication, impersonation and authorization put together from options. */
 import type { Status } from "#api/generated/meta.v1.ts";
-import { unauthorizedStatus } from "#api/meta/status.ts";
+import { internalErrorStatus, unauthorizedStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import { andThen, type Eventual } from "#lib/eventual.ts";
 import type { Random } from "#lib/random.ts";
@@ -16,6 +16,7 @@ import { createServiceAccountTokenAuthenticator } from "./authn/service-account-
 import { type TokenAuthenticator, unionTokens } from "./authn/token-authenticator.ts";
 import { createTokenFileAuthenticator } from "./authn/token-file.ts";
 import { createTokenIssuer, type IssueToken } from "./authn/token-request.ts";
+import { createTokenWebhook, type TokenWebhookOptions } from "./authn/token-webhook.ts";
 import { createX509Authenticator } from "./authn/x509.ts";
 import { accessAttributes } from "./authz/attributes.ts";
 import type { AccessAttributes, Authorizer } from "./authz/authorizer.ts";
@@ -25,6 +26,7 @@ import { createNodeAuthorizer } from "./authz/node.ts";
 import { NodeObjects } from "./authz/node-objects.ts";
 import { createRbacAuthorizer } from "./authz/rbac.ts";
 import { RbacRules } from "./authz/rbac-rules.ts";
+import { createWebhookAuthorizer, type WebhookAuthorizerOptions } from "./authz/webhook.ts";
 import { FlowControl, type FlowControlOptions, type TurnTaking } from "./flow/flow-control.ts";
 import { createMaxInFlight, type MaxInFlightOptions } from "./flow/max-in-flight.ts";
 import type { Objects } from "./objects.ts";
@@ -32,8 +34,12 @@ import type { ApiRequest, RequestInfo, User } from "./request.ts";
 
 export type AuthorizationMode = "Node" | "RBAC" | "AlwaysAllow" | "AlwaysDeny";
 
+export type AccessWebhook = Omit<WebhookAuthorizerOptions, "clock">;
+
 export interface SecurityOptions {
-  readonly modes: readonly AuthorizationMode[];
+  /** Asked in order. */
+  readonly modes: readonly (AuthorizationMode | AccessWebhook)[];
+  readonly tokenWebhook?: Omit<TokenWebhookOptions, "clock" | "audiences">;
   readonly anonymous: AnonymousOptions;
   readonly bootstrapTokens: boolean;
   readonly tokenFile?: { readonly path: string; readonly text: string };
@@ -106,7 +112,11 @@ export function createSecurity(
   rules.start(signal);
   const related = new NodeObjects(objects, signal);
   const authorizer = chainAuthorizers(
-    options.modes.map((mode) => authorizerOf(mode, rules, related)),
+    options.modes.map((mode) =>
+      typeof mode === "string"
+        ? authorizerOf(mode, rules, related)
+        : createWebhookAuthorizer({ ...mode, clock }),
+    ),
   );
   const tokens = tokenAuthenticators(options, objects);
   const authenticator = authenticators(options, tokens);
@@ -146,10 +156,14 @@ export function createSecurity(
       }),
     authorize(request, info, user, trail) {
       const attributes = accessAttributes(info, user, request.query);
-      return andThen(authorizer.authorize(attributes), ({ decision, reason }) => {
+      return andThen(authorizer.authorize(attributes), (answer) => {
+        const { decision, reason } = answer;
         trail?.annotate(DECISION, decision === "allow" ? "allow" : "forbid");
         trail?.annotate(REASON, reason);
-        return decision === "allow" ? undefined : accessDeniedStatus(attributes, reason);
+        if (decision === "allow") return undefined;
+        return answer.fault === undefined
+          ? accessDeniedStatus(attributes, reason)
+          : internalErrorStatus(answer.fault);
       });
     },
   };
@@ -194,7 +208,7 @@ function authorizerOf(mode: AuthorizationMode, rules: RbacRules, related: NodeOb
 }
 
 function tokenAuthenticators(options: SecurityOptions, objects: Objects): TokenAuthenticator {
-  const { tokenFile, serviceAccounts, clock, oidc } = options;
+  const { tokenFile, serviceAccounts, clock, oidc, tokenWebhook } = options;
   const { keys, issuers, audiences } = serviceAccounts;
   return unionTokens([
     ...(tokenFile ? [createTokenFileAuthenticator(tokenFile.text, tokenFile.path)] : []),
@@ -202,6 +216,7 @@ function tokenAuthenticators(options: SecurityOptions, objects: Objects): TokenA
     ...(options.bootstrapTokens ? [createBootstrapTokenAuthenticator(objects, clock)] : []),
     // Last, because only they may have to ask elsewhere.
     ...oidc.map((issuer) => createOidcAuthenticator({ ...issuer, clock })),
+    ...(tokenWebhook ? [createTokenWebhook({ ...tokenWebhook, audiences, clock })] : []),
   ]);
 }
 

@@ -26,8 +26,9 @@ export interface AccessAttributes
 
 export type Decision =
   | { readonly decision: "allow"; readonly reason: string }
-  | { readonly decision: "deny"; readonly reason: string }
-  | { readonly decision: "noOpinion"; readonly reason: string };
+  | { readonly decision: "deny"; readonly reason: string; readonly fault?: string }
+  /** `fault`: why it could not be found out. */
+  | { readonly decision: "noOpinion"; readonly reason: string; readonly fault?: string };
 
 export interface Authorizer {
   readonly name: string;

@@ -35,25 +35,24 @@ export function chainAuthorizers(authorizers: readonly Authorizer[]): Authorizer
   const ask = (
     attributes: AccessAttributes,
     from: number,
-    reasons: readonly string[],
+    undecided: Undecided,
   ): Decision | Promise<Decision> => {
+    let so = undecided;
     for (let at = from; at < all.length; at++) {
       const decision = all[at]!.authorize(attributes);
       if (decision instanceof Promise) {
         return decision.then((answer) =>
-          answer.decision === "noOpinion"
-            ? ask(attributes, at + 1, withReason(reasons, answer.reason))
-            : answer,
+          answer.decision === "noOpinion" ? ask(attributes, at + 1, and(so, answer)) : answer,
         );
       }
       if (decision.decision !== "noOpinion") return decision;
-      reasons = withReason(reasons, decision.reason);
+      so = and(so, decision);
     }
-    return { decision: "noOpinion", reason: reasons.join("\n") };
+    return so;
   };
   return {
     name: "union",
-    authorize: (attributes) => ask(attributes, 0, []),
+    authorize: (attributes) => ask(attributes, 0, UNDECIDED),
     rulesFor(user, namespace) {
       const answers = all.flatMap((one) => one.rulesFor?.(user, namespace) ?? []);
       return {
@@ -65,6 +64,17 @@ export function chainAuthorizers(authorizers: readonly Authorizer[]): Authorizer
   };
 }
 
-function withReason(reasons: readonly string[], reason: string): readonly string[] {
-  return reason === "" ? reasons : [...reasons, reason];
+type Undecided = Extract<Decision, { decision: "noOpinion" }>;
+
+const UNDECIDED: Undecided = { decision: "noOpinion", reason: "" };
+
+/** Reasons and faults, line by line. */
+function and(before: Undecided, { reason, fault }: Undecided): Undecided {
+  if (reason === "" && fault === undefined) return before;
+  const faults = [before.fault, fault].filter((one) => one !== undefined);
+  return {
+    decision: "noOpinion",
+    reason: [before.reason, reason].filter((one) => one !== "").join("\n"),
+    ...(faults.length === 0 ? {} : { fault: faults.join("\n") }),
+  };
 }

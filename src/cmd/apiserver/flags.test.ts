@@ -6,6 +6,18 @@ import { tlsLimitsOf } from "./tls-flags.ts";
 
 const refused: { args: string[]; says: string }[] = [
   {
+    args: ["--authorization-mode=RBAC,Webhook"],
+    says: "authorization-mode Webhook's authorization config file not passed",
+  },
+  {
+    args: ["--authorization-webhook-config-file=/x"],
+    says: "cannot specify --authorization-webhook-config-file without mode Webhook",
+  },
+  {
+    args: ["--authentication-token-webhook-version=v2"],
+    says: 'unsupported authentication webhook version "v2", supported versions are "v1", "v1beta1"',
+  },
+  {
     args: ["--encryption-provider-config=/etc/k.yaml"],
     says: '--encryption-provider-config cannot be "/etc/k.yaml": what is stored cannot be encrypted yet',
   },

@@ -59,6 +59,14 @@ export interface ApiServerFlags {
   readonly serviceAccountExtendTokenExpiration: boolean;
   readonly apiAudiences: readonly string[];
   readonly authorizationMode: readonly string[];
+  readonly authorizationWebhookConfigFile: string | undefined;
+  readonly authorizationWebhookVersion: string;
+  /** Seconds, as all durations. */
+  readonly authorizationWebhookCacheAuthorizedTtl: number;
+  readonly authorizationWebhookCacheUnauthorizedTtl: number;
+  readonly authenticationTokenWebhookConfigFile: string | undefined;
+  readonly authenticationTokenWebhookVersion: string;
+  readonly authenticationTokenWebhookCacheTtl: number;
   readonly enableAdmissionPlugins: readonly string[];
   readonly disableAdmissionPlugins: readonly string[];
   readonly admissionControlConfigFile: string | undefined;
@@ -142,6 +150,7 @@ function parser(): Parser {
   addStorage(command);
   addSecurity(command);
   addCluster(command);
+  addWebhooks(command);
   addOtherFlags(command);
   return command;
 }
@@ -254,7 +263,7 @@ function addSecurity(command: Parser): void {
       true,
     )
     .option("--api-audiences <names>", "audiences of the API itself", list, [])
-    .option("--authorization-mode <modes>", "Node, RBAC, AlwaysAllow, AlwaysDeny", list, [
+    .option("--authorization-mode <modes>", "Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny", list, [
       "Node",
       "RBAC",
     ])
@@ -269,6 +278,17 @@ function addSecurity(command: Parser): void {
       "certificate to show kubelets; made unless given",
     )
     .option("--kubelet-client-key <file>", "its key");
+}
+
+function addWebhooks(command: Parser): void {
+  command
+    .option("--authorization-webhook-config-file <file>", "kubeconfig of who decides on access")
+    .option("--authorization-webhook-version <version>", "of what it is asked with", "v1beta1")
+    .option("--authorization-webhook-cache-authorized-ttl <duration>", "yes counts", seconds, 300)
+    .option("--authorization-webhook-cache-unauthorized-ttl <duration>", "no counts", seconds, 30)
+    .option("--authentication-token-webhook-config-file <file>", "kubeconfig of who knows tokens")
+    .option("--authentication-token-webhook-version <version>", "of the question", "v1beta1")
+    .option("--authentication-token-webhook-cache-ttl <duration>", "answers count", seconds, 120);
 }
 
 function addCluster(command: Parser): void {

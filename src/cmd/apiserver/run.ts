@@ -108,7 +108,7 @@ async function runBehind(
       externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
       security: (objects, until) =>
         createSecurity(
-          securityOptionsOf(flags, keys, audit?.options, clock, random),
+          securityOptionsOf(flags, keys, audit?.options, clock, random, logger),
           objects,
           until,
         ),

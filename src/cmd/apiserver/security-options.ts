@@ -1,12 +1,14 @@
 /** What the flags say about authentication and authorization. */
 import { WAIT_PART } from "#apiserver/flow/priority-level.ts";
-import type { AuthorizationMode, SecurityOptions } from "#apiserver/security.ts";
+import type { SecurityOptions } from "#apiserver/security.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { frontProxyOf } from "./front-proxy.ts";
 import { type Keys, readPem } from "./keys.ts";
 import { tokenIssuersOf } from "./token-issuers.ts";
+import { webhooksOf } from "./webhooks.ts";
 
 const DEFAULT_ISSUER = "https://kubernetes.default.svc";
 /** Watches and streams at once; each costs a connection, a cursor and little more. */
@@ -18,12 +20,13 @@ export function securityOptionsOf(
   audit: SecurityOptions["audit"],
   clock: Clock,
   random: Random,
+  logger: Logger,
 ): SecurityOptions {
   const issuers =
     flags.serviceAccountIssuer.length > 0 ? flags.serviceAccountIssuer : [DEFAULT_ISSUER];
   const tokenFile = flags.tokenAuthFile;
   return {
-    modes: flags.authorizationMode as readonly AuthorizationMode[],
+    ...webhooksOf(flags, { clock, random, logger }),
     ...tokenIssuersOf(flags, issuers),
     bootstrapTokens: flags.enableBootstrapTokenAuth,
     ...(tokenFile === undefined

@@ -8,7 +8,8 @@ import { FlagError } from "../parse-flags.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { unknownCiphers } from "./tls-flags.ts";
 
-const AUTHORIZATION_MODES = ["Node", "RBAC", "AlwaysAllow", "AlwaysDeny"] as const;
+const AUTHORIZATION_MODES = ["Node", "RBAC", "Webhook", "AlwaysAllow", "AlwaysDeny"] as const;
+const WEBHOOK_VERSIONS = ["v1", "v1beta1"];
 const AUDIT_MODES = ["batch", "blocking", "blocking-strict"];
 const PORT_MAX = 65_535;
 const ADDRESSES_MIN = 8;
@@ -19,6 +20,7 @@ export function checkFlags(flags: ApiServerFlags): ApiServerFlags {
   const faults = [
     ...servingFaults(flags),
     ...authorizationFaults(flags.authorizationMode),
+    ...webhookFaults(flags),
     ...admissionFaults(flags),
     ...tokenFaults(flags),
     ...oidcFaults(flags),
@@ -75,6 +77,28 @@ function authorizationFaults(modes: readonly string[]): string[] {
   if (new Set(modes).size < modes.length) {
     const all = modes.map(goQuote).join(" ");
     faults.push(`authorization-mode [${all}] has mode specified more than once`);
+  }
+  return faults;
+}
+
+function webhookFaults(flags: ApiServerFlags): string[] {
+  const asked = flags.authorizationMode.includes("Webhook");
+  const faults: string[] = [];
+  if (asked && flags.authorizationWebhookConfigFile === undefined) {
+    faults.push("authorization-mode Webhook's authorization config file not passed");
+  }
+  if (!asked && flags.authorizationWebhookConfigFile !== undefined) {
+    faults.push("cannot specify --authorization-webhook-config-file without mode Webhook");
+  }
+  const versions = {
+    authorization: flags.authorizationWebhookVersion,
+    authentication: flags.authenticationTokenWebhookVersion,
+  };
+  for (const [of, version] of Object.entries(versions)) {
+    if (WEBHOOK_VERSIONS.includes(version)) continue;
+    faults.push(
+      `unsupported ${of} webhook version ${goQuote(version)}, supported versions are "v1", "v1beta1"`,
+    );
   }
   return faults;
 }

@@ -1,0 +1,138 @@
+/**
+ * Access that a server elsewhere decides on, which is asked with a SubjectAccessReview. What it says
+ * counts for a while. A server that cannot be asked has no opinion, or denies, as it is configured.
+ */
+import type {
+  SubjectAccessReviewSpec,
+  SubjectAccessReviewStatus,
+} from "#api/generated/authorization.v1.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import { userInfo } from "../authn/reviews.ts";
+import { ExpiringCache } from "../webhook/expiring-cache.ts";
+import type { AskWebhook } from "../webhook/webhook.ts";
+import type { AccessAttributes, Authorizer, Decision } from "./authorizer.ts";
+
+export interface WebhookAuthorizerOptions {
+  readonly name: string;
+  readonly ask: AskWebhook;
+  readonly version: "v1" | "v1beta1";
+  readonly allowedMs: number;
+  readonly refusedMs: number;
+  readonly onFailure: "noOpinion" | "deny";
+  readonly clock: Pick<Clock, "elapsedMs">;
+  readonly logger: Logger;
+}
+
+const CACHED_MAX = 8_192;
+/** What the client chooses must not fill the cache. */
+const KEY_LENGTH_MAX = 10_000;
+
+export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
+  const { name, ask, version, clock, logger, onFailure } = options;
+  const cache = new ExpiringCache<SubjectAccessReviewStatus>(clock, CACHED_MAX);
+  const review = async (spec: SubjectAccessReviewSpec, key: string): Promise<Decision> => {
+    const question = {
+      kind: "SubjectAccessReview",
+      apiVersion: `authorization.k8s.io/${version}`,
+      metadata: {},
+      spec: version === "v1" ? spec : withOldNames(spec),
+    };
+    try {
+      const answer = await ask(question);
+      const status = statusOf(answer);
+      const ms = status.allowed ? options.allowedMs : options.refusedMs;
+      if (key.length <= KEY_LENGTH_MAX) cache.set(key, status, ms);
+      return decisionOf(status);
+    } catch (error) {
+      logger.error("a webhook of access could not be asked", { name, error });
+      const fault = error instanceof Error ? error.message : String(error);
+      return { decision: onFailure, reason: "", fault };
+    }
+  };
+  return {
+    name,
+    authorize(attributes) {
+      const spec = specOf(attributes);
+      const key = JSON.stringify(spec);
+      const known = cache.get(key);
+      return known === undefined ? review(spec, key) : decisionOf(known);
+    },
+    rulesFor: () => ({
+      rules: [],
+      incomplete: true,
+      faults: ["webhook authorizer does not support user rule resolution"],
+    }),
+  };
+}
+
+function statusOf(answer: unknown): SubjectAccessReviewStatus {
+  const status = (answer as { status?: SubjectAccessReviewStatus } | undefined)?.status;
+  return status ?? { allowed: false };
+}
+
+function decisionOf({ allowed, denied, reason = "" }: SubjectAccessReviewStatus): Decision {
+  if (denied && allowed) {
+    const fault = "webhook subject access review returned both allow and deny response";
+    return { decision: "deny", reason, fault };
+  }
+  if (denied) return { decision: "deny", reason };
+  return { decision: allowed ? "allow" : "noOpinion", reason };
+}
+
+function specOf(attributes: AccessAttributes): SubjectAccessReviewSpec {
+  const { username, ...who } = userInfo(attributes.user);
+  const { verb, path, isResource } = attributes;
+  return {
+    ...(isResource
+      ? { resourceAttributes: resourceOf(attributes) }
+      : { nonResourceAttributes: { path, verb } }),
+    ...(username === undefined ? {} : { user: username }),
+    ...who,
+  };
+}
+
+function resourceOf(attributes: AccessAttributes) {
+  const { fieldSelector = [], labelSelector = [] } = attributes;
+  const fields = fieldSelector.map(({ field, operator, value }) => ({
+    key: field,
+    operator: operator === "=" ? "In" : "NotIn",
+    values: [value],
+  }));
+  const labels = (labelSelector === "nothing" ? [] : labelSelector).map(
+    ({ key, operator, values }) => ({
+      key,
+      operator: LABEL_OPERATORS[operator] ?? operator,
+      ...(values.length === 0 ? {} : { values: [...values] }),
+    }),
+  );
+  return {
+    ...present(attributes, ["namespace", "verb", "group", "version", "resource"]),
+    ...present(attributes, ["subresource", "name"]),
+    ...(fields.length === 0 ? {} : { fieldSelector: { requirements: fields } }),
+    ...(labels.length === 0 ? {} : { labelSelector: { requirements: labels } }),
+  };
+}
+
+const LABEL_OPERATORS: Readonly<Record<string, string>> = {
+  in: "In",
+  "=": "In",
+  "==": "In",
+  notin: "NotIn",
+  "!=": "NotIn",
+  exists: "Exists",
+  "!": "DoesNotExist",
+};
+
+function present<Name extends keyof AccessAttributes>(
+  attributes: AccessAttributes,
+  names: readonly Name[],
+): Partial<Pick<AccessAttributes, Name>> {
+  const there = names.filter((one) => attributes[one] !== "");
+  return Object.fromEntries(there.map((one) => [one, attributes[one]])) as never;
+}
+
+/** The old version called the list of groups by its singular. */
+function withOldNames({ groups, ...rest }: SubjectAccessReviewSpec): object {
+  return groups === undefined ? rest : { ...rest, group: groups };
+}

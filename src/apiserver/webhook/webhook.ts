@@ -1,0 +1,39 @@
+/** Servers elsewhere that are asked: the question goes out as JSON, the answer comes back as JSON. */
+import { Backoff } from "#lib/backoff.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Random } from "#lib/random.ts";
+
+/** Rejects with WebhookError for whatever is no answer. */
+export type AskWebhook = (question: object) => Promise<unknown>;
+
+export class WebhookError extends Error {
+  override readonly name = "WebhookError";
+  /** It may go better next time. */
+  readonly transient: boolean;
+
+  constructor(message: string, transient: boolean) {
+    super(message);
+    this.transient = transient;
+  }
+}
+
+const TRIES_MAX = 5;
+
+/** Asks again, up to five times, after what may be a passing fault. */
+export function withRetries(
+  ask: AskWebhook,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+): AskWebhook {
+  return async (question) => {
+    const backoff = new Backoff({ baseMs: 500, capMs: 5_000, factor: 1.5, jitter: 0.2, random });
+    for (let tries = 1; ; tries++) {
+      try {
+        return await ask(question);
+      } catch (error) {
+        const again = error instanceof WebhookError && error.transient && tries < TRIES_MAX;
+        if (!again) throw error;
+        await clock.sleep(backoff.nextMs());
+      }
+    }
+  };
+}

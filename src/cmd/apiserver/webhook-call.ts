@@ -1,0 +1,78 @@
+/** Asks a webhook that a kubeconfig file names: its server with the whole path, and who we are there. */
+import { Agent, request } from "node:https";
+import { type AskWebhook, WebhookError } from "#apiserver/webhook/webhook.ts";
+import { type Connection, connectionFromFile } from "#client/kubeconfig.ts";
+
+const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
+const TRANSIENT_CODES: ReadonlySet<number> = new Set([429, 500, 504]);
+
+export function webhookFrom(kubeconfig: string, timeoutMs: number): AskWebhook {
+  const connection = connectionFromFile(kubeconfig);
+  const url = new URL(connection.server);
+  if (url.protocol !== "https:") throw new Error(`${kubeconfig}: the server must use https`);
+  const agent = new Agent({
+    keepAlive: true,
+    rejectUnauthorized: connection.insecure !== true,
+    ...(connection.ca === undefined ? {} : { ca: connection.ca }),
+    ...(connection.serverName === undefined ? {} : { servername: connection.serverName }),
+    ...(connection.clientCertificate === undefined ? {} : { cert: connection.clientCertificate }),
+    ...(connection.clientKey === undefined ? {} : { key: connection.clientKey }),
+  });
+  return async (question) =>
+    post(agent, url, await credentialsOf(connection), JSON.stringify(question), timeoutMs);
+}
+
+async function credentialsOf(connection: Connection): Promise<Record<string, string>> {
+  const { username, password } = connection;
+  const token = await connection.token?.();
+  if (token !== undefined) return { authorization: `Bearer ${token}` };
+  if (username === undefined) return {};
+  const pair = Buffer.from(`${username}:${password ?? ""}`).toString("base64");
+  return { authorization: `Basic ${pair}` };
+}
+
+function post(
+  agent: Agent,
+  url: URL,
+  credentials: Record<string, string>,
+  body: string,
+  timeoutMs: number,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const fail = (why: string, transient = false): void =>
+      reject(new WebhookError(`Post "${url}": ${why}`, transient));
+    const headers = {
+      ...credentials,
+      "content-type": "application/json",
+      accept: "application/json",
+      "content-length": Buffer.byteLength(body),
+    };
+    const outgoing = request(url, { agent, method: "POST", headers, timeout: timeoutMs });
+    outgoing.on("timeout", () => outgoing.destroy(new Error("no answer in time")));
+    outgoing.on("error", (error: NodeJS.ErrnoException) =>
+      fail(error.message, error.code === "ECONNRESET"),
+    );
+    outgoing.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on("data", (chunk: Buffer) => {
+        length += chunk.length;
+        chunks.push(chunk);
+        if (length > ANSWER_BYTES_MAX) outgoing.destroy(new Error("the answer is too long"));
+      });
+      response.on("end", () => {
+        const { statusCode: code = 0, headers: got } = response;
+        if (code < 200 || code >= 300) {
+          fail(`it answered ${code}`, TRANSIENT_CODES.has(code) || "retry-after" in got);
+          return;
+        }
+        try {
+          resolve(JSON.parse(Buffer.concat(chunks).toString()));
+        } catch {
+          fail("the answer is no JSON");
+        }
+      });
+    });
+    outgoing.end(body);
+  });
+}
