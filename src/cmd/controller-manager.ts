@@ -29,6 +29,8 @@ import { addWorkerFlags, withWorkers, workersOf } from "./worker-flags.ts";
 interface Config {
   readonly connection: Connection;
   readonly controllers: readonly AnyController[];
+  /** Asked for by name, and not to be had. */
+  readonly missing: readonly string[];
   readonly collectGarbage: boolean;
   readonly garbageWorkers: number | undefined;
   readonly useAccounts: boolean;
@@ -56,6 +58,9 @@ export const controllerManagerCommand: Command = {
     const withoutEffect = flagsWithoutEffect(parser);
     if (withoutEffect.length > 0)
       logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
+    const { missing } = parsed.config;
+    if (missing.length > 0)
+      logger.warn("controllers that are not here", { controllers: missing.join(" ") });
     const { connection, election, controllers, serving, useAccounts, rateLimit } = parsed.config;
     using clients = new AccountClients({
       ...{ connection, clock, random, useAccounts, fieldManager: "kube-controller-manager" },
@@ -125,13 +130,12 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random
     throw new FlagError(
       `--controllers: ${unknown.map((n) => JSON.stringify(n)).join(", ")} is not known`,
     );
+  const all = builtInControllers(options);
+  const here = new Set([...all.map(({ name }) => name), "garbage-collector-controller"]);
   return {
+    missing: selection.named.filter((name) => !here.has(name)),
     connection: connectionOf(text("kubeconfig"), text("master")),
-    controllers: withPace(
-      withWorkers(selectControllers(builtInControllers(options), selection), flags),
-      flags,
-      random,
-    ),
+    controllers: withPace(withWorkers(selectControllers(all, selection), flags), flags, random),
     garbageWorkers: workersOf("garbage-collector-controller", flags),
     rateLimit: rateLimitOf(flags),
     collectGarbage:

@@ -68,6 +68,8 @@ export interface Selection {
   has(name: string): boolean;
   /** Names that mean nothing: an error, so that a slip does not go unnoticed. */
   readonly unknown: readonly string[];
+  /** Those that were asked for by name. */
+  readonly named: readonly string[];
 }
 
 /** `*` is all that are on by default, `name` adds one, `-name` takes one away; the first counts. */
@@ -82,6 +84,7 @@ export function selectionOf(asked: readonly string[]): Selection {
   });
   const unknown = terms.filter(({ name }) => name !== "*" && !Object.hasOwn(NAMES, name));
   return {
+    named: terms.filter(({ isOff, name }) => !isOff && name !== "*").map(({ name }) => name),
     unknown: unknown.map(({ text }) => text.replace(/^-/, "")),
     has: (name) => {
       const term = terms.find((one) => one.name === name);

@@ -271,11 +271,12 @@ function repeat(
 ): void {
   if (everyMs === undefined || signal.aborted) return;
   const timer = clock.schedule(everyMs, () => {
-    signal.removeEventListener("abort", timer.cancel);
+    signal.removeEventListener("abort", cancel);
     task();
     repeat(everyMs, task, clock, signal);
   });
-  signal.addEventListener("abort", timer.cancel, { once: true });
+  const cancel = (): void => timer.cancel();
+  signal.addEventListener("abort", cancel, { once: true });
 }
 
 function idOfKey({ resource, namespace, name }: Key): string {

@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { request } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { missingProgram } from "../../tools/debian-packages.ts";
@@ -106,6 +108,32 @@ describe("k8ts up", () => {
     return undefined;
   }, 60_000);
 
+  test("a controller manager beside it says that it lives, tells of what it cannot do, and ends when told", async () => {
+    const port = await freePort();
+    const kubeconfig = join(data, "controller-manager.kubeconfig");
+    const args = ["controller-manager", "--kubeconfig", kubeconfig, "--secure-port", `${port}`];
+    const odd = ["--controllers", "ttl-controller,selinux-warning-controller", "--profiling=false"];
+    const manager = spawn(process.execPath, [PROGRAM, ...args, ...odd], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let told = "";
+    manager.stderr.on("data", (chunk) => {
+      told += chunk;
+    });
+    const ended = new Promise<number | null>((resolve) => manager.on("exit", resolve));
+    try {
+      const leads = (): boolean => told.includes("leading") || manager.exitCode !== null;
+      for (let i = 0; i < 200 && !(leads() && (await isHealthy(port))); i++) await sleep(50);
+      assert.ok(await isHealthy(port), told);
+    } finally {
+      manager.kill("SIGTERM");
+    }
+    assert.equal(await ended, 0, told);
+    assert.match(told, /flags without effect.*--profiling/);
+    assert.match(told, /controllers that are not here.*selinux-warning-controller/);
+    assert.doesNotMatch(told, /Error/);
+  }, 30_000);
+
   test("down ends it, and says so when there is nothing to end", async () => {
     const ended = new Promise<number | null>((resolve) => server!.on("exit", resolve));
     const down = spawnSync(process.execPath, [PROGRAM, "down", "--data", data], {
@@ -127,6 +155,18 @@ describe("k8ts up", () => {
     assert.match(up.stderr, /nodes and the scheduler are missing/);
   });
 });
+
+function isHealthy(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const options = { host: "127.0.0.1", port, path: "/healthz", rejectUnauthorized: false };
+    const asked = request({ ...options, agent: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    });
+    asked.on("error", () => resolve(false));
+    asked.end();
+  });
+}
 
 async function freePort(): Promise<number> {
   const server = createServer();
