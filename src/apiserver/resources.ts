@@ -36,6 +36,7 @@ const SPECIAL_PREFIXES: Readonly<Record<string, string>> = {
 export class Resources {
   readonly #served = new Map<string, ServedResource>();
   readonly #stored = new Map<string, StoredResource>();
+  readonly #storedByKind = new Map<Kind, StoredResource>();
   readonly #kinds = new Map<string, Kind>();
   readonly #groups = new Set<string>();
 
@@ -64,11 +65,7 @@ export class Resources {
   }
 
   storedOf(kind: Kind): StoredResource {
-    const group = kind.storedAs?.group ?? kind.group;
-    const stored = this.#stored.get(`${group}/${kind.names.kind}`);
-    if (stored === undefined)
-      throw new Error(`nobody stores ${kind.apiVersion} ${kind.names.kind}`);
-    return stored;
+    return this.#storedByKind.get(kind) ?? this.#findStored(kind);
   }
 
   served(): Iterable<ServedResource> {
@@ -77,6 +74,14 @@ export class Resources {
 
   stored(): Iterable<StoredResource> {
     return this.#stored.values();
+  }
+
+  #findStored(kind: Kind): StoredResource {
+    const group = kind.storedAs?.group ?? kind.group;
+    const stored = this.#stored.get(`${group}/${kind.names.kind}`);
+    if (stored === undefined)
+      throw new Error(`nobody stores ${kind.apiVersion} ${kind.names.kind}`);
+    return stored;
   }
 
   #addStored(kind: Kind): void {
@@ -92,7 +97,8 @@ export class Resources {
   }
 
   #addVersion(kind: Kind, isServed: boolean): void {
-    const stored = this.storedOf(kind);
+    const stored = this.#findStored(kind);
+    this.#storedByKind.set(kind, stored);
     if (!isServed) return;
     this.#served.set(servedKey(kind), { kind, stored });
     this.#groups.add(kind.group);
