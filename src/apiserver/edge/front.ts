@@ -37,6 +37,8 @@ interface Outgoing {
   readonly to: Pick<Reply, "write" | "drained" | "end" | "destroy">;
   /** Passed on, but not told to the core yet. */
   untoldBytes: number;
+  /** For the client to read on. */
+  waiting: boolean;
 }
 
 /** What a client sends on, held back while the core does not take it. */
@@ -123,7 +125,7 @@ class Front {
   async #handle(request: HttpRequest, reply: Reply): Promise<void> {
     const head = this.#headOf(request, request.peer);
     const { id } = head;
-    this.#outgoing.set(id, { reply, untoldBytes: 0, to: reply });
+    this.#outgoing.set(id, { reply, untoldBytes: 0, waiting: false, to: reply });
     request.onGone(() => {
       this.#slow.delete(request);
       if (this.#outgoing.delete(id)) this.#outbox.put({ form: "gone", id });
@@ -155,7 +157,12 @@ class Front {
   #upgrade(request: UpgradeRequest, peer: Peer, socket: Duplex, sent: Buffer): void {
     const head = this.#headOf(request, peer);
     const { id } = head;
-    this.#outgoing.set(id, { reply: undefined, untoldBytes: 0, to: this.#outflowOf(id, socket) });
+    this.#outgoing.set(id, {
+      reply: undefined,
+      untoldBytes: 0,
+      waiting: false,
+      to: this.#outflowOf(id, socket),
+    });
     this.#outbox.put({ form: "upgrade", head, sent: this.#outbox.add(sent) });
     socket.on("close", () => {
       this.#outgoing.delete(id);
@@ -199,8 +206,18 @@ class Front {
     const outgoing = this.#outgoing.get(id);
     if (outgoing === undefined) return;
     outgoing.untoldBytes += length;
-    if (!write(outgoing)) void outgoing.to.drained().then(() => this.#tell(id, outgoing));
+    if (!write(outgoing)) this.#tellLater(id, outgoing);
     else if (outgoing.untoldBytes >= TOLD_BYTES_MIN) this.#tell(id, outgoing);
+  }
+
+  /** The core may write on for a while, but there is one who waits for the client. */
+  #tellLater(id: number, outgoing: Outgoing): void {
+    if (outgoing.waiting) return;
+    outgoing.waiting = true;
+    void outgoing.to.drained().then(() => {
+      outgoing.waiting = false;
+      this.#tell(id, outgoing);
+    });
   }
 
   #tell(id: number, outgoing: Outgoing): void {
