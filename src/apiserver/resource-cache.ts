@@ -32,6 +32,8 @@ export type Observer = (next: Revision | undefined, old: Revision | undefined) =
 export class ResourceCache {
   readonly resource: StoredResource;
   readonly #objects = OrderedMap.byString<Revision>();
+  /** The same, for finding one: every write looks for what it replaces. */
+  readonly #byKey = new Map<string, Revision>();
   readonly #window: WatchWindow;
   readonly #subscriptions = new Set<Subscription>();
   readonly #observers = new Set<Observer>();
@@ -47,7 +49,7 @@ export class ResourceCache {
   }
 
   get size(): number {
-    return this.#objects.size;
+    return this.#byKey.size;
   }
 
   /** Of all objects' JSON together. */
@@ -79,11 +81,12 @@ export class ResourceCache {
   }
 
   get(key: string): Revision | undefined {
-    return this.#objects.get(key);
+    return this.#byKey.get(key);
   }
 
   /** Objects whose keys begin with `prefix`, after the key `after` if given, in order. */
   *under(prefix: string, after?: string): IterableIterator<Revision> {
+    if (this.#byKey.size === 0) return;
     for (const [key, revision] of this.#objects.entriesFrom(after ?? prefix)) {
       if (!key.startsWith(prefix)) {
         if (key < prefix) continue;
@@ -105,11 +108,13 @@ export class ResourceCache {
   load(revisions: Iterable<Revision>, at: number): void {
     const before = this.#objects.fork();
     this.#objects.clear();
+    this.#byKey.clear();
     this.#bytes = 0;
     this.#lastChange = at;
     this.#window.reset(at);
     for (const revision of revisions) {
       this.#objects.set(revision.key, revision);
+      this.#byKey.set(revision.key, revision);
       this.#bytes += revision.jsonBytes;
     }
     for (const subscription of this.#subscriptions) subscription.notice(this.#window.start - 1);
@@ -125,8 +130,13 @@ export class ResourceCache {
 
   apply(change: Change, nowMs: number): void {
     const { key, object, deleted, previous } = change;
-    if (deleted) this.#objects.delete(key);
-    else this.#objects.set(key, object);
+    if (deleted) {
+      this.#objects.delete(key);
+      this.#byKey.delete(key);
+    } else {
+      this.#objects.setSoon(key, object);
+      this.#byKey.set(key, object);
+    }
     this.#bytes += (deleted ? 0 : object.jsonBytes) - (previous?.jsonBytes ?? 0);
     this.#lastChange = change.revision;
     this.#changes += 1;
@@ -150,7 +160,7 @@ export class ResourceCache {
 
   #tellDifference(before: OrderedMap<string, Revision>): void {
     for (const [key, old] of before.entriesFrom()) {
-      if (!this.#objects.has(key)) for (const tell of this.#observers) tell(undefined, old);
+      if (!this.#byKey.has(key)) for (const tell of this.#observers) tell(undefined, old);
     }
     for (const [key, revision] of this.#objects.entriesFrom()) {
       const old = before.get(key);

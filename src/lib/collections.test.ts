@@ -54,20 +54,36 @@ describe("Ring", () => {
 
 describe("OrderedMap", () => {
   test("behaves as a sorted map, and a fork lives its own life", () => {
-    const operation = fc.record({ key: fc.string({ maxLength: 3 }), value: fc.option(fc.nat()) });
+    const operation = fc.record({
+      key: fc.string({ maxLength: 3 }),
+      value: fc.option(fc.nat()),
+      soon: fc.boolean(),
+    });
     fc.assert(
       fc.property(fc.array(operation), fc.array(operation), (before, after) => {
         const map = OrderedMap.byString<number>();
         const model = new Map<string, number>();
-        for (const { key, value } of before) apply(map, model, key, value);
+        for (const each of before) apply(map, model, each);
         const fork = map.fork();
         const frozen = entriesOf(model);
-        for (const { key, value } of after) apply(map, model, key, value);
+        for (const each of after) apply(map, model, each);
         assert.deepEqual([...map.entriesFrom()], entriesOf(model));
         assert.deepEqual([...fork.entriesFrom()], frozen);
         assert.equal(map.size, model.size);
       }),
     );
+  });
+
+  test("what is set soon is there at once, however much of it", () => {
+    const map = OrderedMap.byNumber<number>();
+    for (let key = 0; key < 3_000; key++) map.setSoon((key * 7) % 3_000, key);
+    const keys = [...map.entriesFrom()].map(([key]) => key);
+    assert.deepEqual(keys, [...new Array(3_000).keys()]);
+    for (let key = 0; key < 10; key++) map.setSoon(key, -1);
+    assert.deepEqual([map.get(3), map.size], [-1, 3_000]);
+    map.setSoon(5_000, 0);
+    map.clear();
+    assert.equal(map.size, 0);
   });
 
   test("seeks", () => {
@@ -91,12 +107,12 @@ describe("OrderedMap", () => {
   function apply(
     map: OrderedMap<string, number>,
     model: Map<string, number>,
-    key: string,
-    value: number | null,
+    { key, value, soon }: { key: string; value: number | null; soon: boolean },
   ): void {
     if (value === null) assert.equal(map.delete(key), model.delete(key));
     else {
-      map.set(key, value);
+      if (soon) map.setSoon(key, value);
+      else map.set(key, value);
       model.set(key, value);
     }
   }

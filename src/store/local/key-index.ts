@@ -6,7 +6,8 @@
  * Every write looks its key up and replaces its head. In a tree that means to compare a dozen long
  * strings, twice. So each key has a slot for its head, which a hash map finds. A slot can be changed
  * in place by the index that made it, as long as no fork shares it: both have the same generation.
- * The hash map cannot be forked, so a fork does with the tree.
+ * The hash map cannot be forked, so a fork does with the tree. Where there is a hash map, new keys
+ * take their places in the tree some at a time.
  */
 import { OrderedMap } from "#lib/ordered-map.ts";
 import type { Grave, Head, Step, Sweep } from "./engine.ts";
@@ -131,7 +132,8 @@ export class KeyIndex {
       return;
     }
     const fresh: Slot = { key, head, generation: this.#generation };
-    slots.set(inByteOrder(key), fresh);
+    if (slotOf === undefined) slots.set(inByteOrder(key), fresh);
+    else slots.setSoon(inByteOrder(key), fresh);
     slotOf?.set(key, fresh);
   }
 
