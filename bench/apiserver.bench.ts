@@ -2,7 +2,9 @@
  * The API server (the built program, in a process of its own) under load over TLS, beside what it
  * could be at best: Node's bare server sending the same bytes, and the embedded store's own durable
  * writes. Both are measured in turns within one run; every second row says how that compares with
- * the factor over upstream that we want.
+ * the factor over upstream that we want. Upstream's figures are those of a machine of two cores,
+ * unless K8TS_BENCH_UPSTREAM names the kubeconfig (with its certificates inside, on this machine) of
+ * an upstream API server: then it takes its turns, too.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,50 +16,47 @@ import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import type { Store } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
-import { openHttp1, openWatch } from "./load/http1-asker.ts";
+import { type FanOut, openFanOut } from "./load/fan-out.ts";
+import { openHttp1 } from "./load/http1-asker.ts";
 import { openHttp2 } from "./load/http2-asker.ts";
-import { type Ask, type Asker, type Measured, measureLoad } from "./load/load.ts";
+import { GOALS, inTurns, median, told, wanted } from "./load/in-turns.ts";
+import { type Asker, type Measured, measureLoad } from "./load/load.ts";
 import {
-  cpuMs,
+  get,
+  LISTED,
+  labelPatch,
+  listedName,
+  makePods,
+  ONE_POD,
+  PODS,
+  podNamed,
+  post,
+} from "./load/pods.ts";
+import {
   launcherMs,
   residentMb,
   type ServerProcess,
   startBareServer,
   startProgram,
 } from "./load/server-processes.ts";
+import { identityOf, portOf } from "./load/tls-identity.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "apiserver";
 
-const LISTED = 1_000;
 const WATCHERS = 200;
-const PODS = "/api/v1/namespaces/default/pods";
-const ONE_POD = `${PODS}/listed-0000`;
-const JSON_TYPE = "application/json";
-const MERGE_TYPE = "application/merge-patch+json";
-
-/** What upstream does on a machine of two cores, and how much better we want to be. */
-interface Goal {
-  readonly upstreamPerSecond: number;
-  readonly factor: number;
-  /** Of the limit measured in the same run. */
-  readonly ratio: number;
-}
-
-const GOALS = {
-  get: { upstreamPerSecond: 1_970, factor: 3, ratio: 0.4 },
-  list: { upstreamPerSecond: 31, factor: 8, ratio: 0.6 },
-  "create 1": { upstreamPerSecond: 200, factor: 2, ratio: 0.2 },
-  "create 64": { upstreamPerSecond: 970, factor: 4, ratio: 0.03 },
-  patch: { upstreamPerSecond: 640, factor: 4, ratio: 0.03 },
-  fanOut: { upstreamPerSecond: 27_000, factor: 3, ratio: 0.35 },
-} as const;
+/** What a server has to hold when its memory is looked at: so much whatever its speed. */
+const HELD_PODS = 20_000;
+const QUIET_MS = 10_000;
 
 interface Servers extends BenchOptions {
   readonly ours: ServerProcess;
   readonly bare: ServerProcess;
   readonly store: Store;
+  readonly upstream: Server | undefined;
 }
+
+type Server = Pick<ServerProcess, "port" | "identity">;
 
 export async function* run(options: BenchOptions): AsyncIterable<Row> {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-bench-apiserver-"));
@@ -70,12 +69,13 @@ export async function* run(options: BenchOptions): AsyncIterable<Row> {
     const pki = folder("ours/pki");
     await using bare = await startBareServer(folder("bytes"), pki, ours.identity);
     await using store = await openEmbeddedStore({ directory: folder("bare"), clock: systemClock });
-    const servers = { ...options, ours, bare, store };
+    const upstream = upstreamServer(process.env.K8TS_BENCH_UPSTREAM);
+    const servers = { ...options, ours, bare, store, upstream };
     await fill(servers, folder("bytes"));
     yield* reads(servers);
     yield* writes(servers);
     yield* fanOut(servers);
-    yield wanted("memory after this load", residentMb(ours.pid), "MB", 400);
+    yield* memory(options, folder("memory"));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -123,43 +123,42 @@ async function startHere(dataDir: string): Promise<number> {
 }
 
 /** Makes the pods that are read, and gives the bare server the very bytes that ours sends. */
-async function fill({ ours, progress }: Servers, bytes: string): Promise<void> {
+async function fill({ ours, upstream, progress }: Servers, bytes: string): Promise<void> {
   progress(`creating ${LISTED} pods`);
-  const askers = await open(ours, 16);
-  const account = { metadata: { name: "default" } };
-  await askers[0]!.ask(post("/api/v1/namespaces/default/serviceaccounts", JSON.stringify(account)));
-  let made = 0;
-  const maker = async (asker: Asker): Promise<void> => {
-    while (made < LISTED) await asker.ask(post(PODS, podNamed(listedName(made++))));
-  };
-  await Promise.all(askers.map(maker));
-  const one = await askers[0]!.ask({ ...get(ONE_POD), keep: true });
+  for (const server of upstream === undefined ? [ours] : [ours, upstream]) {
+    const askers = await open(server, 16);
+    await makePods(askers, LISTED, listedName);
+    closeAll(askers);
+  }
+  using asker = await openHttp1(ours.port, ours.identity);
+  const one = await asker.ask({ ...get(ONE_POD), keep: true });
   writeFileSync(join(bytes, "pod"), one);
-  const all = await askers[0]!.ask({ ...get(PODS), keep: true });
+  const all = await asker.ask({ ...get(PODS), keep: true });
   writeFileSync(join(bytes, "list"), all);
   writeFileSync(join(bytes, "event"), `{"type":"MODIFIED","object":${one.toString().trim()}}\n`);
-  closeAll(askers);
 }
 
 async function* reads(servers: Servers): AsyncIterable<Row> {
+  const { ours, bare, upstream } = servers;
   for (const [protocol, opener] of [
     ["HTTP/1.1", openHttp1],
     ["HTTP/2", openHttp2],
   ] as const) {
     const rows = [
-      { name: `GET a pod, 32 connections, ${protocol}`, width: 32, path: ONE_POD, file: "/pod" },
-      { name: `LIST ${LISTED} pods, ${protocol}`, width: 4, path: PODS, file: "/list" },
+      { row: `GET a pod, 32 connections, ${protocol}`, width: 32, path: ONE_POD, file: "/pod" },
+      { row: `LIST ${LISTED} pods, ${protocol}`, width: 4, path: PODS, file: "/list" },
     ];
-    for (const { name: row, width, path, file } of rows) {
-      const own = await open(servers.ours, width, opener);
-      const bare = await open(servers.bare, width, opener);
-      const result = await inTurns(
-        servers,
-        row,
-        (ms) => measureLoad(own, ms, () => get(path)),
-        (ms) => measureLoad(bare, ms, () => get(file)),
-      );
-      closeAll([...own, ...bare]);
+    for (const { row, width, path, file } of rows) {
+      const [own, limit] = [await open(ours, width, opener), await open(bare, width, opener)];
+      const beside = opener === openHttp1 ? await maybeOpen(upstream, width) : undefined;
+      const result = await inTurns(servers, {
+        name: row,
+        pid: ours.pid,
+        own: (ms) => measureLoad(own, ms, () => get(path)),
+        limit: (ms) => measureLoad(limit, ms, () => get(file)),
+        upstream: beside && ((ms) => measureLoad(beside, ms, () => get(path))),
+      });
+      closeAll([...own, ...limit, ...(beside ?? [])]);
       yield* told(row, result, "bare server", file === "/pod" ? GOALS.get : GOALS.list);
       if (file === "/pod") yield { name: "… p99", value: result.p99Ms, unit: "ms" };
     }
@@ -167,167 +166,82 @@ async function* reads(servers: Servers): AsyncIterable<Row> {
 }
 
 async function* writes(servers: Servers): AsyncIterable<Row> {
+  const { ours, upstream, store } = servers;
   let series = 0;
-  for (const width of [1, 64] as const) {
-    const own = await open(servers.ours, width);
-    const row = `durable create, ${width} connection${width === 1 ? "" : "s"}`;
-    const result = await inTurns(
-      servers,
-      row,
-      (ms) => {
-        const prefix = `made-${series++}`;
-        return measureLoad(own, ms, (c, n) => post(PODS, podNamed(`${prefix}-${c}-${n}`)));
-      },
-      (ms) => barePuts(servers.store, width, ms),
-    );
-    closeAll(own);
-    yield* told(row, result, "bare store", GOALS[`create ${width}`]);
+  const creates = (askers: readonly Asker[]) => (ms: number) => {
+    const prefix = `made-${Date.now()}-${series++}`;
+    return measureLoad(askers, ms, (c, n) => post(PODS, podNamed(`${prefix}-${c}-${n}`)));
+  };
+  const patches = (askers: readonly Asker[]) => (ms: number) =>
+    measureLoad(askers, ms, (c) => labelPatch(c, String(series++)));
+  const rows = [
+    { row: "durable create, 1 connection", width: 1, load: creates, goal: GOALS["create 1"] },
+    { row: "durable create, 64 connections", width: 64, load: creates, goal: GOALS["create 64"] },
+    { row: "merge-patch, 32 connections", width: 32, load: patches, goal: GOALS.patch },
+  ];
+  for (const { row, width, load, goal } of rows) {
+    const own = await open(ours, width);
+    const beside = await maybeOpen(upstream, width);
+    const result = await inTurns(servers, {
+      name: row,
+      pid: ours.pid,
+      own: load(own),
+      limit: (ms) => barePuts(store, width, ms),
+      upstream: beside && load(beside),
+    });
+    closeAll([...own, ...(beside ?? [])]);
+    yield* told(row, result, "bare store", goal);
   }
-  const own = await open(servers.ours, 32);
-  const row = "merge-patch, 32 connections";
-  const result = await inTurns(
-    servers,
-    row,
-    (ms) => measureLoad(own, ms, (c) => labelPatch(c, String(series++))),
-    (ms) => barePuts(servers.store, 32, ms),
-  );
-  closeAll(own);
-  yield* told(row, result, "bare store", GOALS.patch);
 }
 
 /** Events that reach the watchers a second while a few clients write. */
 async function* fanOut(servers: Servers): AsyncIterable<Row> {
   const row = `watch fan-out to ${WATCHERS} watchers`;
-  let revision = "";
+  const { ours, bare, upstream } = servers;
   let n = 0;
-  const oursSide = await fanOutOf(servers.ours, async (writer) => {
-    const body = await writer.ask({ ...get(`${PODS}?limit=1`), keep: true });
-    revision = (JSON.parse(body.toString()) as { metadata: { resourceVersion: string } }).metadata
-      .resourceVersion;
-    return `${PODS}?watch=1&resourceVersion=${revision}&allowWatchBookmarks=false`;
+  const patched = (side: FanOut) => (ms: number) =>
+    side.measure(ms, (c) => labelPatch(c, `${n++}`));
+  const own = await openFanOut(ours, WATCHERS, watchFromNow);
+  const limit = await openFanOut(bare, WATCHERS, async () => "/watch");
+  const beside = upstream && (await openFanOut(upstream, WATCHERS, watchFromNow));
+  const result = await inTurns(servers, {
+    name: row,
+    pid: ours.pid,
+    own: patched(own),
+    limit: (ms) => limit.measure(ms, () => post("/event", "{}")),
+    upstream: beside && patched(beside),
   });
-  const bareSide = await fanOutOf(servers.bare, async () => "/watch");
-  const result = await inTurns(
-    servers,
-    row,
-    (ms) => oursSide.measure(ms, (c) => labelPatch(c, String(n++))),
-    (ms) => bareSide.measure(ms, () => post("/event", "{}")),
-  );
-  oursSide.close();
-  bareSide.close();
+  for (const side of [own, limit, beside]) side?.[Symbol.dispose]();
   yield* told(row, result, "bare server", GOALS.fanOut, "events/s");
 }
 
-interface FanOut {
-  measure(windowMs: number, next: (connection: number) => Ask): Promise<Measured>;
-  close(): void;
+async function watchFromNow(writer: Asker): Promise<string> {
+  const body = await writer.ask({ ...get(`${PODS}?limit=1`), keep: true });
+  const revision = /"resourceVersion":"(\d+)"/.exec(body.toString())![1];
+  return `${PODS}?watch=1&resourceVersion=${revision}&allowWatchBookmarks=false`;
 }
 
-async function fanOutOf(
-  server: ServerProcess,
-  pathOf: (writer: Asker) => Promise<string>,
-): Promise<FanOut> {
-  const writers = await open(server, 8);
-  const path = await pathOf(writers[0]!);
-  let delivered = 0;
-  let wake: () => void = () => undefined;
-  const watches = await Promise.all(
-    Array.from({ length: WATCHERS }, () =>
-      openWatch(server.port, server.identity, path, (count) => {
-        delivered += count;
-        wake();
-      }),
-    ),
+/** Of a server that holds many pods, some of them changed, and is then left alone for a while. */
+async function* memory(options: BenchOptions, dataDir: string): AsyncIterable<Row> {
+  const pods = options.quick ? HELD_PODS / 4 : HELD_PODS;
+  options.progress(`memory with ${pods} pods`);
+  await using server = await startProgram(["apiserver"], dataDir);
+  const askers = await open(server, 64);
+  await makePods(askers, pods, listedName);
+  let n = 0;
+  const changer = async (asker: Asker): Promise<void> => {
+    while (n < pods / 2) await asker.ask(labelPatch(n++, "changed"));
+  };
+  await Promise.all(askers.map(changer));
+  closeAll(askers);
+  yield wanted(
+    `memory after ${pods} creates and half as many patches`,
+    residentMb(server.pid),
+    "MB",
+    400,
   );
-  return {
-    measure: async (windowMs, next) => {
-      const startMs = performance.now();
-      const before = delivered;
-      let written = 0;
-      await measureLoad(writers, windowMs, (connection) => {
-        written += 1;
-        return next(connection);
-      });
-      while (delivered - before < written * WATCHERS) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-      const count = delivered - before;
-      const perSecond = (count * 1000) / (performance.now() - startMs);
-      return { count, perSecond, p99Ms: Number.NaN };
-    },
-    close: () => {
-      closeAll(writers);
-      for (const watch of watches) watch.destroy();
-    },
-  };
-}
-
-interface Result extends Measured {
-  readonly ratio: number;
-  readonly cpuMicros: number;
-  /** Of the load generator, which has the same processors. */
-  readonly loadMicros: number;
-}
-
-/** The machine may be busy with other things: each ratio is taken within a moment, then the median. */
-async function inTurns(
-  { quick, signal, progress, ours }: Servers,
-  what: string,
-  own: (windowMs: number) => Promise<Measured>,
-  limit: (windowMs: number) => Promise<Measured>,
-): Promise<Result> {
-  const windowMs = quick ? 300 : 600;
-  await own(windowMs * WARM_WINDOWS); // servers run for days: what counts is how they run then
-  const [rates, ratios, p99s]: [number[], number[], number[]] = [[], [], []];
-  let count = 0;
-  let usedMs = 0;
-  let loadMicros = 0;
-  for (let round = 0; round < (quick ? 3 : 9); round++) {
-    signal.throwIfAborted();
-    progress(`${what}, round ${round + 1}`);
-    const bar = await limit(windowMs);
-    const beforeMs = cpuMs(ours.pid);
-    const before = process.cpuUsage();
-    const measured = await own(windowMs);
-    const { user, system } = process.cpuUsage(before);
-    loadMicros += user + system;
-    usedMs += cpuMs(ours.pid) - beforeMs;
-    count += measured.count;
-    rates.push(measured.perSecond);
-    ratios.push(measured.perSecond / bar.perSecond);
-    p99s.push(measured.p99Ms);
-  }
-  return {
-    count,
-    perSecond: median(rates),
-    ratio: median(ratios),
-    p99Ms: median(p99s),
-    cpuMicros: (usedMs * 1000) / count,
-    loadMicros: loadMicros / count,
-  };
-}
-
-const WARM_WINDOWS = 3;
-
-function* told(
-  row: string,
-  { perSecond, ratio, cpuMicros, loadMicros }: Result,
-  limitName: string,
-  goal: Goal,
-  unit = "/s",
-): Iterable<Row> {
-  const limit = perSecond / ratio;
-  yield { name: row, value: perSecond, unit, limit, limitName, ratio, target: goal.ratio };
-  const wish = goal.upstreamPerSecond * goal.factor;
-  yield wanted(`… beside ${goal.factor} × upstream`, perSecond, unit, wish);
-  yield { name: "… processor time of the server", value: cpuMicros, unit: "µs each" };
-  yield { name: "… and of the load generator", value: loadMicros, unit: "µs each" };
-}
-
-function wanted(row: string, value: number, unit: string, wish: number): Row {
-  return { name: row, value, unit, limit: wish, limitName: `${unit} wanted`, target: 1 };
+  await systemClock.sleep(QUIET_MS);
+  yield wanted("… and ten quiet seconds", residentMb(server.pid), "MB", 400);
 }
 
 async function barePuts(store: Store, width: number, windowMs: number): Promise<Measured> {
@@ -346,8 +260,17 @@ async function barePuts(store: Store, width: number, windowMs: number): Promise<
   return await measureLoad(writers, windowMs, () => get(""));
 }
 
+function upstreamServer(kubeconfig: string | undefined): Server | undefined {
+  if (kubeconfig === undefined) return undefined;
+  return { port: portOf(kubeconfig), identity: identityOf(kubeconfig) };
+}
+
+async function maybeOpen(server: Server | undefined, count: number): Promise<Asker[] | undefined> {
+  return server && (await open(server, count));
+}
+
 function open(
-  { port, identity }: ServerProcess,
+  { port, identity }: Server,
   count: number,
   opener: typeof openHttp1 = openHttp1,
 ): Promise<Asker[]> {
@@ -356,45 +279,4 @@ function open(
 
 function closeAll(askers: readonly Asker[]): void {
   for (const asker of askers) asker[Symbol.dispose]();
-}
-
-function get(path: string): Ask {
-  return { method: "GET", path };
-}
-
-function post(path: string, body: string): Ask {
-  return { method: "POST", path, contentType: JSON_TYPE, body };
-}
-
-function labelPatch(index: number, value: string): Ask {
-  const body = `{"metadata":{"labels":{"n":"${value}"}}}`;
-  return { method: "PATCH", path: `${PODS}/${listedName(index)}`, contentType: MERGE_TYPE, body };
-}
-
-function listedName(index: number): string {
-  return `listed-${String(index).padStart(4, "0")}`;
-}
-
-/** About 2,000 bytes when it is served. */
-const [POD_BEFORE, POD_AFTER] = JSON.stringify({
-  kind: "Pod",
-  apiVersion: "v1",
-  metadata: { name: "NAME", labels: { app: "web", tier: "frontend" } },
-  spec: {
-    containers: [
-      {
-        name: "web",
-        image: "registry.example.com/shop/web:1.25.3",
-        resources: { requests: { cpu: "100m", memory: "128Mi" } },
-      },
-    ],
-  },
-}).split("NAME") as [string, string];
-
-function podNamed(podName: string): string {
-  return POD_BEFORE + podName + POD_AFTER;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

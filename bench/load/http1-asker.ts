@@ -4,6 +4,9 @@ import type { Ask, Asker } from "./load.ts";
 import { connectTls, type Identity } from "./tls-identity.ts";
 
 const HEAD_END = Buffer.from("\r\n\r\n");
+const LAST_CHUNK = Buffer.from("0\r\n\r\n");
+/** More than there is: where no length is announced, the last chunk is the end. */
+const CHUNKED = Number.MAX_SAFE_INTEGER;
 const EVENT_END = "}".charCodeAt(0);
 const NEWLINE = 10;
 
@@ -27,12 +30,12 @@ export async function openHttp1(port: number, identity: Identity): Promise<Asker
       if (end < 0) throw new Error("a head in two pieces"); // servers write heads at once
       const head = chunk.toString("latin1", 0, end);
       code = Number(head.slice(9, 12));
-      missing = Number(/content-length: (\d+)/i.exec(head)![1]);
+      missing = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? CHUNKED);
       chunk = chunk.subarray(end + HEAD_END.length);
     }
     missing -= chunk.length;
     if (keep || code >= 300) chunks.push(Buffer.from(chunk));
-    if (missing <= 0) finish();
+    if (missing <= 0 || (missing > CHUNKED / 2 && isLastChunk(chunk))) finish();
   };
   const socket = await connectTls(port, identity, "http/1.1", onData);
   socket.on("error", (error) => pending?.reject(error));
@@ -78,6 +81,11 @@ export async function openWatch(
   socket.write(requestText({ method: "GET", path }));
   await head;
   return socket;
+}
+
+/** Servers write it at once; what it follows ends with a brace. */
+function isLastChunk(chunk: Buffer): boolean {
+  return chunk.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK);
 }
 
 function requestText({ method, path, contentType, body }: Ask): string {

@@ -16,6 +16,12 @@ export function identityOf(kubeconfigFile: string): Identity {
   return { ca: authorityPem, cert: client.certificatePem, key: client.keyPem };
 }
 
+/** Of a server on this machine. */
+export function portOf(kubeconfigFile: string): number {
+  const parsed = parseKubeconfig(readFileSync(kubeconfigFile, "utf8"));
+  return Number(new URL(parsed?.server ?? "").port);
+}
+
 const READ_BYTES = 64 * 1024;
 
 /** What is read comes in one and the same buffer: who wants to keep it has to copy it. */
