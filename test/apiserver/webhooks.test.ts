@@ -1,9 +1,9 @@
 /** Tokens and access that servers elsewhere decide on, over real HTTPS. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, test, vi } from "vitest";
 import { askHttps } from "./https-ask.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
 import { startWebhook, type WebhookServer } from "./webhook-server.ts";
@@ -13,6 +13,7 @@ describe("webhooks", () => {
   let tokens: WebhookServer;
   let access: WebhookServer;
   let server: TestServer;
+  let audited: WebhookServer;
   let fails = false;
 
   beforeAll(async () => {
@@ -30,8 +31,16 @@ describe("webhooks", () => {
       if (name === "denied") return { allowed: false, denied: true, reason: "not that one" };
       return { allowed: resource === "configmaps" && namespace === "default", reason: "" };
     });
+    audited = await startWebhook(directory, "audited", () => ({}));
+    const policy = join(directory, "policy.yaml");
+    writeFileSync(
+      policy,
+      "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}",
+    );
     server = await startTestServer({
       flags: [
+        ...["--audit-policy-file", policy, "--audit-webhook-config-file", audited.kubeconfig],
+        ...["--audit-webhook-batch-max-wait", "20ms"],
         ...["--authorization-mode", "Node,RBAC,Webhook"],
         ...["--authorization-webhook-config-file", access.kubeconfig],
         ...["--authorization-webhook-version", "v1"],
@@ -44,6 +53,7 @@ describe("webhooks", () => {
     await server[Symbol.asyncDispose]();
     await tokens[Symbol.asyncDispose]();
     await access[Symbol.asyncDispose]();
+    await audited[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
   });
 
@@ -124,5 +134,17 @@ describe("webhooks", () => {
     fails = false;
     assert.equal(code, 500);
     assert.match(text, /Post \\"https:.*\/ask\\": it answered 403/);
+  });
+
+  test("hear of requests", async () => {
+    const path = "/api/v1/namespaces/default/configmaps/audited";
+    await get(path);
+    const seen = (): { stage: string }[] =>
+      audited.asked
+        .flatMap(({ items }) => items)
+        .filter(({ requestURI }: { requestURI: string }) => requestURI === path);
+    await vi.waitFor(() => assert.ok(seen().some(({ stage }) => stage === "ResponseComplete")));
+    const [{ kind, apiVersion }] = audited.asked;
+    assert.deepEqual([kind, apiVersion], ["EventList", "audit.k8s.io/v1"]);
   });
 });

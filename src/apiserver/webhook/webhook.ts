@@ -3,8 +3,8 @@ import { Backoff } from "#lib/backoff.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 
-/** Rejects with WebhookError for whatever is no answer. */
-export type AskWebhook = (question: object) => Promise<unknown>;
+/** Texts are JSON already. Rejects with WebhookError for whatever is no answer. */
+export type AskWebhook = (question: object | string) => Promise<unknown>;
 
 export class WebhookError extends Error {
   override readonly name = "WebhookError";
@@ -23,9 +23,16 @@ const TRIES_MAX = 5;
 export function withRetries(
   ask: AskWebhook,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
+  firstMs = 500,
 ): AskWebhook {
   return async (question) => {
-    const backoff = new Backoff({ baseMs: 500, capMs: 5_000, factor: 1.5, jitter: 0.2, random });
+    const backoff = new Backoff({
+      baseMs: firstMs,
+      capMs: firstMs * 10,
+      factor: 1.5,
+      jitter: 0.2,
+      random,
+    });
     for (let tries = 1; ; tries++) {
       try {
         return await ask(question);

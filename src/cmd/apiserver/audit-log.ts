@@ -1,15 +1,22 @@
-/** The audit log that the flags ask for. */
+/** The audit log that the flags ask for: a file, a webhook, or both. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { LogFile } from "#apiserver/audit/log-file.ts";
 import { readAuditPolicy } from "#apiserver/audit/policy.ts";
 import { truncateEvent } from "#apiserver/audit/truncate.ts";
+import { AuditWebhook } from "#apiserver/audit/webhook.ts";
 import type { SecurityOptions } from "#apiserver/security.ts";
+import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
 import type { ApiServerFlags } from "./flags.ts";
+import { webhookFrom } from "./webhook-call.ts";
 
 const MEGABYTE = 1024 * 1024;
+const WEBHOOK_TIMEOUT_MS = 30_000;
+/** What the webhook does not take within this time when the server ends is lost. */
+const CLOSE_WITHIN_MS = 400;
 
 export interface AuditLog {
   readonly options: NonNullable<SecurityOptions["audit"]>;
@@ -17,31 +24,50 @@ export interface AuditLog {
   close(): Promise<void>;
 }
 
+interface Surroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+interface Sink {
+  write(line: string): void;
+  close(): Promise<void>;
+}
+
 /** Undefined unless both a policy and a place are given. */
-export function openAuditLog(
-  flags: ApiServerFlags,
-  clock: Clock,
-  logger: Logger,
-): AuditLog | undefined {
-  const { auditPolicyFile, auditLogPath } = flags;
-  if (auditPolicyFile === undefined || auditLogPath === undefined) return undefined;
+export function openAuditLog(flags: ApiServerFlags, around: Surroundings): AuditLog | undefined {
+  const { auditPolicyFile } = flags;
+  if (auditPolicyFile === undefined) return undefined;
+  const sinks = [fileSink(flags, around), webhookSink(flags, around)].filter(
+    (sink) => sink !== undefined,
+  );
+  const [only] = sinks;
+  if (only === undefined) return undefined;
   const document = load(readFileSync(auditPolicyFile, "utf8"));
   const policy = readAuditPolicy(document, auditPolicyFile);
-  const cut = (write: (line: string) => void): ((line: string) => void) =>
-    flags.auditLogTruncateEnabled
-      ? (line) => {
-          const short = truncateEvent(line, flags.auditLogTruncateMaxEventSize);
-          if (short === undefined)
-            logger.error("an audit event is too large even after truncating");
-          else write(short);
-        }
-      : write;
-  if (auditLogPath === "-") {
-    const write = cut((line) => void process.stdout.write(line));
-    return { options: { policy, write }, close: async () => undefined };
+  const write =
+    sinks.length === 1
+      ? only.write
+      : (line: string): void => {
+          for (const sink of sinks) sink.write(line);
+        };
+  return {
+    options: { policy, write },
+    close: async () => void (await Promise.all(sinks.map((sink) => sink.close()))),
+  };
+}
+
+function fileSink(flags: ApiServerFlags, { clock, logger }: Surroundings): Sink | undefined {
+  const { auditLogPath: path } = flags;
+  if (path === undefined) return undefined;
+  const bytesMax = flags.auditLogTruncateEnabled ? flags.auditLogTruncateMaxEventSize : undefined;
+  if (path === "-") {
+    const write = cut((line) => void process.stdout.write(line), bytesMax, logger);
+    return { write, close: async () => undefined };
   }
   const file = new LogFile({
-    path: auditLogPath,
+    path,
     bytesMax: flags.auditLogMaxsize * MEGABYTE,
     backupsMax: flags.auditLogMaxbackup,
     ageDaysMax: flags.auditLogMaxage,
@@ -49,6 +75,50 @@ export function openAuditLog(
     clock,
     logger,
   });
-  const write = cut((line) => file.write(line));
-  return { options: { policy, write }, close: () => file.close() };
+  return { write: cut((line) => file.write(line), bytesMax, logger), close: () => file.close() };
+}
+
+function webhookSink(flags: ApiServerFlags, around: Surroundings): Sink | undefined {
+  const { auditWebhookConfigFile: kubeconfig } = flags;
+  if (kubeconfig === undefined) return undefined;
+  const { clock, logger } = around;
+  const batches = flags.auditWebhookMode === "batch";
+  const hook = new AuditWebhook({
+    send: withRetries(
+      webhookFrom(kubeconfig, WEBHOOK_TIMEOUT_MS, false),
+      around,
+      flags.auditWebhookInitialBackoff * 1000,
+    ),
+    batchMax: batches ? flags.auditWebhookBatchMaxSize : 1,
+    waitMsMax: flags.auditWebhookBatchMaxWait * 1000,
+    bufferMax: flags.auditWebhookBatchBufferSize,
+    clock,
+    logger,
+  });
+  const bytesMax = flags.auditWebhookTruncateEnabled
+    ? flags.auditWebhookTruncateMaxEventSize
+    : undefined;
+  return {
+    write: cut((line) => hook.write(line.trimEnd()), bytesMax, logger),
+    close: async () => {
+      const closed = new AbortController();
+      const tooLong = clock.sleep(CLOSE_WITHIN_MS, closed.signal).catch(() => undefined);
+      await Promise.race([hook.close(), tooLong]);
+      closed.abort();
+    },
+  };
+}
+
+/** Long events are told with less, if there is a limit. */
+function cut(
+  write: (line: string) => void,
+  bytesMax: number | undefined,
+  logger: Logger,
+): (line: string) => void {
+  if (bytesMax === undefined) return write;
+  return (line) => {
+    const short = truncateEvent(line, bytesMax);
+    if (short === undefined) logger.error("an audit event is too large even after truncating");
+    else write(short);
+  };
 }

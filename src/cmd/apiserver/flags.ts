@@ -74,6 +74,14 @@ export interface ApiServerFlags {
   readonly defaultUnreachableTolerationSeconds: number;
   readonly auditLogPath: string | undefined;
   readonly auditPolicyFile: string | undefined;
+  readonly auditWebhookConfigFile: string | undefined;
+  readonly auditWebhookMode: string;
+  readonly auditWebhookBatchMaxSize: number;
+  readonly auditWebhookBatchMaxWait: number;
+  readonly auditWebhookBatchBufferSize: number;
+  readonly auditWebhookInitialBackoff: number;
+  readonly auditWebhookTruncateEnabled: boolean;
+  readonly auditWebhookTruncateMaxEventSize: number;
   readonly auditLogMaxsize: number;
   readonly auditLogMaxbackup: number;
   readonly auditLogMaxage: number;
@@ -282,6 +290,14 @@ function addSecurity(command: Parser): void {
 
 function addWebhooks(command: Parser): void {
   command
+    .option("--audit-webhook-config-file <file>", "kubeconfig of who is sent audit events")
+    .option("--audit-webhook-mode <mode>", "batch, or blocking: each event as it comes", "batch")
+    .option("--audit-webhook-batch-max-size <n>", "events at a time", integer, 400)
+    .option("--audit-webhook-batch-max-wait <duration>", "until they are sent", seconds, 30)
+    .option("--audit-webhook-batch-buffer-size <n>", "events that may wait", integer, 10_000)
+    .option("--audit-webhook-initial-backoff <duration>", "before the first retry", seconds, 10)
+    .option("--audit-webhook-truncate-enabled [bool]", "whether long events are cut", flag, false)
+    .option("--audit-webhook-truncate-max-event-size <bytes>", "how long is", integer, 102_400)
     .option("--authorization-webhook-config-file <file>", "kubeconfig of who decides on access")
     .option("--authorization-webhook-version <version>", "of what it is asked with", "v1beta1")
     .option("--authorization-webhook-cache-authorized-ttl <duration>", "yes counts", seconds, 300)

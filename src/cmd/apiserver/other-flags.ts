@@ -14,6 +14,8 @@ const WITHOUT_EFFECT: readonly string[] = [
   ...["audit-log-batch-buffer-size", "audit-log-batch-max-size", "audit-log-batch-max-wait"],
   ...["audit-log-batch-throttle-burst", "audit-log-batch-throttle-enable"],
   ...["audit-log-batch-throttle-qps", "audit-log-truncate-max-batch-size"],
+  ...["audit-webhook-batch-throttle-burst", "audit-webhook-batch-throttle-enable"],
+  ...["audit-webhook-batch-throttle-qps", "audit-webhook-truncate-max-batch-size"],
   ...["cert-dir", "debug-socket-path", "delete-collection-workers", "enable-logs-handler"],
   ...["aggregator-reject-forwarding-redirect", "enable-aggregator-routing"],
   ...["proxy-client-cert-file", "proxy-client-key-file"],
@@ -35,6 +37,8 @@ const WITHOUT_EFFECT: readonly string[] = [
 const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "admission-control": [/^$/, "use --enable-admission-plugins"],
   "audit-log-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is written"],
+  "audit-webhook-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is sent"],
+  "authorization-config": [/^$/, "use --authorization-mode and --authorization-webhook-*"],
   "authorization-policy-file": [/^$/, "the mode ABAC is not there"],
   "cors-allowed-origins": [/^$/, "pages of other origins are not served"],
   "egress-selector-config-file": [/^$/, "connections are made directly"],

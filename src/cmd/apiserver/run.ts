@@ -81,7 +81,7 @@ async function runBehind(
   const life = new AbortController();
   const ending = AbortSignal.any([signal, life.signal]);
   const keys = openKeys(flags, surroundings, advertiseAddress);
-  const audit = openAuditLog(flags, clock, logger);
+  const audit = openAuditLog(flags, surroundings);
   const api = await startApiServer(
     {
       kinds: builtInKinds,

@@ -184,6 +184,20 @@ function auditFaults(flags: ApiServerFlags): string[] {
   if (!AUDIT_MODES.includes(mode)) {
     faults.push(`invalid audit log mode ${mode}, allowed modes are ${AUDIT_MODES.join(",")}`);
   }
+  if (flags.auditWebhookMode === "blocking-strict") {
+    faults.push('--audit-webhook-mode cannot be "blocking-strict": requests do not wait for it');
+  } else if (!AUDIT_MODES.includes(flags.auditWebhookMode)) {
+    const allowed = AUDIT_MODES.join(",");
+    faults.push(
+      `invalid audit webhook mode ${flags.auditWebhookMode}, allowed modes are ${allowed}`,
+    );
+  }
+  for (const [name, value] of [
+    ["max-size", flags.auditWebhookBatchMaxSize],
+    ["buffer-size", flags.auditWebhookBatchBufferSize],
+  ] as const) {
+    if (value <= 0) faults.push(`--audit-webhook-batch-${name} ${value} must be greater than 0`);
+  }
   if (format !== "json")
     faults.push(`invalid audit log format ${format}, allowed formats are json`);
   return faults;

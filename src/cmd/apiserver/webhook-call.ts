@@ -6,7 +6,8 @@ import { type Connection, connectionFromFile } from "#client/kubeconfig.ts";
 const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 const TRANSIENT_CODES: ReadonlySet<number> = new Set([429, 500, 504]);
 
-export function webhookFrom(kubeconfig: string, timeoutMs: number): AskWebhook {
+/** `answers`: what comes back matters; otherwise it is enough that it was taken. */
+export function webhookFrom(kubeconfig: string, timeoutMs: number, answers = true): AskWebhook {
   const connection = connectionFromFile(kubeconfig);
   const url = new URL(connection.server);
   if (url.protocol !== "https:") throw new Error(`${kubeconfig}: the server must use https`);
@@ -18,8 +19,16 @@ export function webhookFrom(kubeconfig: string, timeoutMs: number): AskWebhook {
     ...(connection.clientCertificate === undefined ? {} : { cert: connection.clientCertificate }),
     ...(connection.clientKey === undefined ? {} : { key: connection.clientKey }),
   });
-  return async (question) =>
-    post(agent, url, await credentialsOf(connection), JSON.stringify(question), timeoutMs);
+  return async (question) => {
+    const body = typeof question === "string" ? question : JSON.stringify(question);
+    const text = await post(agent, url, await credentialsOf(connection), body, timeoutMs);
+    if (!answers) return undefined;
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new WebhookError(`Post "${url}": the answer is no JSON`, false);
+    }
+  };
 }
 
 async function credentialsOf(connection: Connection): Promise<Record<string, string>> {
@@ -37,7 +46,7 @@ function post(
   credentials: Record<string, string>,
   body: string,
   timeoutMs: number,
-): Promise<unknown> {
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (why: string, transient = false): void =>
       reject(new WebhookError(`Post "${url}": ${why}`, transient));
@@ -66,11 +75,7 @@ function post(
           fail(`it answered ${code}`, TRANSIENT_CODES.has(code) || "retry-after" in got);
           return;
         }
-        try {
-          resolve(JSON.parse(Buffer.concat(chunks).toString()));
-        } catch {
-          fail("the answer is no JSON");
-        }
+        resolve(Buffer.concat(chunks).toString());
       });
     });
     outgoing.end(body);
