@@ -44,7 +44,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
   const ready = deepFreeze(normal(withStatus(uidLive, "True")));
   yield row("track: nothing changed", 0.5, track(uidLive, normal(structuredClone(uidLive))));
   yield row("track: a status update", 1, track(ready, normal(withStatus(uidLive, "False"))));
-  yield row("track: a create", 2, track(undefined, pod));
+  yield row("track: a create", 1, track(undefined, pod));
 
   progress("patches");
   const patch = { spec: { containers: [{ name: "web", image: "web:2" }] } };

@@ -3,16 +3,11 @@
  * that is not one value is owned only through its parts; an entry of a map and an item of a list are
  * owned themselves too.
  */
-import { isObject } from "#api/patch/json-value.ts";
+import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { ListSchema, Schema } from "#api/schema/schema.ts";
 import { asMember, EMPTY_SET, type FieldSet, isEmptySet, LEAF, ordered } from "./field-set.ts";
-import {
-  declaredField,
-  elementOf,
-  memberElement,
-  memberSchema,
-  ownershipOf,
-} from "./typed-values.ts";
+import { NodeBuilder } from "./struct-nodes.ts";
+import { elementOf, memberSchema, ownershipOf, rankedFields } from "./typed-values.ts";
 
 /** The object must be valid (`validate.ts`), apart from items that share their keys. */
 export function fieldsOf(object: unknown, schema: Schema): FieldSet {
@@ -31,18 +26,21 @@ function childrenOf(value: unknown, schema: Schema): FieldSet | undefined {
   }
 }
 
-function membersOf(object: Readonly<Record<string, unknown>>, schema: Schema): FieldSet {
-  const node: Record<string, FieldSet> = {};
-  for (const [name, value] of Object.entries(object)) {
+function membersOf(object: JsonObject, schema: Schema): FieldSet {
+  const ranked = schema.shape === "struct" ? rankedFields(schema) : undefined;
+  const node = new NodeBuilder(ranked);
+  for (const name in object) {
+    const value = object[name];
     if (value === undefined) continue;
-    const children = childrenOf(value, memberSchema(schema, name));
-    const element = memberElement(schema, name);
+    const field = ranked?.byName.get(name);
+    const children = childrenOf(value, field?.schema ?? memberSchema(schema, name));
     const empty = value === null || (isObject(value) && isEmptySet(value as FieldSet));
-    if (children === undefined || empty) node[element] = LEAF;
-    else if (declaredField(schema, name) === undefined) node[element] = asMember(children);
-    else if (!isEmptySet(children)) node[element] = children;
+    if (children === undefined || empty)
+      node.add(field?.element ?? `f:${name}`, field?.bit ?? 0, LEAF);
+    else if (field === undefined) node.add(`f:${name}`, 0, asMember(children));
+    else if (!isEmptySet(children)) node.add(field.element, field.bit, children);
   }
-  return ordered(node);
+  return node.finish() ?? EMPTY_SET;
 }
 
 function itemsOf(items: readonly unknown[], list: ListSchema): FieldSet {
