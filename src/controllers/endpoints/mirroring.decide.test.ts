@@ -99,10 +99,8 @@ describe("endpoints that people write", () => {
   test("only so many addresses are mirrored, and that is told", () => {
     const state = { endpoints: endpoints(), service: service(), slices: [stale] };
     const outcome = endpointSliceMirroringController(1).decide(state, 0);
-    const first = (outcome.writes ?? []).flat().find(({ op }) => op === "update");
-    const { endpoints: mirrored } = (first as { object: EndpointSlice }).object;
     assert.deepEqual(
-      mirrored?.map(({ addresses }) => addresses?.[0]),
+      written(outcome, endpointSliceKind)?.endpoints?.map(({ addresses }) => addresses?.[0]),
       ["10.1.1.1"],
     );
     assert.match(
