@@ -1,6 +1,9 @@
 /** The thread of the edge. */
 import { parentPort } from "node:worker_threads";
+import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
+import { systemClock } from "#lib/system-clock.ts";
 import { serveEdge } from "./front.ts";
 
 if (parentPort === null) throw new Error("this is a worker thread's file");
 serveEdge(parentPort);
+collectWhenQuiet(systemClock, ownHeap(), new AbortController().signal);

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { collectWhenQuiet, type Heap, ownHeap } from "./quiet-collector.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+const MB = 1024 * 1024;
+const LOOK_MS = 2_000;
+
+/** Looks at a heap as many times as there are samples, and says at which it was collected. */
+async function collectedAt(
+  samples: readonly (readonly [megabytes: number, utilization: number])[],
+  leftMegabytes = 40,
+): Promise<number[]> {
+  const clock = new VirtualClock();
+  const collected: number[] = [];
+  let look = -1;
+  let left: number | undefined;
+  const heap: Heap = {
+    bytes: () => (left ?? samples[look]?.[0] ?? 40) * MB,
+    utilization: () => samples[look]![1],
+    collect: () => {
+      collected.push(look);
+      left = leftMegabytes;
+    },
+  };
+  const life = new AbortController();
+  collectWhenQuiet(clock, heap, life.signal);
+  for (look = 0; look < samples.length; look++) {
+    left = undefined;
+    await clock.advance(LOOK_MS);
+  }
+  life.abort();
+  return collected;
+}
+
+describe("a heap is collected", () => {
+  const rows = [
+    {
+      name: "when it has grown and is left alone",
+      samples: [
+        [160, 0.9],
+        [160, 0],
+        [160, 0],
+      ],
+      at: [2],
+    },
+    {
+      name: "not while it is at work",
+      samples: [
+        [160, 0.9],
+        [160, 0.5],
+        [160, 0.06],
+      ],
+      at: [],
+    },
+    {
+      name: "not after one quiet look",
+      samples: [
+        [160, 0],
+        [160, 0.9],
+        [160, 0],
+      ],
+      at: [],
+    },
+    {
+      name: "not for a little",
+      samples: [
+        [60, 0],
+        [60, 0],
+        [60, 0],
+      ],
+      at: [],
+    },
+  ] as const;
+  for (const { name, samples, at } of rows) {
+    test(name, async () => assert.deepEqual(await collectedAt(samples), at));
+  }
+
+  test("not again for what is needed", async () => {
+    const quiet = Array.from({ length: 6 }, () => [160, 0] as const);
+    assert.deepEqual(await collectedAt(quiet, 160), [1]);
+  });
+});
+
+test("the own heap gives its garbage back", () => {
+  const heap = ownHeap();
+  heap.collect();
+  const before = heap.bytes();
+  const held = new Map<string, object>();
+  fill(held);
+  heap.collect(); // it is old now
+  assert.ok(heap.bytes() > before + 40 * MB, "it holds what is needed");
+  held.clear();
+  heap.collect();
+  assert.ok(heap.bytes() < before + 30 * MB, `${before} → ${heap.bytes()}`);
+});
+
+/** In a function of its own, so that nothing else refers to it. */
+function fill(held: Map<string, object>): void {
+  held.set(
+    "it",
+    Array.from({ length: 600_000 }, (_, n) => ({ n, text: `${n}` })),
+  );
+}

@@ -1,0 +1,71 @@
+/**
+ * Gives memory back after a burst of work. V8 collects only while something is allocated: a server
+ * that has been busy and then is left alone would hold the garbage of its busiest moment for ever.
+ *
+ * Promises:
+ * 1. It collects only after two quiet looks in a row, and only if there is much to gain.
+ * 2. What is left after a collection counts as needed: it is not tried again before more has come.
+ */
+import { performance } from "node:perf_hooks";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { Clock } from "./clock.ts";
+
+const LOOK_EVERY_MS = 2_000;
+/** Less than this part of the time at work is quiet. */
+const QUIET = 0.05;
+const QUIET_LOOKS = 2;
+const GAIN_BYTES_MIN = 24 * 1024 * 1024;
+
+/** Older ones take no such wish, and do less if they hear one. */
+const NODE_MAJOR = Number.parseInt(process.versions.node, 10);
+const THOROUGHLY = { type: "major", execution: "sync", flavor: "last-resort" };
+
+export interface Heap {
+  /** What the thread's heap takes up. */
+  bytes(): number;
+  /** The part of the time since the last call that this thread was at work. */
+  utilization(): number;
+  collect(): void;
+}
+
+/** Looks after this thread's heap until the signal aborts. */
+export function collectWhenQuiet(clock: Clock, heap: Heap, signal: AbortSignal): void {
+  let quietLooks = 0;
+  let neededBytes = heap.bytes();
+  const look = (): void => {
+    if (signal.aborted) return;
+    quietLooks = heap.utilization() < QUIET ? quietLooks + 1 : 0;
+    const bytes = heap.bytes();
+    neededBytes = Math.min(neededBytes, bytes);
+    if (quietLooks >= QUIET_LOOKS && bytes - neededBytes >= GAIN_BYTES_MIN) {
+      heap.collect();
+      neededBytes = heap.bytes();
+    }
+    timer = clock.schedule(LOOK_EVERY_MS, look);
+  };
+  let timer = clock.schedule(LOOK_EVERY_MS, look);
+  signal.addEventListener("abort", () => timer.cancel(), { once: true });
+}
+
+/** The heap of the thread that asks. */
+export function ownHeap(): Heap {
+  let last = performance.eventLoopUtilization();
+  let collect: ((options?: object) => void) | undefined;
+  return {
+    bytes: () => getHeapStatistics().total_heap_size,
+    utilization: () => {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, last);
+      last = now;
+      return utilization;
+    },
+    collect: () => {
+      if (collect === undefined) {
+        setFlagsFromString("--expose-gc"); // for contexts that are made from now on
+        collect = runInNewContext("gc") as (options?: object) => void;
+      }
+      collect(NODE_MAJOR < 22 ? undefined : THOROUGHLY);
+    },
+  };
+}
