@@ -37,13 +37,34 @@ describe("webhooks", () => {
       policy,
       "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}",
     );
+    const connectionInfo = { type: "KubeConfigFile", kubeConfigFile: access.kubeconfig };
+    const authorizers = join(directory, "authorizers.yaml");
+    writeFileSync(
+      authorizers,
+      JSON.stringify({
+        apiVersion: "apiserver.config.k8s.io/v1",
+        kind: "AuthorizationConfiguration",
+        authorizers: [
+          { type: "Node", name: "node" },
+          { type: "RBAC", name: "rbac" },
+          {
+            type: "Webhook",
+            name: "hook",
+            webhook: {
+              timeout: "3s",
+              subjectAccessReviewVersion: "v1",
+              failurePolicy: "NoOpinion",
+              connectionInfo,
+            },
+          },
+        ],
+      }),
+    );
     server = await startTestServer({
       flags: [
         ...["--audit-policy-file", policy, "--audit-webhook-config-file", audited.kubeconfig],
         ...["--audit-webhook-batch-max-wait", "20ms"],
-        ...["--authorization-mode", "Node,RBAC,Webhook"],
-        ...["--authorization-webhook-config-file", access.kubeconfig],
-        ...["--authorization-webhook-version", "v1"],
+        ...["--authorization-config", authorizers],
         ...["--authentication-token-webhook-config-file", tokens.kubeconfig],
       ],
     });

@@ -6,6 +6,10 @@ import { tlsLimitsOf } from "./tls-flags.ts";
 
 const refused: { args: string[]; says: string }[] = [
   {
+    args: ["--authorization-config=/x", "--authorization-mode=RBAC"],
+    says: "--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined",
+  },
+  {
     args: ["--authorization-mode=RBAC,Webhook"],
     says: "authorization-mode Webhook's authorization config file not passed",
   },

@@ -59,6 +59,7 @@ export interface ApiServerFlags {
   readonly serviceAccountExtendTokenExpiration: boolean;
   readonly apiAudiences: readonly string[];
   readonly authorizationMode: readonly string[];
+  readonly authorizationConfig: string | undefined;
   readonly authorizationWebhookConfigFile: string | undefined;
   readonly authorizationWebhookVersion: string;
   /** Seconds, as all durations. */
@@ -128,6 +129,7 @@ export function parseFlags(args: readonly string[]): ApiServerFlags {
   return checkFlags({
     ...raw,
     withoutEffect,
+    authorizationMode: modesOf(raw),
     shutdownDelaySeconds: shutdownDelayDuration,
     tlsMinVersion: tlsVersionOf(String(tlsMinVersion ?? "")),
     eventTtlSeconds: eventTtl,
@@ -136,6 +138,17 @@ export function parseFlags(args: readonly string[]): ApiServerFlags {
     logFormat: loggingFormat === "json" ? "json" : "pretty",
   } as unknown as ApiServerFlags);
 }
+
+/** A file says who decides, or the modes do. */
+function modesOf({ authorizationMode, authorizationConfig }: Readonly<Record<string, unknown>>) {
+  if (authorizationConfig === undefined) return authorizationMode ?? DEFAULT_MODES;
+  if (authorizationMode === undefined) return DEFAULT_MODES;
+  throw new FlagError(
+    "--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined",
+  );
+}
+
+const DEFAULT_MODES: readonly string[] = ["Node", "RBAC"];
 
 /** As they are in force, by the names that people give them. */
 export function flagTexts(flags: ApiServerFlags): Record<string, string> {
@@ -271,10 +284,7 @@ function addSecurity(command: Parser): void {
       true,
     )
     .option("--api-audiences <names>", "audiences of the API itself", list, [])
-    .option("--authorization-mode <modes>", "Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny", list, [
-      "Node",
-      "RBAC",
-    ])
+    .option("--authorization-mode <modes>", "Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny", list)
     .option("--enable-admission-plugins <names>", "in addition to the default ones", list, [])
     .option("--disable-admission-plugins <names>", "of the default ones", list, [])
     .option("--admission-control-config-file <file>", "what single plug-ins are told")
@@ -298,6 +308,7 @@ function addWebhooks(command: Parser): void {
     .option("--audit-webhook-initial-backoff <duration>", "before the first retry", seconds, 10)
     .option("--audit-webhook-truncate-enabled [bool]", "whether long events are cut", flag, false)
     .option("--audit-webhook-truncate-max-event-size <bytes>", "how long is", integer, 102_400)
+    .option("--authorization-config <file>", "who decides on access; instead of the modes")
     .option("--authorization-webhook-config-file <file>", "kubeconfig of who decides on access")
     .option("--authorization-webhook-version <version>", "of what it is asked with", "v1beta1")
     .option("--authorization-webhook-cache-authorized-ttl <duration>", "yes counts", seconds, 300)

@@ -38,7 +38,6 @@ const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "admission-control": [/^$/, "use --enable-admission-plugins"],
   "audit-log-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is written"],
   "audit-webhook-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is sent"],
-  "authorization-config": [/^$/, "use --authorization-mode and --authorization-webhook-*"],
   "authorization-policy-file": [/^$/, "the mode ABAC is not there"],
   "cors-allowed-origins": [/^$/, "pages of other origins are not served"],
   "egress-selector-config-file": [/^$/, "connections are made directly"],

@@ -1,5 +1,12 @@
 /** The webhooks that the flags name: who decides on access, and who knows tokens. */
-import type { AuthorizationMode, SecurityOptions } from "#apiserver/security.ts";
+import { readFileSync } from "node:fs";
+import { load } from "js-yaml";
+import {
+  type ConfiguredAuthorizer,
+  type ConfiguredWebhook,
+  readAuthorizationConfig,
+} from "#apiserver/authz/authorization-config.ts";
+import type { AccessWebhook, AuthorizationMode, SecurityOptions } from "#apiserver/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -23,8 +30,8 @@ export function webhooksOf(
   const { logger } = around;
   const tokenFile = flags.authenticationTokenWebhookConfigFile;
   return {
-    modes: flags.authorizationMode.map((mode) =>
-      mode === "Webhook" ? accessWebhook(flags, around) : (mode as AuthorizationMode),
+    modes: authorizersOf(flags).map((one) =>
+      typeof one === "string" ? one : accessWebhook(one, around),
     ),
     ...(tokenFile === undefined
       ? {}
@@ -39,17 +46,32 @@ export function webhooksOf(
   };
 }
 
-function accessWebhook(flags: ApiServerFlags, around: Surroundings) {
-  const file = flags.authorizationWebhookConfigFile ?? "";
+function authorizersOf(flags: ApiServerFlags): readonly ConfiguredAuthorizer[] {
+  const { authorizationConfig: file } = flags;
+  if (file !== undefined) return readAuthorizationConfig(load(readFileSync(file, "utf8")), file);
+  return flags.authorizationMode.map((mode) =>
+    mode === "Webhook" ? webhookOfFlags(flags) : (mode as AuthorizationMode),
+  );
+}
+
+function webhookOfFlags(flags: ApiServerFlags): ConfiguredWebhook {
   return {
     name: "webhook",
-    ask: withRetries(webhookFrom(file, ACCESS_TIMEOUT_MS), around),
+    kubeconfig: flags.authorizationWebhookConfigFile ?? "",
+    timeoutMs: ACCESS_TIMEOUT_MS,
     version: versionOf(flags.authorizationWebhookVersion),
     allowedMs: flags.authorizationWebhookCacheAuthorizedTtl * 1000,
     refusedMs: flags.authorizationWebhookCacheUnauthorizedTtl * 1000,
-    onFailure: "noOpinion" as const,
-    logger: around.logger,
+    onFailure: "noOpinion",
   };
+}
+
+function accessWebhook(
+  { kubeconfig, timeoutMs, ...webhook }: ConfiguredWebhook,
+  around: Surroundings,
+): AccessWebhook {
+  const ask = withRetries(webhookFrom(kubeconfig, timeoutMs), around);
+  return { ...webhook, ask, logger: around.logger };
 }
 
 function versionOf(text: string): "v1" | "v1beta1" {
