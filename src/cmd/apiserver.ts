@@ -1,11 +1,13 @@
 /** `k8ts apiserver`: the API server alone. */
-import { availableParallelism, hostname } from "node:os";
+import { hostname } from "node:os";
 import { createLogger } from "#lib/logger.ts";
+import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { parseFlags } from "./apiserver/flags.ts";
 import { runApiServer } from "./apiserver/run.ts";
 import type { Command } from "./command.ts";
+import { edgeThread } from "./edge-thread.ts";
 import { refuseFlags } from "./parse-flags.ts";
 
 /** Requests that are being answered get this long when the server is told to end. */
@@ -36,10 +38,11 @@ export const apiserverCommand: Command = {
         random: systemRandom,
         logger,
         hostname: hostname(),
-        edge: availableParallelism() > 1,
+        edge: edgeThread(),
       },
       new AbortController().signal,
     );
+    collectWhenQuiet(clock, ownHeap(), signal);
     void server.bootstrapped.then(() => {
       const tookMs = Math.round(clock.elapsedMs() - startMs);
       logger.info("the API server is ready", { port: server.port, tookMs });

@@ -4,19 +4,21 @@
  * know itself go to the API server.
  */
 import { chmodSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, homedir, hostname } from "node:os";
+import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
 import { builtInControllers } from "#controllers/controllers.ts";
 import { createLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { type ApiServerFlags, parseFlags } from "./apiserver/flags.ts";
 import { type RunningApiServer, runApiServer, type Surroundings } from "./apiserver/run.ts";
 import type { Command } from "./command.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
+import { edgeThread } from "./edge-thread.ts";
 import { inProcessClients } from "./in-process-clients.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { parseArguments, refuseFlags } from "./parse-flags.ts";
@@ -52,12 +54,13 @@ export const upCommand: Command = {
       random: systemRandom,
       logger,
       hostname: hostname(),
-      edge: availableParallelism() > 1,
+      edge: edgeThread(),
     };
     const server = await runApiServer(flags, surroundings, new AbortController().signal);
     await server.bootstrapped; // controllers may do nothing before their roles are there
     const controllers = startControllers(read, server, surroundings, signal);
     announce(flags.dataDir, server.port);
+    collectWhenQuiet(clock, ownHeap(), signal);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       else signal.addEventListener("abort", () => resolve(), { once: true });

@@ -15,7 +15,6 @@ import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
-import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import type { Random } from "#lib/random.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
@@ -138,7 +137,6 @@ async function runBehind(
     ending,
   ).then(() => api.ready());
   void keys.run(ending);
-  if (edge !== undefined) collectWhenQuiet(clock, ownHeap(), ending);
 
   const close = async (graceMs: number): Promise<void> => {
     if (flags.shutdownDelaySeconds > 0) {
