@@ -19,7 +19,7 @@ export const BODY_BYTES_MAX = 3 * 1024 * 1024;
 /** What may wait for a client before it counts as one that does not keep up. */
 const UNSENT_BYTES_MAX = 64 * 1024;
 /** So many bytes, or fewer, may be under way before `write` says that the client does not keep up. */
-export const AHEAD_BYTES_MAX = 256 * 1024;
+export const AHEAD_BYTES_MAX = 512 * 1024;
 
 export interface HttpRequest {
   readonly method: string;
