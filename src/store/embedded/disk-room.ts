@@ -33,12 +33,8 @@ export interface DiskRoomOptions {
   count(): PageCounts;
 }
 
-/** The file is extended by at least so much, and by a part of what it has, so that it is seldom. */
-const EXTEND_PAGES_MIN = 512;
+const EXTEND_PAGES = 512;
 const EXTEND_PAGES_MAX = 4_096;
-const EXTEND_PART = 8;
-/** Extending begins when less than this is left, again a part of what the file has. */
-const AHEAD_PAGES_MAX = 1_024;
 const RESERVE_PAGES = 128;
 /** With so many free pages in the file, new ones are not taken from its end. */
 const PLENTY_FREE_PAGES = 1_024;
@@ -95,12 +91,12 @@ export class DiskRoom implements AsyncDisposable {
   /** To be called while the disk is busy with the commit: makes room for the next. */
   lookAhead(): void {
     const pages = this.#lastPages;
-    const ahead = pages + RESERVE_PAGES + Math.min(AHEAD_PAGES_MAX, this.#part());
+    const ahead = pages + RESERVE_PAGES;
     if (this.#extending !== undefined || this.#fits(ahead)) return;
     this.#count(); // which may or may not see the commit
     this.#usedPagesMax += pages;
     this.#treePagesMax += this.#lastRows;
-    if (!this.#fits(ahead)) void this.#extend(ahead).catch(() => undefined);
+    if (!this.#fits(ahead)) void this.#extend(pages).catch(() => undefined);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -142,15 +138,10 @@ export class DiskRoom implements AsyncDisposable {
   /** Until so many pages fit, and some more. */
   #extend(pages: number): Promise<void> {
     const missing = this.#usedPagesMax + pages + RESERVE_PAGES - this.#endPages;
-    const more = Math.max(EXTEND_PAGES_MIN, this.#part());
-    this.#extending ??= this.#writeZeros(Math.max(0, missing) + more).finally(() => {
+    this.#extending ??= this.#writeZeros(missing + EXTEND_PAGES).finally(() => {
       this.#extending = undefined;
     });
     return this.#extending;
-  }
-
-  #part(): number {
-    return Math.floor(this.#endPages / EXTEND_PART);
   }
 
   async #writeZeros(pages: number): Promise<void> {
