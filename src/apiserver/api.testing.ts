@@ -39,7 +39,7 @@ export interface TestApi extends AsyncDisposable {
   watch(url: string): Promise<WatchFeed>;
 }
 
-export interface TestApiOptions extends Partial<Pick<ApiServerOptions, "storedForm">> {
+export interface TestApiOptions extends Partial<Pick<ApiServerOptions, "storedForm" | "hooks">> {
   readonly store?: MemoryStore;
 }
 
@@ -52,6 +52,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     {
       ...testServerOptions(),
       ...(options.storedForm === undefined ? {} : { storedForm: options.storedForm }),
+      ...(options.hooks === undefined ? {} : { hooks: options.hooks }),
       store,
       clock,
       random,

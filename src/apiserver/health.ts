@@ -1,22 +1,22 @@
 /** What the server knows about its own state, as the checks of /livez and /readyz. */
 import type { ObjectStore } from "./object-store.ts";
 import type { HealthCheck, HealthChecks } from "./paths/health-paths.ts";
+import type { StartHook, StartStep } from "./start-hooks.ts";
 
 export class Health {
   readonly #store: ObjectStore;
-  readonly #hooks: readonly string[];
-  #ready = false;
+  readonly #hooks: readonly StartHook[];
+  readonly #done = new Set<StartStep>();
   #shuttingDown = false;
 
-  /** `hooks`: names of what has to be done before the server is ready. */
-  constructor(store: ObjectStore, hooks: readonly string[]) {
+  /** `hooks`: what has to be done before the server is ready. */
+  constructor(store: ObjectStore, hooks: readonly StartHook[]) {
     this.#store = store;
     this.#hooks = hooks;
   }
 
-  /** All of it is done. */
-  ready(): void {
-    this.#ready = true;
+  finished(step: StartStep): void {
+    this.#done.add(step);
   }
 
   shutDown(): void {
@@ -24,11 +24,14 @@ export class Health {
   }
 
   get checks(): HealthChecks {
-    const alive = ["ping", "log"].map((name): HealthCheck => ({ name, check: () => undefined }));
+    const well = (name: string): HealthCheck => ({ name, check: () => undefined });
+    const alive = [well("ping"), well("log")];
+    // The server calls itself without a connection: there is no certificate that could expire.
+    const loopback = well("loopback-serving-certificate");
     const etcd: HealthCheck = { name: "etcd", check: () => this.#store.unavailable() };
-    const hooks = this.#hooks.map((name) => ({
-      name: `poststarthook/${name}`,
-      check: () => (this.#ready ? undefined : "not finished"),
+    const hooks = this.#hooks.map(({ name, step }) => ({
+      name,
+      check: () => (this.#done.has(step) ? undefined : "not finished"),
     }));
     const caches: HealthCheck = {
       name: "informer-sync",
@@ -39,8 +42,8 @@ export class Health {
       check: () => (this.#shuttingDown ? "process is shutting down" : undefined),
     };
     return {
-      healthz: [...alive, etcd, ...hooks],
-      livez: [...alive, etcd, ...hooks],
+      healthz: [...alive, loopback, etcd, ...hooks],
+      livez: [...alive, loopback, etcd, ...hooks],
       readyz: [...alive, etcd, { ...etcd, name: "etcd-readiness" }, caches, ...hooks, shutdown],
     };
   }

@@ -46,6 +46,7 @@ import { componentStatusVerbs } from "./special/component-statuses.ts";
 import { connectVerbs } from "./special/connect.ts";
 import { evictionVerbs } from "./special/eviction.ts";
 import { reviewVerbs } from "./special/reviews.ts";
+import type { StartHook, StartStep } from "./start-hooks.ts";
 import { StorageCodec, type StoredForm } from "./storage-codec.ts";
 import { addCacheMetrics, StoreMetrics } from "./store-metrics.ts";
 import { scaleKind } from "./subresources/scale-kind.ts";
@@ -78,8 +79,8 @@ export interface ApiServerOptions {
   readonly metrics: Metrics;
   /** The API's documentation; read when it is first needed, and not kept. */
   prose(): Prose;
-  /** What has to be done before the server counts as ready: `ready` is told when all of it is. */
-  readonly hooks?: readonly string[];
+  /** What has to be done before the server counts as ready: `finished` is told of its steps. */
+  readonly hooks?: readonly StartHook[];
   /** How the server was started, for /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
   /** Ranges of cluster addresses, one for each family, and of node ports. */
@@ -108,8 +109,8 @@ export interface ApiServer {
   countTimeout(info: RequestInfo): void;
   readonly fanOut: FanOut;
   handshakeFailed(): void;
-  /** Everything that has to be done before the server counts as ready is done. */
-  ready(): void;
+  /** A step of the start is done. */
+  finished(step: StartStep): void;
   /** From now on the server says that it is not ready, so that nobody new comes. */
   sayNotReady(): void;
   /** The same, and watches end. */
@@ -174,6 +175,7 @@ export async function startApiServer(
   const openApi = new OpenApi(resources.served(), API_VERSION, options.prose);
   const descriptions = new ColumnDescriptions([...kinds, scaleKind], options.prose);
   const health = new Health(store, options.hooks ?? []);
+  health.finished("caches");
   const paths: PathHandler[] = [
     healthPaths(health.checks),
     versionPath,
@@ -205,7 +207,7 @@ export async function startApiServer(
     handshakeFailed: () => watched.handshakeFailed(),
     countTimeout: (info) => watched.terminated(info, 504),
     fanOut: new FanOut(),
-    ready: () => health.ready(),
+    finished: (step) => health.finished(step),
     sayNotReady: () => health.shutDown(),
     shutDown: () => {
       health.shutDown();

@@ -13,6 +13,7 @@ import { tellDangling } from "../flow/dangling.ts";
 import type { Objects } from "../objects.ts";
 import type { PortAllocator } from "../services/port-allocator.ts";
 import { runServiceRepair } from "../services/run-repair.ts";
+import type { StartStep } from "../start-hooks.ts";
 import { tellAvailability } from "./api-availability.ts";
 import { ensureApiServices } from "./api-services.ts";
 import { runIdentityLease } from "./identity-lease.ts";
@@ -37,26 +38,9 @@ export interface BootstrapOptions {
   /** Given if what Services use is to be checked, now and for ever. */
   readonly ports?: PortAllocator;
   readonly published: Omit<PublishedConfig, "nowMs">;
+  /** Told of each step when it is done. */
+  finished?(step: StartStep): void;
 }
-
-/** Upstream's names for what is done here, as health checks tell them. */
-export const BOOTSTRAP_HOOKS: readonly string[] = [
-  "priority-and-fairness-config-consumer",
-  "priority-and-fairness-filter",
-  "start-system-namespaces-controller",
-  "start-cluster-authentication-info-controller",
-  "start-kube-apiserver-identity-lease-controller",
-  "start-kube-apiserver-identity-lease-garbage-collector",
-  "storage-readiness",
-  "start-service-ip-repair-controllers",
-  "rbac/bootstrap-roles",
-  "scheduling/bootstrap-system-priority-classes",
-  "priority-and-fairness-config-producer",
-  "bootstrap-controller",
-  "start-kubernetes-service-cidr-controller",
-  "apiservice-registration-controller",
-  "apiservice-discovery-controller",
-];
 
 const RETRY_MS = 1_000;
 
@@ -73,29 +57,24 @@ export async function bootstrapCluster(
     ...options,
     shared: options.storeIsShared,
   };
-  const steps: readonly (() => Promise<string[]>)[] = [
-    () => reconcileAccess(objects),
-    () => reconcileFlowControl(objects, clock.nowMs()),
-    () => reconcilePriorityClasses(objects),
-    () => ensureApiServices(objects, discovery, clock.nowMs()),
-    async () => {
-      const faults = await ensureSystemNamespaces(loopback);
-      if (faults.length > 0) return faults;
-      const later = await Promise.all([
-        ensureKubernetesService(service),
-        publishConfig(loopback, { ...published, nowMs: clock.nowMs() }),
-      ]);
-      return later.flat();
+  const steps: readonly Step[] = [
+    { step: "access", run: () => reconcileAccess(objects) },
+    { step: "flow-control", run: () => reconcileFlowControl(objects, clock.nowMs()) },
+    { step: "priority-classes", run: () => reconcilePriorityClasses(objects) },
+    { step: "api-services", run: () => ensureApiServices(objects, discovery, clock.nowMs()) },
+  ];
+  const namespaces: Step = { step: "namespaces", run: () => ensureSystemNamespaces(loopback) };
+  const inNamespaces: readonly Step[] = [
+    { step: "kubernetes-service", run: () => ensureKubernetesService(service) },
+    {
+      step: "published-config",
+      run: () => publishConfig(loopback, { ...published, nowMs: clock.nowMs() }),
     },
   ];
-  let left = steps;
-  while (!signal.aborted && left.length > 0) {
-    const outcomes = await Promise.all(left.map((step) => step().catch((e) => [String(e)])));
-    for (const fault of outcomes.flat())
-      logger.warn("a bootstrap object is not there yet", { fault });
-    left = left.filter((_, i) => outcomes[i]!.length > 0);
-    if (left.length > 0) await clock.sleep(RETRY_MS, signal).catch(() => undefined);
-  }
+  await Promise.all([
+    untilDone(steps, options, signal),
+    untilDone([namespaces], options, signal).then(() => untilDone(inNamespaces, options, signal)),
+  ]);
   if (signal.aborted) return;
   keepSystemNamespaces(objects, loopback, signal);
   tellDangling(objects, clock, logger, signal);
@@ -106,4 +85,27 @@ export async function bootstrapCluster(
     runAnnouncement(service, signal),
     runIdentityLease({ ...options, peerAddress }, signal),
   ]).catch((error: unknown) => logger.error("keeping the cluster's own objects failed", { error }));
+  options.finished?.("upkeep");
+}
+
+interface Step {
+  readonly step: StartStep;
+  /** Returns what went wrong. */
+  run(): Promise<string[]>;
+}
+
+async function untilDone(
+  steps: readonly Step[],
+  { clock, logger, finished }: BootstrapOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  let left = steps;
+  while (!signal.aborted && left.length > 0) {
+    const outcomes = await Promise.all(left.map(({ run }) => run().catch((e) => [String(e)])));
+    for (const fault of outcomes.flat())
+      logger.warn("a bootstrap object is not there yet", { fault });
+    for (const [at, { step }] of left.entries()) if (outcomes[at]!.length === 0) finished?.(step);
+    left = left.filter((_, at) => outcomes[at]!.length > 0);
+    if (left.length > 0) await clock.sleep(RETRY_MS, signal).catch(() => undefined);
+  }
 }

@@ -2,6 +2,7 @@
  * /healthz, /livez and /readyz, whole and check by check, as upstream words them: `ok`, or one line
  * for each check with `?verbose` or when one fails. `?exclude=NAME` leaves a check out.
  */
+import { goQuote } from "#api/meta/go-quote.ts";
 import { type Answer, NO_SNIFFING, textAnswer } from "../answer.ts";
 import type { PathHandler } from "../handler.ts";
 
@@ -29,10 +30,10 @@ export function healthPaths(checks: HealthChecks): PathHandler {
   };
 }
 
-async function answerOne({ name, check }: HealthCheck): Promise<Answer> {
+async function answerOne({ check }: HealthCheck): Promise<Answer> {
   const why = await check();
   if (why === undefined) return textAnswer(200, "ok");
-  return textAnswer(500, `internal server error: ${name} failed: ${why}\n`);
+  return textAnswer(500, `internal server error: ${why}\n`);
 }
 
 async function answerAll(
@@ -41,10 +42,12 @@ async function answerAll(
   query: URLSearchParams,
 ): Promise<Answer> {
   const excluded = new Set(query.getAll("exclude"));
+  const unknown = new Set(excluded);
   const lines: string[] = [];
   let failed = false;
   for (const { name, check } of checks) {
-    if (excluded.delete(name)) {
+    if (excluded.has(name)) {
+      unknown.delete(name);
       lines.push(`[+]${name} excluded: ok\n`);
       continue;
     }
@@ -53,8 +56,8 @@ async function answerAll(
     // Anyone may ask, so the reason is kept to the log.
     lines.push(why === undefined ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`);
   }
-  if (excluded.size > 0) {
-    const names = [...excluded].map((name) => JSON.stringify(name)).join(",");
+  if (unknown.size > 0) {
+    const names = [...unknown].sort().map(goQuote).join(",");
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names}\n`);
   }
   if (failed) return textAnswer(500, `${lines.join("")}${root} check failed\n`);

@@ -86,9 +86,9 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
   // Health.
   { asked: "GET /livez?verbose&exclude=ping", code: 200, says: /^\[\+\]ping excluded: ok\n/ },
   {
-    asked: "GET /livez?verbose&exclude=nope",
+    asked: "GET /livez?verbose&exclude=nope&exclude=%22a",
     code: 200,
-    says: /warn: some health checks cannot be excluded: no matches for "nope"\nlivez check passed\n$/,
+    says: /warn: some health checks cannot be excluded: no matches for "\\"a","nope"\nlivez check passed\n$/,
   },
 ];
 

@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { Kind } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
-import { BOOTSTRAP_HOOKS, bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
+import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import { isStable } from "#apiserver/discovery.ts";
 import { type Edge, openEdge } from "#apiserver/edge/edge-server.ts";
@@ -12,6 +12,7 @@ import { createSecurity } from "#apiserver/security.ts";
 import { expire, serve } from "#apiserver/serve.ts";
 import { serveUpgrade } from "#apiserver/serve-upgrade.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
+import { START_HOOKS } from "#apiserver/start-hooks.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -103,7 +104,7 @@ async function runBehind(
         addressTypes: flags.kubeletPreferredAddressTypes,
         tls: () => kubeletTls(flags, keys),
       },
-      hooks: BOOTSTRAP_HOOKS,
+      hooks: START_HOOKS,
       flags: flagTexts(flags),
       externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
       security: (objects, until) =>
@@ -133,9 +134,10 @@ async function runBehind(
       serviceRanges: flags.serviceClusterIpRange,
       ports: api.ports,
       published: keys.published,
+      finished: (step) => api.finished(step),
     },
     ending,
-  ).then(() => api.ready());
+  );
   void keys.run(ending);
 
   const close = async (graceMs: number): Promise<void> => {
