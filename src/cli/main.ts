@@ -51,9 +51,11 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   const { commands } = await import("#cmd/commands.ts");
   const command = commands.find((c) => c.name === name);
   if (command === undefined) throw new Error(`${name} is listed but missing`);
+  const signal = signalOfProcess();
   try {
-    return await command.run(args, signalOfProcess());
+    return await command.run(args, signal);
   } catch (error) {
+    if (signal.aborted && error === signal.reason) return 0; // told to end before it had begun
     process.stderr.write(`Error: ${explain(error)}\n`);
     return 1;
   }

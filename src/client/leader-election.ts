@@ -13,6 +13,7 @@ import type { Lease } from "#api/generated/coordination.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
+import { onAbort } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
@@ -57,7 +58,7 @@ export async function runLeaderElection(
     options.logger.info("leading", { lease: options.name, identity: options.identity });
     const term = new AbortController();
     const end = (): void => term.abort(signal.reason);
-    signal.addEventListener("abort", end, { once: true });
+    onAbort(signal, end);
     const work = lead(term.signal);
     work.catch(() => undefined); // looked at below; the term may end first
     await elector.holdOn(term.signal);

@@ -1,14 +1,13 @@
 /** `k8ts apiserver`: the API server alone. */
 import { hostname } from "node:os";
-import { createLogger } from "#lib/logger.ts";
+import { untilAborted } from "#lib/aborted.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
-import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
 import { parseFlags } from "./apiserver/flags.ts";
 import { runApiServer } from "./apiserver/run.ts";
 import type { Command } from "./command.ts";
 import { edgeThread } from "./edge-thread.ts";
 import { refuseFlags } from "./parse-flags.ts";
+import { processSurroundings } from "./process-surroundings.ts";
 
 /** Requests that are being answered get this long when the server is told to end. */
 const GRACE_MS = 1_500;
@@ -19,13 +18,7 @@ export const apiserverCommand: Command = {
   run: async (args, signal) => {
     const flags = readFlags(args);
     if (typeof flags === "number") return flags;
-    const clock = systemClock;
-    const logger = createLogger({
-      level: flags.logLevel,
-      clock,
-      format: flags.logFormat,
-      write: (line) => process.stderr.write(line),
-    });
+    const { clock, random, logger } = processSurroundings(flags.logLevel, flags.logFormat);
     if (flags.withoutEffect.length > 0) {
       logger.warn("flags without effect", { flags: flags.withoutEffect });
     }
@@ -35,22 +28,19 @@ export const apiserverCommand: Command = {
       flags,
       {
         clock,
-        random: systemRandom,
+        random,
         logger,
         hostname: hostname(),
         edge: edgeThread(),
       },
-      new AbortController().signal,
+      signal,
     );
     collectWhenQuiet(clock, ownHeap(), signal);
     void server.bootstrapped.then(() => {
       const tookMs = Math.round(clock.elapsedMs() - startMs);
       logger.info("the API server is ready", { port: server.port, tookMs });
     });
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await untilAborted(signal);
     await server.close(GRACE_MS);
     return 0;
   },

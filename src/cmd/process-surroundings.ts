@@ -13,14 +13,17 @@ export interface ProcessSurroundings {
   readonly logger: Logger;
 }
 
-export function processSurroundings(level: LogLevel = "info"): ProcessSurroundings {
+export function processSurroundings(
+  level: LogLevel = "info",
+  format: "text" | "json" = process.stderr.isTTY ? "text" : "json",
+): ProcessSurroundings {
   return {
     clock: systemClock,
     random: systemRandom,
     logger: createLogger({
       level,
       clock: systemClock,
-      format: process.stderr.isTTY ? "pretty" : "json",
+      format: format === "text" && process.stderr.isTTY ? "pretty" : format,
       write: (line) => process.stderr.write(line),
     }),
   };

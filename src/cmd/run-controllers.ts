@@ -7,6 +7,7 @@ import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
 import type { AnyController } from "#controllers/controllers.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
+import { untilAborted } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
@@ -88,18 +89,11 @@ async function discoverOnChange(
   while (!signal.aborted) {
     const change = new AbortController();
     for (const source of sources) runtime.cache(source).on(() => change.abort(), change.signal);
-    await aborted(AbortSignal.any([change.signal, signal]));
+    await untilAborted(AbortSignal.any([change.signal, signal]));
     if (signal.aborted) return;
     await clock.sleep(SETTLE_MS, signal).catch(() => undefined);
     await discover();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) =>
-    signal.addEventListener("abort", () => resolve(), { once: true }),
-  );
 }
 
 /** Events are many, own nothing and expire by themselves. */

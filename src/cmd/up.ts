@@ -9,11 +9,9 @@ import { join } from "node:path";
 import { Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
 import { builtInControllers } from "#controllers/controllers.ts";
-import { createLogger } from "#lib/logger.ts";
+import { untilAborted } from "#lib/aborted.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
-import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
 import { type ApiServerFlags, parseFlags } from "./apiserver/flags.ts";
 import { type RunningApiServer, runApiServer, type Surroundings } from "./apiserver/run.ts";
 import type { Command } from "./command.ts";
@@ -22,6 +20,7 @@ import { edgeThread } from "./edge-thread.ts";
 import { inProcessClients } from "./in-process-clients.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
 import { parseArguments, refuseFlags } from "./parse-flags.ts";
+import { processSurroundings } from "./process-surroundings.ts";
 import { runControllers } from "./run-controllers.ts";
 
 /** Requests that are being answered get this long when the cluster is told to end. */
@@ -42,30 +41,24 @@ export const upCommand: Command = {
     const read = readFlags(args);
     if (typeof read === "number") return read;
     const { server: flags } = read;
-    const clock = systemClock;
-    const logger = createLogger({
-      level: flags.logLevel,
-      clock,
-      format: flags.logFormat,
-      write: (line) => process.stderr.write(line),
-    });
+    const { clock, random, logger } = processSurroundings(flags.logLevel, flags.logFormat);
     const surroundings: Surroundings = {
       clock,
-      random: systemRandom,
+      random,
       logger,
       hostname: hostname(),
       edge: edgeThread(),
     };
-    const server = await runApiServer(flags, surroundings, new AbortController().signal);
-    await server.bootstrapped; // controllers may do nothing before their roles are there
-    const controllers = startControllers(read, server, surroundings, signal);
-    announce(flags.dataDir, server.port);
-    collectWhenQuiet(clock, ownHeap(), signal);
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-    await controllers.catch((error: unknown) => logger.error("controllers failed", { error }));
+    const server = await runApiServer(flags, surroundings, signal);
+    // Controllers may do nothing before their roles are there.
+    await Promise.race([server.bootstrapped, untilAborted(signal)]);
+    if (!signal.aborted) {
+      const controllers = startControllers(read, server, surroundings, signal);
+      announce(flags.dataDir, server.port);
+      collectWhenQuiet(clock, ownHeap(), signal);
+      await untilAborted(signal);
+      await controllers.catch((error: unknown) => logger.error("controllers failed", { error }));
+    }
     await server.close(GRACE_MS);
     rmSync(join(flags.dataDir, PID_FILE), { force: true });
     return 0;

@@ -54,7 +54,7 @@ test("secrets are redacted at any depth", () => {
 });
 
 test("a line stays one line, whatever is in it", () => {
-  for (const format of ["json", "pretty"] as const) {
+  for (const format of ["json", "pretty", "text"] as const) {
     const { logger, lines } = capture({ format });
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;

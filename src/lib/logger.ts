@@ -22,15 +22,18 @@ export interface Logger {
   child(fields: Fields): Logger;
 }
 
+export type LogFormat = "pretty" | "text" | "json";
+
 export interface LoggerOptions {
   readonly level: LogLevel;
   readonly clock: Pick<Clock, "nowMs">;
-  readonly format: "pretty" | "json";
+  /** "pretty" is for a terminal: colours, and no dates. */
+  readonly format: LogFormat;
   write(line: string): void;
 }
 
 export function createLogger(options: LoggerOptions, base: Fields = {}): Logger {
-  const format = options.format === "json" ? jsonLine : prettyLine;
+  const format = LINES[options.format];
   const at =
     (level: Exclude<LogLevel, "silent">) =>
     (message: string, fields?: Fields): void => {
@@ -94,10 +97,20 @@ const COLOURS: Readonly<Record<string, string>> = {
 };
 
 function prettyLine(time: string, level: string, message: string, fields: Fields): string {
-  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${prettyValue(value)}`);
   const head = `${time.slice(11, 23)} ${COLOURS[level]}${level.padEnd(5)}\u001b[0m`;
+  return textAfter(head, message, fields);
+}
+
+function textLine(time: string, level: string, message: string, fields: Fields): string {
+  return textAfter(`${time} ${level.padEnd(5)}`, message, fields);
+}
+
+function textAfter(head: string, message: string, fields: Fields): string {
+  const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${prettyValue(value)}`);
   return `${head} ${oneLine(message)}${rest.join("")}\n`;
 }
+
+const LINES = { pretty: prettyLine, text: textLine, json: jsonLine };
 
 function prettyValue(value: unknown): string {
   if (typeof value === "string")

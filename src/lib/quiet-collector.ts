@@ -9,6 +9,7 @@
 import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { onAbort } from "./aborted.ts";
 import type { Clock } from "./clock.ts";
 
 const LOOK_EVERY_MS = 2_000;
@@ -45,7 +46,7 @@ export function collectWhenQuiet(clock: Clock, heap: Heap, signal: AbortSignal):
     timer = clock.schedule(LOOK_EVERY_MS, look);
   };
   let timer = clock.schedule(LOOK_EVERY_MS, look);
-  signal.addEventListener("abort", () => timer.cancel(), { once: true });
+  onAbort(signal, () => timer.cancel());
 }
 
 /** The heap of the thread that asks. */

@@ -8,6 +8,7 @@ import type { Client, Typed } from "#client/client.ts";
 import type { EventRecorder } from "#client/event-recorder.ts";
 import { Informer } from "#client/informer.ts";
 import type { ResourceRef } from "#client/transport.ts";
+import { onAbort, untilAborted } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
@@ -100,7 +101,7 @@ export class Runtime {
         if (old !== undefined && old !== next) keys(old, caches).forEach(add);
       }, signal);
     }
-    signal.addEventListener("abort", () => queue.close(), { once: true });
+    onAbort(signal, () => queue.close());
     return async () => {
       await this.#allSynced(controller, signal);
       // An informer that ran before told its news before this controller listened.
@@ -244,10 +245,7 @@ export class Runtime {
 
   async #allSynced(controller: AnyController, signal: AbortSignal): Promise<void> {
     const synced = controller.feeds.map(({ kind }) => this.#informer(kind).synced);
-    const aborted = new Promise<void>((resolve) =>
-      signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
-    await Promise.race([Promise.all(synced), aborted]);
+    await Promise.race([Promise.all(synced), untilAborted(signal)]);
   }
 
   #informer(kind: ResourceRef): Informer<KubeObject> {

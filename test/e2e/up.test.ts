@@ -156,6 +156,38 @@ describe("k8ts up", () => {
   });
 });
 
+describe("k8ts up that is told to end while it begins", () => {
+  const data = mkdtempSync(join(tmpdir(), "k8ts-begin-"));
+  afterAll(() => rmSync(data, { recursive: true, force: true }));
+
+  // One folder for all: what a start that was cut short left there must not hurt the next.
+  test.each([150, 250, 350, 450, 550, 700, 900])("after %d ms", async (delayMs) => {
+    const args = ["--data", data, "--port", "0", "--bind-address", "127.0.0.1"];
+    const up = spawn(process.execPath, [PROGRAM, "up", "--no-node", ...args], { stdio: "ignore" });
+    const ended = new Promise<unknown>((resolve) =>
+      up.on("exit", (code, signal) => resolve(code ?? signal)),
+    );
+    await sleep(delayMs);
+    up.kill("SIGTERM");
+    const outcome = await Promise.race([ended, sleep(2_000, "still there")]);
+    up.kill("SIGKILL");
+    assert.ok(outcome === 0 || outcome === "SIGTERM", `${outcome}`);
+  });
+
+  test("while etcd does not answer", async () => {
+    const args = ["--data-dir", data, "--secure-port", "0", "--etcd-servers", "http://127.0.0.1:1"];
+    const server = spawn(process.execPath, [PROGRAM, "apiserver", ...args], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const ended = new Promise<unknown>((resolve) => server.on("exit", resolve));
+    await new Promise((resolve) => server.stderr.once("data", resolve));
+    server.kill("SIGTERM");
+    const outcome = await Promise.race([ended, sleep(2_000, "still there")]);
+    server.kill("SIGKILL");
+    assert.equal(outcome, 0);
+  });
+});
+
 function isHealthy(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const options = { host: "127.0.0.1", port, path: "/healthz", rejectUnauthorized: false };

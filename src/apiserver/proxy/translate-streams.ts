@@ -11,6 +11,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
+import { onAbort } from "#lib/aborted.ts";
 import { SpdyConnection } from "#lib/spdy/connection.ts";
 import { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { acceptWebSocket, askedProtocols, type ClientEnd } from "./client-end.ts";
@@ -63,7 +64,7 @@ async function run(
   const connected = await connect(request, client);
   if (!(connected instanceof SpdyConnection)) return connected;
   const gone = (): void => connected.close();
-  client.signal.addEventListener("abort", gone, { once: true });
+  onAbort(client.signal, gone);
   try {
     const streams = await openStreams(connected, wanted);
     const error = collect(streams.error);

@@ -1,4 +1,5 @@
 /** Port-forward over WebSocket: its binary messages are the bytes of a SPDY connection. */
+import { onAbort } from "#lib/aborted.ts";
 import { type Message, WebSocketConnection } from "#lib/websocket/connection.ts";
 import { acceptWebSocket, askedProtocols, type ClientEnd } from "./client-end.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
@@ -36,7 +37,7 @@ export async function tunnelSpdy(request: UpgradeRequest, client: ClientEnd): Pr
   acceptWebSocket(client, chosen === undefined ? undefined : `${PREFIX}${chosen}`);
   const socket = new WebSocketConnection(client.socket, client.head, "server");
   backend.on("error", () => socket.destroy());
-  client.signal.addEventListener("abort", () => backend.destroy());
+  onAbort(client.signal, () => backend.destroy());
   if (head.length > 0) await socket.send(head);
   await Promise.all([toBackend(socket.messages()), toClient()]);
 

@@ -9,6 +9,7 @@ import type { IPAddress } from "#api/generated/networking.v1.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
 import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
+import { onAbort } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Objects } from "../objects.ts";
@@ -56,7 +57,7 @@ export async function runServiceRepair(options: RepairOptions, signal: AbortSign
         timer.cancel();
         timer = clock.schedule(SETTLE_MS, go);
       };
-      signal.addEventListener("abort", go);
+      onAbort(signal, go);
     });
   }
 }

@@ -104,7 +104,7 @@ export interface ApiServerFlags {
   /** Flags that were given but change nothing here. */
   readonly withoutEffect: readonly string[];
   readonly logLevel: "debug" | "info" | "warn" | "error";
-  readonly logFormat: "pretty" | "json";
+  readonly logFormat: "text" | "json";
 }
 
 /** Throws FlagError, which says what is wrong, for flags that cannot be used. */
@@ -124,7 +124,7 @@ export function parseFlags(args: readonly string[]): ApiServerFlags {
     eventTtlSeconds: eventTtl,
     requestTimeoutSeconds: requestTimeout,
     logLevel: Number(v) >= 4 ? "debug" : "info",
-    logFormat: loggingFormat === "json" ? "json" : "pretty",
+    logFormat: loggingFormat,
   } as unknown as ApiServerFlags);
 }
 

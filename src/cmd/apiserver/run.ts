@@ -53,7 +53,7 @@ export interface RunningApiServer extends AsyncDisposable {
   close(graceMs: number): Promise<void>;
 }
 
-/** Resolves when requests are answered. */
+/** Resolves when requests are answered. An abort gives up waiting for the store, nothing else. */
 export async function runApiServer(
   flags: ApiServerFlags,
   surroundings: Surroundings,
@@ -80,7 +80,7 @@ async function runBehind(
   const shared = flags.etcdServers.length > 0;
   const store = surroundings.store ?? (await openStore(flags, surroundings, signal));
   const life = new AbortController();
-  const ending = AbortSignal.any([signal, life.signal]);
+  const ending = life.signal;
   const keys = openKeys(flags, surroundings, advertiseAddress);
   const audit = openAuditLog(flags, surroundings);
   const api = await startApiServer(
