@@ -1,12 +1,17 @@
 import assert from "node:assert/strict";
-import { test } from "vitest";
+import { describe, test } from "vitest";
+import { nodeKind } from "#api/core/v1/node.ts";
+import { podKind } from "#api/core/v1/pod.ts";
 import { nextTurn } from "#lib/next-turn.ts";
-import { FanOut } from "./fan-out.ts";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import { FanOut, FanOuts } from "./fan-out.ts";
+
+const newFanOut = (): FanOut => new FanOut(new VirtualClock());
 
 const frame = (text: string): Uint8Array => Buffer.from(text);
 
 test("everyone sends once, after what else is done in the turn, in the order of asking", async () => {
-  const fanOut = new FanOut();
+  const fanOut = newFanOut();
   const order: string[] = [];
   for (const name of ["a", "b"]) fanOut.schedule(() => order.push(name));
   void Promise.resolve().then(() => order.push("answer"));
@@ -19,7 +24,7 @@ test("everyone sends once, after what else is done in the turn, in the order of 
 });
 
 test("very many do not send all in one turn", async () => {
-  const fanOut = new FanOut();
+  const fanOut = newFanOut();
   let sent = 0;
   for (let n = 0; n < 1_200; n++) fanOut.schedule(() => (sent += 1));
   const turns: number[] = [];
@@ -30,8 +35,60 @@ test("very many do not send all in one turn", async () => {
   assert.deepEqual(turns, [500, 1_000, 1_200]);
 });
 
+describe("a rest", () => {
+  const rows = [
+    { name: "a few send again at once", watches: 9, restMs: 0 },
+    { name: "many rest for as long as many are", watches: 50, restMs: 5 },
+    { name: "very many rest no longer than 20 ms", watches: 5_000, restMs: 20 },
+  ];
+  for (const { name, watches, restMs } of rows) {
+    test(name, async () => {
+      using clock = new VirtualClock();
+      const fanOut = new FanOut(clock);
+      let sent = 0;
+      for (let n = 0; n < watches; n++) fanOut.schedule(() => (sent += 1));
+      while (sent < watches) await nextTurn();
+      const again: string[] = [];
+      fanOut.schedule(() => again.push("first"));
+      await nextTurn();
+      assert.deepEqual(again, restMs === 0 ? ["first"] : []);
+      if (restMs === 0) return;
+      await clock.advance(restMs - 1);
+      fanOut.schedule(() => again.push("second"));
+      await nextTurn();
+      assert.deepEqual(again, []);
+      await clock.advance(1);
+      assert.deepEqual(again, ["first", "second"]);
+    });
+  }
+
+  test("is over for whoever comes later: a change that comes alone waits for nothing", async () => {
+    using clock = new VirtualClock();
+    const fanOut = new FanOut(clock);
+    let sent = 0;
+    for (let n = 0; n < 100; n++) fanOut.schedule(() => (sent += 1));
+    await nextTurn();
+    await clock.advance(10);
+    fanOut.schedule(() => (sent += 1));
+    await nextTurn();
+    assert.equal(sent, 101);
+  });
+
+  test("of one kind is none of another", async () => {
+    using clock = new VirtualClock();
+    const fanOuts = new FanOuts(clock);
+    assert.equal(fanOuts.of(podKind), fanOuts.of(podKind));
+    let sent = 0;
+    for (let n = 0; n < 100; n++) fanOuts.of(podKind).schedule(() => (sent += 1));
+    await nextTurn();
+    fanOuts.of(nodeKind).schedule(() => (sent += 1));
+    await nextTurn();
+    assert.equal(sent, 101);
+  });
+});
+
 test("the same frames are one piece for all who send in a turn, other frames are another", async () => {
-  const fanOut = new FanOut();
+  const fanOut = newFanOut();
   const [a, b] = [frame("aa\n"), frame("b\n")];
   const pieces = new Map<string, unknown>();
   const sends: Record<string, Uint8Array[]> = { one: [a, b], two: [a, b], less: [a], later: [b] };
@@ -44,7 +101,7 @@ test("the same frames are one piece for all who send in a turn, other frames are
 });
 
 test("a piece is its frames, and a chunk of HTTP/1.1", () => {
-  const { bytes, chunk } = new FanOut().join([frame("0123456789"), frame("abcdef\n")]);
+  const { bytes, chunk } = newFanOut().join([frame("0123456789"), frame("abcdef\n")]);
   assert.equal(Buffer.from(bytes).toString(), "0123456789abcdef\n");
   assert.equal(Buffer.from(chunk).toString(), "11\r\n0123456789abcdef\n\r\n");
 });

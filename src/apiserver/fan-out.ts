@@ -1,27 +1,61 @@
 /**
- * Lets all watches of a server send at the end of a turn of the event loop, one after the other.
+ * Lets all watches of a kind send at the end of a turn of the event loop, one after the other.
  *
  * Promises:
  * 1. What several changes of one turn bring goes out in one write for each watch, after the answers
  *    to those who made the changes. A change that comes alone waits for nothing.
  * 2. What several watches send alike in a turn is put together once.
- * 3. Sending to very many does not keep the server from its other work: it goes on in the next turn.
+ * 3. Sending to very many does not keep the server from its other work: it goes on in the next turn,
+ *    and when all have had their turn there is a rest. What changes meanwhile goes out together,
+ *    which costs each watch hardly more than one change: the busier the server, the fewer its writes.
  */
+import type { Kind } from "#api/kind.ts";
+import type { Clock } from "#lib/clock.ts";
 import { nextTurn } from "#lib/next-turn.ts";
 import { Piece } from "./piece.ts";
 
 /** So many send before others have their turn. */
 const AT_A_TIME = 500;
+/** A few times what a write costs, so most of the time is left for what makes the changes. */
+const REST_MS_PER_WRITE = 0.1;
+/** A shorter rest is none. */
+const REST_MIN_MS = 1;
+/** Nobody notices that an event is so late. */
+const REST_MAX_MS = 20;
+
+/** One for each kind: what many hear of does not hold up what a few wait for. */
+export class FanOuts {
+  readonly #clock: Clock;
+  readonly #byKind = new WeakMap<Kind, FanOut>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  of(kind: Kind): FanOut {
+    const known = this.#byKind.get(kind);
+    if (known !== undefined) return known;
+    const made = new FanOut(this.#clock);
+    this.#byKind.set(kind, made);
+    return made;
+  }
+}
 
 export class FanOut {
+  readonly #clock: Clock;
   #due: (() => void)[] = [];
   #running = false;
+  #restUntilMs = 0;
   readonly #pieces = new Map<Uint8Array, Piece>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Calls it once, at the end of this turn or in one of the next. */
   schedule(flush: () => void): void {
     this.#due.push(flush);
-    this.#go();
+    if (!this.#running) void this.#run();
   }
 
   /** The frames as one piece, made by the first who asks for it in this turn. */
@@ -33,14 +67,26 @@ export class FanOut {
     return made;
   }
 
-  #go(): void {
-    if (this.#running || this.#due.length === 0) return;
+  async #run(): Promise<void> {
     this.#running = true;
-    void nextTurn().then(() => {
-      for (const flush of this.#due.splice(0, AT_A_TIME)) flush();
+    while (this.#due.length > 0) {
+      const restMs = this.#restUntilMs - this.#clock.elapsedMs();
+      if (restMs > 0) await this.#clock.sleep(restMs);
+      else await nextTurn();
+      const due = this.#due;
+      this.#due = [];
+      await this.#send(due);
+    }
+    this.#running = false;
+  }
+
+  async #send(due: readonly (() => void)[]): Promise<void> {
+    for (let from = 0; from < due.length; from += AT_A_TIME) {
+      if (from > 0) await nextTurn();
+      for (const flush of due.slice(from, from + AT_A_TIME)) flush();
       this.#pieces.clear();
-      this.#running = false;
-      this.#go();
-    });
+    }
+    const restMs = Math.min(due.length * REST_MS_PER_WRITE, REST_MAX_MS);
+    if (restMs >= REST_MIN_MS) this.#restUntilMs = this.#clock.elapsedMs() + restMs;
   }
 }

@@ -13,7 +13,7 @@ import { isForWebSocket, serveWebSocket } from "./serve-websocket.ts";
 import type { ApiServer } from "./server.ts";
 
 export async function serveUpgrade(
-  api: Pick<ApiServer, "handle" | "tables" | "newAuditId" | "closing" | "watches" | "fanOut">,
+  api: Pick<ApiServer, "handle" | "tables" | "newAuditId" | "closing" | "watches" | "fanOuts">,
   incoming: UpgradeRequest,
   peer: Peer,
   socket: Duplex,

@@ -35,7 +35,7 @@ export function isForWebSocket({ body }: Answer, { headers }: ApiRequest): boole
 
 /** Resolves when both sides are done. */
 export async function serveWebSocket(
-  api: Pick<ApiServer, "tables" | "closing" | "watches" | "fanOut">,
+  api: Pick<ApiServer, "tables" | "closing" | "watches" | "fanOuts">,
   answer: Answer,
   request: ApiRequest,
   client: ClientEnd,
@@ -63,7 +63,7 @@ export async function serveWebSocket(
         ? encodeFrame("text", encode(event))
         : encodeFrame("binary", encode(event).subarray(LENGTH_BYTES)),
     count: api.watches.of(body.feed.kind),
-    fanOut: api.fanOut,
+    fanOut: api.fanOuts.of(body.feed.kind),
     reply: {
       writePiece: ({ bytes }) => socket.write(bytes),
       drained: async () => {

@@ -32,7 +32,7 @@ export type Serving = Pick<
   | "watches"
   | "countTimeout"
   | "turn"
-  | "fanOut"
+  | "fanOuts"
 >;
 
 export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
@@ -141,13 +141,14 @@ function sendWatch(
   { code, media }: Answer,
   headers: OutgoingHeaders,
   { query, signal }: ApiRequest,
-  { tables, watches, fanOut, closing }: Serving,
+  { tables, watches, fanOuts, closing }: Serving,
   reply: Reply,
 ): Promise<void> {
   const stream = media.encoding === "json" ? "" : ";stream=watch";
   reply.start(code, { ...headers, "content-type": `${MEDIA_TYPES[media.encoding]}${stream}` });
   const encode = createFrameEncoder(feed.kind, media, query, tables);
   const count = watches.of(feed.kind);
+  const fanOut = fanOuts.of(feed.kind);
   return streamWatch(feed, { encode, count, fanOut, reply, signal, closing });
 }
 

@@ -15,7 +15,7 @@ import { addClusterMetrics } from "./cluster-metrics.ts";
 import { ColumnDescriptions } from "./column-descriptions.ts";
 import { Discovery } from "./discovery.ts";
 import type { SpecialVerbs } from "./dispatch.ts";
-import { FanOut } from "./fan-out.ts";
+import { FanOuts } from "./fan-out.ts";
 import { addFlowMetrics } from "./flow/flow-metrics.ts";
 import { createHandler, type Handler, type PathHandler } from "./handler.ts";
 import { Health } from "./health.ts";
@@ -107,7 +107,7 @@ export interface ApiServer {
   readonly watches: WatchMetrics;
   /** A request took longer than it may. */
   countTimeout(info: RequestInfo): void;
-  readonly fanOut: FanOut;
+  readonly fanOuts: FanOuts;
   handshakeFailed(): void;
   /** A step of the start is done. */
   finished(step: StartStep): void;
@@ -206,7 +206,7 @@ export async function startApiServer(
     watches: new WatchMetrics(options.metrics),
     handshakeFailed: () => watched.handshakeFailed(),
     countTimeout: (info) => watched.terminated(info, 504),
-    fanOut: new FanOut(),
+    fanOuts: new FanOuts(clock),
     finished: (step) => health.finished(step),
     sayNotReady: () => health.shutDown(),
     shutDown: () => {

@@ -68,7 +68,7 @@ async function begin(t: TestApi, url: string, closing = new AbortController().si
   };
   const encode = createFrameEncoder(feed.kind, JSON_MEDIA, new URLSearchParams(), t.api.tables);
   const count = t.api.watches.of(feed.kind);
-  const { fanOut } = t.api;
+  const fanOut = t.api.fanOuts.of(feed.kind);
   const { signal } = life;
   const done = streamWatch(feed, { encode, count, fanOut, reply: client, signal, closing });
   await nextTurn();
