@@ -89,6 +89,17 @@ test("from the tenth on, those that differ only in their text are one, until ten
     ["number 9", 1],
     ["(combined from similar events): number 15", 6],
   ]);
+  // The one that stands for several names its source only.
+  assert.deepEqual(
+    cluster
+      .list(eventKind)
+      .slice(8)
+      .map(({ source, reportingComponent }) => [source?.component, reportingComponent]),
+    [
+      ["tester", "tester"],
+      ["tester", ""],
+    ],
+  );
   await cluster.advance(600_000);
   say("number 16");
   await cluster.settle();

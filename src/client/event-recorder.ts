@@ -102,7 +102,7 @@ export class ServerEventRecorder implements EventRecorder {
   async #send(recorded: Recorded, signal: AbortSignal): Promise<void> {
     const { component, note, atMs } = recorded;
     const about = referenceTo(note.about);
-    const { message, id } = this.#combine(component, about, note, atMs);
+    const { message, id, isCombined } = this.#combine(component, about, note, atMs);
     const namespace = about.namespace ?? "default";
     const time = timeFromMs(atMs);
     const known = this.#known.get(id) ?? { namespace, name: undefined, firstTime: time, count: 0 };
@@ -111,7 +111,7 @@ export class ServerEventRecorder implements EventRecorder {
     if (!this.#isWithinBudget(component, about, note.type, atMs)) return;
     for (let tries = 1; !signal.aborted; tries++) {
       try {
-        await this.#write(known, { component, about, note, message, time }, signal);
+        await this.#write(known, { component, about, note, message, time, isCombined }, signal);
         return;
       } catch (error) {
         if (!(error instanceof TransportError) || tries === TRIES_MAX) throw error;
@@ -151,7 +151,12 @@ export class ServerEventRecorder implements EventRecorder {
     else this.#logger.error(REFUSED, fields);
   }
 
-  #event({ component, about, note, message, time }: EventParts, known: Known, name: string): Event {
+  #event(parts: EventParts, known: Known, name: string): Event {
+    const { component, about, note, message, time, isCombined } = parts;
+    // One that stands for several does not say who reports it, as upstream's.
+    const reporting = isCombined
+      ? { component: "", instance: "" }
+      : { component, instance: this.#host };
     return {
       apiVersion: "v1",
       kind: "Event",
@@ -165,8 +170,8 @@ export class ServerEventRecorder implements EventRecorder {
       count: known.count,
       type: note.type,
       eventTime: null,
-      reportingComponent: component,
-      reportingInstance: this.#host,
+      reportingComponent: reporting.component,
+      reportingInstance: reporting.instance,
     };
   }
 
@@ -176,7 +181,7 @@ export class ServerEventRecorder implements EventRecorder {
     about: ObjectReference,
     note: Note,
     atMs: number,
-  ): { readonly message: string; readonly id: string } {
+  ): { readonly message: string; readonly id: string; readonly isCombined: boolean } {
     const id = JSON.stringify([component, identityOf(about), note.type, note.reason]);
     let similar = this.#similar.get(id);
     if (similar === undefined || atMs - similar.lastMs > SIMILAR_WITHIN_MS) {
@@ -187,11 +192,11 @@ export class ServerEventRecorder implements EventRecorder {
     remember(this.#similar, id, similar);
     if (similar.messages.size < SIMILAR_MAX) {
       const place = about.fieldPath ?? "";
-      return { message: note.message, id: `${id} ${place} ${note.message}` };
+      return { message: note.message, id: `${id} ${place} ${note.message}`, isCombined: false };
     }
     const [first = ""] = similar.messages;
     similar.messages.delete(first);
-    return { message: `(combined from similar events): ${note.message}`, id };
+    return { message: `(combined from similar events): ${note.message}`, id, isCombined: true };
   }
 
   #isWithinBudget(component: string, about: ObjectReference, type: string, atMs: number): boolean {
@@ -216,6 +221,7 @@ interface EventParts {
   readonly note: Note;
   readonly message: string;
   readonly time: string;
+  readonly isCombined: boolean;
 }
 
 /** Which object, whatever its revision. */

@@ -7,7 +7,7 @@ import { storageClassKind } from "#api/storage/v1/storage-class.ts";
 import { build } from "#testing/build.ts";
 import { type Draft, startCluster } from "#testing/cluster.ts";
 import { persistentVolumeBinder } from "./binder.ts";
-import { provisionerOf, toldMigrated, whyNotDeleted } from "./in-tree.ts";
+import { deleterOf, provisionerOf, toldMigrated, withDeletionFinalizer } from "./in-tree.ts";
 
 describe("who provisions", () => {
   const rows = [
@@ -42,10 +42,14 @@ const by = (provisioner: string) => ({
 });
 const nfs = { nfs: { server: "s", path: "/p" } };
 
-describe("why nobody deletes a volume", () => {
-  const rows: readonly [string, Draft<PersistentVolume>, string | undefined][] = [
-    ["a driver does", { spec: { csi: { driver: "d", volumeHandle: "h" } } }, undefined],
-    ["another's does", { metadata: by("x.io/y"), spec: nfs }, undefined],
+describe("who deletes a volume", () => {
+  const rows: readonly [
+    string,
+    Draft<PersistentVolume>,
+    "driver" | "controller" | { error: string },
+  ][] = [
+    ["a driver does", { spec: { csi: { driver: "d", volumeHandle: "h" } } }, "driver"],
+    ["another's does", { metadata: by("x.io/y"), spec: nfs }, "driver"],
     [
       "its driver took it over",
       {
@@ -56,42 +60,98 @@ describe("why nobody deletes a volume", () => {
           },
         },
       },
-      undefined,
+      "driver",
     ],
     [
       "a directory",
       { spec: { hostPath: { path: "/data" } } },
-      "host_path deleter only supports /tmp/.+ but received provided /data",
+      { error: "host_path deleter only supports /tmp/.+ but received provided /data" },
     ],
     [
       "a directory that was provisioned",
       { metadata: by("kubernetes.io/host-path"), spec: { hostPath: { path: "/data" } } },
-      "host_path deleter only supports /tmp/.+ but received provided /data",
+      { error: "host_path deleter only supports /tmp/.+ but received provided /data" },
+    ],
+    ["a temporary directory", { spec: { hostPath: { path: "/tmp/x" } } }, "controller"],
+    ["one further down", { spec: { hostPath: { path: "/var/tmp/x" } } }, "controller"],
+    [
+      "all that is temporary",
+      { spec: { hostPath: { path: "/tmp/" } } },
+      { error: "host_path deleter only supports /tmp/.+ but received provided /tmp/" },
+    ],
+    [
+      "a temporary directory that was provisioned",
+      { metadata: by("kubernetes.io/host-path"), spec: { hostPath: { path: "/tmp/x" } } },
+      "controller",
+    ],
+    [
+      "a directory that is none",
+      { metadata: by("kubernetes.io/host-path"), spec: nfs },
+      {
+        error:
+          'failed to create deleter for volume "v": spec.PersistentVolumeSource.HostPath is nil',
+      },
     ],
     [
       "a file server",
       { spec: nfs },
-      'error getting deleter volume plugin for volume "v": no deletable volume plugin matched',
+      {
+        error:
+          'error getting deleter volume plugin for volume "v": no deletable volume plugin matched',
+      },
     ],
     [
       "a file server that was provisioned",
       { metadata: by("kubernetes.io/nfs"), spec: nfs },
-      "no deletable volume plugin matched",
+      { error: "no deletable volume plugin matched" },
     ],
     [
       "a local one",
       { spec: { local: { path: "/l" } } },
-      'error getting deleter volume plugin for volume "v": no volume plugin matched',
+      { error: 'error getting deleter volume plugin for volume "v": no volume plugin matched' },
     ],
     [
       "nobody knows whose",
       { metadata: by("kubernetes.io/foo"), spec: nfs },
-      "no volume plugin matched name: kubernetes.io/foo",
+      { error: "no volume plugin matched name: kubernetes.io/foo" },
     ],
   ];
   for (const [name, draft, want] of rows) {
-    test(name, () => assert.equal(whyNotDeleted(volume(draft)), want));
+    test(name, () => assert.deepEqual(deleterOf(volume(draft)), want));
   }
+});
+
+describe("the finalizer of volumes that were provisioned in-tree", () => {
+  const held = (
+    provisioner: string | undefined,
+    persistentVolumeReclaimPolicy: "Delete" | "Retain" | "Recycle",
+    finalizers: readonly string[],
+    deletionTimestamp?: string,
+  ) =>
+    withDeletionFinalizer(
+      volume({
+        metadata: {
+          ...(provisioner === undefined ? {} : by(provisioner)),
+          finalizers,
+          ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+        },
+        spec: { ...nfs, persistentVolumeReclaimPolicy },
+      }),
+    )?.metadata.finalizers;
+  const inTree = "kubernetes.io/host-path";
+  const ours = "kubernetes.io/pv-controller";
+  const external = "external-provisioner.volume.kubernetes.io/finalizer";
+  const rows: readonly [string, ReturnType<typeof held>, readonly string[] | undefined][] = [
+    ["comes", held(inTree, "Delete", ["a"]), ["a", ours]],
+    ["once", held(inTree, "Delete", ["a", ours]), undefined],
+    ["not when it is too late", held(inTree, "Delete", ["a"], "2030-01-01T00:00:00Z"), undefined],
+    ["goes when the volume stays", held(inTree, "Retain", [ours, "a"]), ["a"]],
+    ["takes the place of the driver's", held(inTree, "Delete", [external]), [ours]],
+    ["goes to the driver", held("kubernetes.io/aws-ebs", "Delete", [ours, external]), [external]],
+    ["is not the driver's", held("x.io/y", "Delete", [external]), undefined],
+    ["is not for those of users", held(undefined, "Delete", []), undefined],
+  ];
+  for (const [name, got, want] of rows) test(name, () => assert.deepEqual(got, want));
 });
 
 describe("which driver took it over", () => {
@@ -129,4 +189,30 @@ test("a claim of a class that a driver took over waits for that driver", async (
     "volume.kubernetes.io/storage-provisioner": "ebs.csi.aws.com",
   });
   assert.match(cluster.events.at(-1)?.message ?? "", /external provisioner 'ebs\.csi\.aws\.com'/);
+});
+
+test("a temporary directory goes when its claim has gone, and not before", async () => {
+  await using cluster = await startCluster({ controllers: [persistentVolumeBinder()] });
+  const asked = { accessModes: ["ReadWriteOnce"], storageClassName: "" } as const;
+  await cluster.seed(persistentVolumeKind, {
+    metadata: { name: "v", ...by("kubernetes.io/host-path") },
+    spec: {
+      ...asked,
+      capacity: { storage: "1Gi" },
+      hostPath: { path: "/tmp/x" },
+      persistentVolumeReclaimPolicy: "Delete",
+    },
+  });
+  await cluster.seed(persistentVolumeClaimKind, {
+    metadata: { name: "data" },
+    spec: { ...asked, resources: { requests: { storage: "1Gi" } } },
+  });
+  const left = () => cluster.get(persistentVolumeKind, "v");
+  assert.equal(left()?.status.phase, "Bound");
+  await cluster.client.delete(persistentVolumeKind, { name: "v" });
+  await cluster.settle();
+  assert.deepEqual(left()?.metadata.finalizers, ["kubernetes.io/pv-controller"]);
+  await cluster.client.delete(persistentVolumeClaimKind, { namespace: "default", name: "data" });
+  await cluster.settle();
+  assert.equal(left(), undefined);
 });

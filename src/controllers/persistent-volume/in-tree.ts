@@ -8,6 +8,8 @@ import { PROVISIONED_BY, withAnnotations, withoutAnnotation } from "./binding.ts
 const PREFIX = "kubernetes.io/";
 const HOST_PATH = "kubernetes.io/host-path";
 const NFS = "kubernetes.io/nfs";
+const PV_CONTROLLER = "kubernetes.io/pv-controller";
+const EXTERNAL_PROVISIONER = "external-provisioner.volume.kubernetes.io/finalizer";
 const MIGRATED_TO = "pv.kubernetes.io/migrated-to";
 export const STORAGE_PROVISIONER = "volume.kubernetes.io/storage-provisioner";
 export const BETA_STORAGE_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner";
@@ -40,26 +42,71 @@ export function provisionerOf(name: string): Provisioner {
   return { error: `no volume plugin matched name: ${name}`, isKnown: false };
 }
 
-/** Why nobody deletes a volume; undefined if its driver does. */
-export function whyNotDeleted({ metadata, spec }: PersistentVolume): string | undefined {
+/** Who deletes a volume: its driver, this controller, or nobody, and why. */
+export type Deleter = "driver" | "controller" | { readonly error: string };
+
+export function deleterOf({ metadata, spec }: PersistentVolume): Deleter {
   const { annotations = {}, name } = metadata;
   const provisioner = annotations[PROVISIONED_BY] ?? "";
-  if (annotations[MIGRATED_TO]) return undefined;
-  const path = spec.hostPath?.path;
-  const onlyTemporary = `host_path deleter only supports /tmp/.+ but received provided ${path}`;
-  const isElsewhere = path !== undefined && !/^\/tmp\/.+/.test(path);
+  if (annotations[MIGRATED_TO]) return "driver";
   if (provisioner !== "") {
-    if (!provisioner.startsWith(PREFIX)) return undefined;
-    if (provisioner === HOST_PATH && isElsewhere) return onlyTemporary;
-    if (provisioner === NFS) return "no deletable volume plugin matched";
-    return `no volume plugin matched name: ${provisioner}`;
+    if (!provisioner.startsWith(PREFIX)) return "driver";
+    if (provisioner === HOST_PATH) return deleterOfDirectory(name, spec.hostPath?.path);
+    if (provisioner === NFS) return { error: "no deletable volume plugin matched" };
+    return { error: `no volume plugin matched name: ${provisioner}` };
   }
-  if (spec.csi !== undefined) return undefined;
-  if (isElsewhere) return onlyTemporary;
-  // Directories of nodes are for kubelets to look after: nothing is deleted here.
-  const isKnown = spec.nfs !== undefined || path !== undefined;
-  const why = isKnown ? "no deletable volume plugin matched" : "no volume plugin matched";
-  return `error getting deleter volume plugin for volume "${name}": ${why}`;
+  if (spec.csi !== undefined) return "driver";
+  if (spec.hostPath !== undefined) return deleterOfDirectory(name, spec.hostPath.path);
+  const why =
+    spec.nfs === undefined ? "no volume plugin matched" : "no deletable volume plugin matched";
+  return { error: `error getting deleter volume plugin for volume "${name}": ${why}` };
+}
+
+/** Only what is temporary is given up; the directory itself is the machine's to clean away. */
+function deleterOfDirectory(name: string | undefined, path: string | undefined): Deleter {
+  if (path === undefined) {
+    const why = "spec.PersistentVolumeSource.HostPath is nil";
+    return { error: `failed to create deleter for volume "${name}": ${why}` };
+  }
+  if (/\/tmp\/.+/.test(path)) return "controller";
+  return { error: `host_path deleter only supports /tmp/.+ but received provided ${path}` };
+}
+
+/**
+ * The volume with the finalizer that its reclaim policy asks for; undefined if it is so already. One
+ * that was provisioned in-tree and is to be deleted must not go before its storage has gone.
+ */
+export function withDeletionFinalizer(volume: PersistentVolume): PersistentVolume | undefined {
+  const { annotations = {}, finalizers = [], deletionTimestamp } = volume.metadata;
+  const provisioner = annotations[PROVISIONED_BY];
+  if (provisioner === undefined) return undefined;
+  const isMigrated = DRIVERS[provisioner] !== undefined;
+  if (!isMigrated && !provisioner.startsWith(PREFIX)) return undefined;
+  const isDeleted = volume.spec.persistentVolumeReclaimPolicy === "Delete";
+  const has = finalizers.includes(PV_CONTROLLER);
+  if (isMigrated)
+    return has ? withFinalizers(volume, without(finalizers, PV_CONTROLLER)) : undefined;
+  const kept = isDeleted ? finalizers : without(finalizers, PV_CONTROLLER);
+  const isMissing = isDeleted && !has && deletionTimestamp === undefined;
+  const wanted = without(isMissing ? [...kept, PV_CONTROLLER] : kept, EXTERNAL_PROVISIONER);
+  return isMissing || wanted.length < finalizers.length
+    ? withFinalizers(volume, wanted)
+    : undefined;
+}
+
+/** The volume once its storage has gone; undefined if nothing else kept it. */
+export function withoutDeletionFinalizer(volume: PersistentVolume): PersistentVolume | undefined {
+  const { finalizers = [] } = volume.metadata;
+  if (!finalizers.includes(PV_CONTROLLER)) return undefined;
+  return withFinalizers(volume, without(finalizers, PV_CONTROLLER));
+}
+
+function without(names: readonly string[], name: string): readonly string[] {
+  return names.filter((one) => one !== name);
+}
+
+function withFinalizers(volume: PersistentVolume, finalizers: readonly string[]): PersistentVolume {
+  return { ...volume, metadata: { ...volume.metadata, finalizers } };
 }
 
 /** The object, telling which driver has taken it over; undefined if it does so already. */

@@ -137,7 +137,13 @@ describe("volume without its claim", () => {
     { name: "another's is left to the other", volume: provisionedBy("csi.example") },
     {
       name: "nobody can delete it",
-      volume: provisionedBy("kubernetes.io/gone"),
+      volume: {
+        ...provisionedBy("kubernetes.io/gone"),
+        metadata: {
+          ...provisionedBy("kubernetes.io/gone").metadata,
+          finalizers: ["kubernetes.io/pv-controller"],
+        },
+      },
       next: "Failed",
       event: "VolumeFailedDelete",
     },

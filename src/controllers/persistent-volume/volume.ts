@@ -11,7 +11,12 @@ import {
   sameMode,
   withoutAnnotation,
 } from "./binding.ts";
-import { toldMigrated, whyNotDeleted } from "./in-tree.ts";
+import {
+  deleterOf,
+  toldMigrated,
+  withDeletionFinalizer,
+  withoutDeletionFinalizer,
+} from "./in-tree.ts";
 import { LOCAL_PATH_PROVISIONER } from "./local-path.ts";
 
 export interface VolumeState {
@@ -25,7 +30,8 @@ export interface VolumeState {
 export function decideVolume(state: VolumeState): Outcome {
   const { volume, claim } = state;
   const migrated = toldMigrated(volume);
-  if (migrated !== undefined) return { writes: [update(persistentVolumeKind, migrated)] };
+  const guarded = withDeletionFinalizer(migrated ?? volume) ?? migrated;
+  if (guarded !== undefined) return { writes: [update(persistentVolumeKind, guarded)] };
   const { claimRef } = volume.spec;
   if (!claimRef?.uid) return { writes: phaseWrites(volume, "Available") };
   if (claim === undefined) return release(state);
@@ -63,14 +69,20 @@ function reclaim({ volume, provisions }: VolumeState): Outcome {
 }
 
 function discard(volume: PersistentVolume, provisions: boolean): Outcome {
-  const { annotations, deletionTimestamp } = volume.metadata;
-  if (annotations?.[PROVISIONED_BY] === LOCAL_PATH_PROVISIONER && provisions) {
-    if (deletionTimestamp !== undefined) return idle;
-    return { writes: [remove(persistentVolumeKind, volume)] };
-  }
-  const why = whyNotDeleted(volume);
-  // Whoever provisioned it deletes it.
-  return why === undefined ? idle : fail(volume, "VolumeFailedDelete", why);
+  const isOurs =
+    volume.metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH_PROVISIONER && provisions;
+  const deleter = isOurs ? "controller" : deleterOf(volume);
+  if (deleter === "driver") return idle;
+  if (deleter !== "controller") return fail(volume, "VolumeFailedDelete", deleter.error);
+  const free = withoutDeletionFinalizer(volume);
+  return {
+    writes: [
+      ...(free === undefined ? [] : [update(persistentVolumeKind, free)]),
+      ...(volume.metadata.deletionTimestamp === undefined
+        ? [remove(persistentVolumeKind, volume)]
+        : []),
+    ],
+  };
 }
 
 function unbind(volume: PersistentVolume): Outcome {
