@@ -236,6 +236,18 @@ describe("deployment", () => {
     assert.equal(set?.metadata.annotations?.["deployment.kubernetes.io/revision-history"], "1");
   });
 
+  test("what only the annotations or minReadySeconds tell reaches the current set", async () => {
+    await using cluster = await start();
+    await runPods(cluster);
+    await cluster.edit(deploymentKind, "web", (d) => {
+      d.metadata.annotations = { ...d.metadata.annotations, "kubernetes.io/change-cause": "why" };
+      d.spec.minReadySeconds = 3;
+    });
+    const [set] = cluster.list(replicaSetKind);
+    assert.equal(set?.metadata.annotations?.["kubernetes.io/change-cause"], "why");
+    assert.equal(set?.spec.minReadySeconds, 3);
+  });
+
   test("the old rollback annotation puts the named revision's template back", async () => {
     await using cluster = await start();
     await runPods(cluster);

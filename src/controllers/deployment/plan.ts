@@ -60,6 +60,8 @@ export class Plan {
   readonly #nowMs: number;
   readonly #wanted = new Map<string, ReplicaSet>();
   readonly #removed: ReplicaSet[] = [];
+  /** As they were observed. */
+  readonly #before: Sets;
   #sets: Sets;
   #created: ReplicaSet | undefined;
   #conditions: readonly DeploymentCondition[];
@@ -68,6 +70,7 @@ export class Plan {
   constructor(state: DeploymentState, sets: Sets, nowMs: number) {
     this.deployment = state.deployment;
     this.#state = state;
+    this.#before = sets;
     this.#sets = sets;
     this.#nowMs = nowMs;
     this.#conditions = state.deployment.status.conditions ?? [];
@@ -196,7 +199,7 @@ export class Plan {
   #setWrites(): readonly Write[] {
     const { deployment } = this;
     const created = this.#created;
-    const updates = allOf(this.#sets).flatMap((set) => {
+    const updates = allOf(this.#before).flatMap((set) => {
       const wanted = this.#wanted.get(uidOf(set));
       if (wanted === undefined || semanticEqual(wanted, set)) return [];
       const write = update(replicaSetKind, wanted);
