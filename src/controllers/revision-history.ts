@@ -5,13 +5,45 @@
 import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
 import type { ControllerRevision } from "#api/generated/apps.v1.ts";
 import type { KindOf, KubeObject } from "#api/kind.ts";
+import { matchesLabels, type Selector } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
+import type { Caches, IndexSpec } from "#runtime/controller.ts";
 import { create, remove, update, type Write } from "#runtime/writes.ts";
-import { controllerReference } from "./ownership.ts";
+import { type Claims, claim, controllerOf, controllerReference } from "./ownership.ts";
 import { shortHash } from "./short-hash.ts";
 
 const REVISION_HASH = "controller.kubernetes.io/hash";
 const NAME_PREFIX_MAX = 223;
+
+export const orphanRevisions: IndexSpec<ControllerRevision> = {
+  kind: controllerRevisionKind,
+  name: "orphans",
+  values: (revision) =>
+    controllerOf(revision) === undefined ? [revision.metadata.namespace ?? ""] : [],
+};
+
+/** Those that the object controls, and those that nobody does. */
+export function candidateRevisions(
+  caches: Caches,
+  { metadata }: KubeObject,
+): readonly ControllerRevision[] {
+  const revisions = caches(controllerRevisionKind);
+  return [
+    ...revisions.controlledBy(metadata.uid ?? ""),
+    ...revisions.byIndex(orphanRevisions.name, metadata.namespace ?? ""),
+  ];
+}
+
+/** A set that takes the place of another of the same name goes on with its history. */
+export function claimRevisions<T extends KubeObject>(
+  owner: { readonly kind: KindOf<T>; readonly object: T },
+  candidates: readonly ControllerRevision[],
+  selector: Selector,
+): Claims<ControllerRevision> {
+  return claim(owner, controllerRevisionKind, candidates, ({ metadata }) =>
+    matchesLabels(selector, metadata.labels),
+  );
+}
 
 export interface History {
   /** Oldest first. */

@@ -191,7 +191,7 @@ describe("a DaemonSet decides", () => {
       const revision = build(controllerRevisionKind, {
         metadata: {
           name: "agent-new",
-          labels: { [HASH]: "new" },
+          labels: { ...LABELS, [HASH]: "new" },
           ownerReferences: [{ ...owner, controller: true }],
         },
         data: revisionData(of) as object,

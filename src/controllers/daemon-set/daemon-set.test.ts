@@ -9,7 +9,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { daemonSetController } from "./daemon-set.ts";
-import { nodeOf } from "./placement.ts";
+import { nodeOf, REVISION_LABEL } from "./placement.ts";
 
 const AT = "2030-01-01T00:00:00Z";
 const labels = { app: "agent" };
@@ -219,5 +219,28 @@ describe("daemon set", () => {
     }
     const revisions = cluster.list(controllerRevisionKind).map(({ revision }) => revision);
     assert.deepEqual([...revisions].sort(), [3, 4]);
+  });
+
+  test("revisions of an earlier set are taken over, and those that say the same become one", async () => {
+    await using cluster = await start(1);
+    await runAll(cluster);
+    const [first] = cluster.list(controllerRevisionKind);
+    const { metadata, ...rest } = first!;
+    const twin = { name: "agent-twin", labels: metadata.labels ?? {} };
+    await cluster.seed(controllerRevisionKind, { ...rest, metadata: twin, revision: 7 });
+    // The key is not queued by orphans: anything that concerns the set brings it there.
+    await addNode(cluster, "n2");
+    const revisions = cluster.list(controllerRevisionKind);
+    assert.deepEqual(
+      revisions.map(({ metadata: m, revision }) => [
+        m.name,
+        revision,
+        m.ownerReferences?.[0]?.kind,
+      ]),
+      [["agent-twin", 7, "DaemonSet"]],
+    );
+    assert.equal(cluster.list(podKind).length, 2);
+    const hashes = cluster.list(podKind).map((pod) => pod.metadata.labels?.[REVISION_LABEL]);
+    assert.deepEqual(new Set(hashes), new Set([twin.labels[REVISION_LABEL]]));
   });
 });

@@ -5,6 +5,7 @@ import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { ControllerRevision, DaemonSet, DaemonSetStatus } from "#api/generated/apps.v1.ts";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
 import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
@@ -17,13 +18,20 @@ import {
   type Outcome,
   ownKey,
 } from "#runtime/controller.ts";
-import { updateStatus } from "#runtime/writes.ts";
+import { patch, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
 import { withoutZeros } from "../counters.ts";
 import { claim } from "../ownership.ts";
 import { createPod, deletePod } from "../pod-writes.ts";
 import { availableAtMs, isAvailable, isFinished, isReady } from "../pods.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
-import { pruneHistory, revisionData, trackRevision } from "../revision-history.ts";
+import {
+  candidateRevisions,
+  claimRevisions,
+  orphanRevisions,
+  pruneHistory,
+  revisionData,
+  trackRevision,
+} from "../revision-history.ts";
 import { type Failures, noteFailures } from "./failures.ts";
 import { isUpdated, newPod, nodeOf, placementOn, REVISION_LABEL } from "./placement.ts";
 import { rollingUpdateOf, surgeOf } from "./rolling-update.ts";
@@ -49,7 +57,7 @@ export const daemonSetController = defineController<DaemonSetState | undefined>(
     { kind: controllerRevisionKind, keys: controllerKey(daemonSetKind) },
     { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
   ],
-  indexes: [orphanPods],
+  indexes: [orphanPods, orphanRevisions],
   observe: (caches, key, _reader, remembered) =>
     observe(caches, key, remembered as Failures | undefined),
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
@@ -81,7 +89,7 @@ function observe(
     selector: selector.ok ? selector.value : "nothing",
     nodes: [...caches(nodeKind).list()],
     pods: candidatePods(caches, set),
-    revisions: [...caches(controllerRevisionKind).controlledBy(set.metadata.uid ?? "")],
+    revisions: candidateRevisions(caches, set),
     failures,
   };
 }
@@ -98,12 +106,15 @@ function decide(state: DaemonSetState, nowMs: number): Outcome {
   const claims = claim(owner, podKind, state.pods, (pod) =>
     matchesLabels(selector, pod.metadata.labels),
   );
+  const data = revisionData(set);
+  const revisions = claimRevisions(owner, state.revisions, selector);
+  const tidying = [...revisions.writes, ...collapseWrites(revisions.owned, data, claims.owned)];
+  if (tidying.length > 0) return { writes: tidying };
   const collisionCount = set.status.collisionCount ?? 0;
   const labels = set.spec.template.metadata.labels ?? {};
-  const data = revisionData(set);
   const history = trackRevision(
     owner,
-    state.revisions,
+    revisions.owned,
     data,
     labels,
     collisionCount,
@@ -154,6 +165,40 @@ function decide(state: DaemonSetState, nowMs: number): Outcome {
   };
 }
 
+/**
+ * Adopted revisions may lack the hash that pods are labelled with, or hold the current template more
+ * than once: then the newest stays, and pods of the others are taken for pods of that one.
+ */
+function collapseWrites(
+  revisions: readonly ControllerRevision[],
+  data: unknown,
+  pods: readonly Pod[],
+): readonly Write[] {
+  const hashOf = ({ metadata }: KubeObject): string | undefined =>
+    metadata.labels?.[REVISION_LABEL];
+  const unlabelled = revisions.filter((revision) => hashOf(revision) === undefined);
+  const labelling = unlabelled.map((revision) => {
+    const labels = { ...revision.metadata.labels, [REVISION_LABEL]: revision.metadata.name ?? "" };
+    return update(controllerRevisionKind, {
+      ...revision,
+      metadata: { ...revision.metadata, labels },
+    });
+  });
+  if (labelling.length > 0) return labelling;
+  const equal = revisions.filter((revision) => semanticEqual(revision.data, data));
+  const kept = equal.toSorted((a, b) => a.revision - b.revision).at(-1);
+  if (kept === undefined || equal.length === 1) return [];
+  const surplus = equal.filter((revision) => revision !== kept);
+  const hashes = new Set(surplus.map(hashOf));
+  const labels = { [REVISION_LABEL]: hashOf(kept) ?? "" };
+  return [
+    ...pods
+      .filter((pod) => hashes.has(hashOf(pod)))
+      .map((pod) => patch(podKind, pod, "merge", { metadata: { labels } })),
+    ...surplus.map((revision) => remove(controllerRevisionKind, revision)),
+  ];
+}
+
 function byNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
   const groups = new Map<string, Pod[]>();
   for (const pod of pods) {
@@ -170,11 +215,11 @@ function byNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
 function podWrites(
   set: DaemonSet,
   hash: string,
-  { createOn, remove }: Changes,
+  { createOn, remove: surplus }: Changes,
 ): NonNullable<Outcome["writes"]> {
   return [
     createOn.slice(0, BURST_MAX).map((name) => createPod(set, newPod(set, hash, name))),
-    remove.slice(0, BURST_MAX).map((pod) => deletePod(set, pod)),
+    surplus.slice(0, BURST_MAX).map((pod) => deletePod(set, pod)),
   ];
 }
 

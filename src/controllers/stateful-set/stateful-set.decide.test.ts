@@ -48,7 +48,11 @@ function set(spec: Draft<StatefulSetSpec>): StatefulSet {
 function revision(of: StatefulSet, image: string, number: number): ControllerRevision {
   const spec = build(statefulSetKind, { ...of, spec: { ...of.spec, template: template(image) } });
   return build(controllerRevisionKind, {
-    metadata: { name: `db-${image}`, ownerReferences: [{ ...owner, controller: true }] },
+    metadata: {
+      name: `db-${image}`,
+      labels: LABELS,
+      ownerReferences: [{ ...owner, controller: true }],
+    },
     data: revisionData(spec) as object,
     revision: number,
   });

@@ -236,4 +236,46 @@ describe("stateful set", () => {
     await cluster.advance(1_000_000);
     assert.equal(image(cluster, "db-0"), "one");
   });
+
+  test("one that takes the place of another goes on with its pods and its history", async () => {
+    await using cluster = await start({ replicas: 1 });
+    await run(cluster, "db-0");
+    const [revision] = cluster.names(controllerRevisionKind);
+    const orphan = (object: { metadata: { ownerReferences?: unknown } }): void =>
+      void delete object.metadata.ownerReferences;
+    const { spec } = cluster.get(statefulSetKind, "db")!;
+    await cluster.client.delete(statefulSetKind, { namespace: "default", name: "db" });
+    await cluster.settle();
+    await cluster.edit(controllerRevisionKind, revision!, orphan);
+    await cluster.edit(podKind, "db-0", orphan);
+    await cluster.seed(statefulSetKind, { metadata: { name: "db" }, spec });
+    assert.deepEqual(cluster.names(controllerRevisionKind), [revision]);
+    const { metadata, status } = cluster.get(statefulSetKind, "db")!;
+    assert.deepEqual([status.currentRevision, status.collisionCount], [revision, 0]);
+    const kept = cluster.get(controllerRevisionKind, revision!);
+    assert.equal(kept?.metadata.ownerReferences?.[0]?.uid, metadata.uid);
+  });
+
+  test("a retention policy that changes is told of as a change of the pod", async () => {
+    await using cluster = await start({
+      replicas: 1,
+      volumeClaimTemplates: [
+        {
+          metadata: { name: "data" },
+          spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+        },
+      ],
+    });
+    await run(cluster, "db-0");
+    const before = cluster.events.length;
+    await cluster.edit(statefulSetKind, "db", (draft) => {
+      draft.spec.persistentVolumeClaimRetentionPolicy = { whenDeleted: "Delete" };
+    });
+    const claim = cluster.get(persistentVolumeClaimKind, "data-db-0");
+    assert.equal(claim?.metadata.ownerReferences?.[0]?.kind, "StatefulSet");
+    assert.deepEqual(
+      cluster.events.slice(before).map(({ message }) => message),
+      ["Update Pod db-0 in StatefulSet db successful"],
+    );
+  });
 });

@@ -6,7 +6,7 @@ import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
 import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import type { ControllerRevision, StatefulSet, StatefulSetStatus } from "#api/generated/apps.v1.ts";
+import type { ControllerRevision, StatefulSet } from "#api/generated/apps.v1.ts";
 import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import { scaledIntOrPercent } from "#api/meta/int-or-string.ts";
 import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
@@ -21,20 +21,18 @@ import {
   ownKey,
   readOnly,
 } from "#runtime/controller.ts";
-import {
-  create,
-  type Notes,
-  noted,
-  remove,
-  update,
-  updateStatus,
-  type Write,
-} from "#runtime/writes.ts";
-import { withoutZeros } from "../counters.ts";
+import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
 import { claim } from "../ownership.ts";
-import { availableAtMs, isAvailable, isReady } from "../pods.ts";
+import { isAvailable } from "../pods.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
-import { pruneHistory, revisionData, trackRevision } from "../revision-history.ts";
+import {
+  candidateRevisions,
+  claimRevisions,
+  orphanRevisions,
+  pruneHistory,
+  revisionData,
+  trackRevision,
+} from "../revision-history.ts";
 import {
   claimsOf,
   isInRange,
@@ -46,6 +44,8 @@ import {
   revisionOf,
   startOrdinal,
 } from "./identity.ts";
+import { isRunningAndReady, nextAvailableInMs, type Running, statusOf } from "./status.ts";
+import { notes, toldAsUpdate } from "./told.ts";
 
 export interface StatefulSetState {
   readonly set: StatefulSet;
@@ -63,7 +63,7 @@ export const statefulSetController = defineController<StatefulSetState | undefin
     { kind: controllerRevisionKind, keys: controllerKey(statefulSetKind) },
     readOnly(persistentVolumeClaimKind),
   ],
-  indexes: [orphanPods],
+  indexes: [orphanPods, orphanRevisions],
   observe,
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
 });
@@ -76,7 +76,7 @@ function observe(caches: Caches, { namespace, name }: Key): StatefulSetState | u
     set,
     selector: parsed.ok ? parsed.value : "nothing",
     pods: candidatePods(caches, set),
-    revisions: [...caches(controllerRevisionKind).controlledBy(set.metadata.uid ?? "")],
+    revisions: candidateRevisions(caches, set),
     claimNamed: (claimName) => caches(persistentVolumeClaimKind).get(namespace, claimName),
   };
 }
@@ -90,10 +90,12 @@ function decide(state: StatefulSetState, nowMs: number): Outcome {
     state.pods,
     (pod) => ordinalOf(set, pod) >= 0 && matchesLabels(selector, pod.metadata.labels),
   );
+  const revisions = claimRevisions(owner, state.revisions, selector);
+  if (revisions.writes.length > 0) return { writes: revisions.writes };
   const collisionCount = set.status.collisionCount ?? 0;
   const history = trackRevision(
     owner,
-    state.revisions,
+    revisions.owned,
     revisionData(set),
     set.spec.template.metadata.labels ?? {},
     collisionCount,
@@ -134,11 +136,7 @@ function decide(state: StatefulSetState, nowMs: number): Outcome {
   };
 }
 
-interface World extends StatefulSetState {
-  readonly current: ControllerRevision;
-  readonly latest: ControllerRevision;
-  readonly nowMs: number;
-}
+interface World extends StatefulSetState, Running {}
 
 /** The writes of this round: replicas first, then the condemned, then the rolling update. */
 function stepsFor(world: World): readonly Write[] {
@@ -212,9 +210,9 @@ function tendSteps(world: World, pod: Pod): Steps {
     isRunningAndReady(pod) && isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs);
   if (!isParallel(set) && (isGoing || !isHealthy)) return { writes: missing, blocked: true };
   const repaired = repairedPod(set, pod);
-  const repair =
-    repaired === undefined ? [] : [noted(update(podKind, repaired), notes(set, "Update", name))];
-  return { writes: [...missing, ...repair, ...retentionWrites(world, pod)], blocked: false };
+  const repair = repaired === undefined ? [] : [update(podKind, repaired)];
+  const changes = [...retentionWrites(world, pod), ...repair];
+  return { writes: [...missing, ...toldAsUpdate(set, name, changes)], blocked: false };
 }
 
 function retentionWrites({ set, claimNamed }: World, pod: Pod): readonly Write[] {
@@ -285,76 +283,10 @@ function needsCurrent({ set }: World, ordinal: number): boolean {
   return ordinal < start + (rolling.partition ?? 0);
 }
 
-function statusOf(
-  { set, pods, current, latest, nowMs }: World,
-  collisionCount: number,
-): StatefulSetStatus {
-  const minReadySeconds = set.spec.minReadySeconds ?? 0;
-  const count = (test: (pod: Pod) => boolean): number => pods.filter(test).length;
-  const isStaying = (pod: Pod): boolean => pod.metadata.deletionTimestamp === undefined;
-  const withRevision = ({ metadata }: ControllerRevision): number =>
-    count((pod) => isStaying(pod) && revisionOf(pod) === metadata.name);
-  const ready = count(isRunningAndReady);
-  const updated = withRevision(latest);
-  // An update is complete when every pod has the new revision and is ready.
-  const isDone =
-    set.spec.updateStrategy.type === "RollingUpdate" &&
-    updated === pods.length &&
-    ready === pods.length &&
-    updated > 0;
-  const { generation } = set.metadata;
-  return {
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-    replicas: pods.length,
-    availableReplicas: count(
-      (pod) => isRunningAndReady(pod) && isAvailable(pod, minReadySeconds, nowMs),
-    ),
-    ...withoutZeros({
-      readyReplicas: ready,
-      currentReplicas: isDone ? updated : withRevision(current),
-      updatedReplicas: updated,
-    }),
-    currentRevision: (isDone ? latest : current).metadata.name ?? "",
-    updateRevision: latest.metadata.name ?? "",
-    collisionCount,
-    ...(set.status.conditions === undefined ? {} : { conditions: set.status.conditions }),
-  };
-}
-
-function nextAvailableInMs({ set, pods, nowMs }: World): number | undefined {
-  const times = pods
-    .map((pod) => availableAtMs(pod, set.spec.minReadySeconds ?? 0) ?? Number.POSITIVE_INFINITY)
-    .filter((atMs) => atMs > nowMs && atMs < Number.POSITIVE_INFINITY);
-  return times.length === 0 ? undefined : Math.min(...times) - nowMs;
-}
-
-function isRunningAndReady(pod: Pod): boolean {
-  return pod.status.phase === "Running" && isReady(pod);
-}
-
 function isParallel({ spec }: StatefulSet): boolean {
   return spec.podManagementPolicy === "Parallel";
 }
 
 function deletePod(set: StatefulSet, pod: Pod): Write {
   return noted(remove(podKind, pod), notes(set, "Delete", pod.metadata.name ?? ""));
-}
-
-function notes(
-  set: StatefulSet,
-  verb: "Create" | "Update" | "Delete",
-  podName: string,
-  claimName?: string,
-): Notes {
-  const { name } = set.metadata;
-  const claim = claimName === undefined ? "" : `Claim ${claimName} `;
-  const pod = `Pod ${podName} in StatefulSet ${name}`;
-  const failed = `${verb} ${claim}${claim === "" ? "" : "for "}${pod} failed error: {error}`;
-  const done = `${verb} ${claim}${pod} ${claim === "" ? "successful" : "success"}`;
-  return {
-    onDone: { about: set, type: "Normal", reason: `Successful${verb}`, message: done },
-    onRefused: { about: set, type: "Warning", reason: `Failed${verb}`, message: failed },
-    // Another's pod or claim has the name: that may change, and is no news each time.
-    ...(verb === "Create" ? { untold: "AlreadyExists" } : {}),
-  };
 }
