@@ -16,7 +16,7 @@ import { checkDeleteOptions, deleteOptionsFromQuery } from "./query-options.ts";
 import type { ApiRequest } from "./request.ts";
 
 export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Result<DeleteOptions> {
-  if (body.form === "object") return checkDeleteOptions(body.object as unknown as DeleteOptions);
+  if (body.form === "object") return checkDeleteOptions(body.object as DeleteOptions);
   if (body.form !== "bytes" || body.bytes.length === 0) {
     const options = deleteOptionsFromQuery(query);
     return options.ok ? checkDeleteOptions(options.value) : options;

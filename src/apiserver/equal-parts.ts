@@ -3,6 +3,7 @@
  * compares it afterwards is done at once, and it is neither copied nor frozen again.
  */
 import type { Draft, KubeObject } from "#api/kind.ts";
+import { membersOf } from "#api/members.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 
 type Parts = Record<string, unknown>;
@@ -12,7 +13,8 @@ const HEAD: ReadonlySet<string> = new Set(["kind", "apiVersion", "metadata"]);
 
 /** From then on these parts of the draft are frozen. */
 export function takeEqualParts(draft: Draft<KubeObject>, old: KubeObject): void {
-  const [parts, before] = [draft as unknown as Parts, old as unknown as Parts];
+  const parts = draft as object as Parts;
+  const before = membersOf(old);
   for (const name in parts) {
     if (HEAD.has(name) || parts[name] === before[name]) continue;
     if (jsonEqual(parts[name], before[name])) parts[name] = before[name];
@@ -21,7 +23,7 @@ export function takeEqualParts(draft: Draft<KubeObject>, old: KubeObject): void 
 
 /** The names of parts that were taken; none if the two are not made of the same parts. */
 export function takenParts(draft: KubeObject, old: KubeObject): ReadonlySet<string> {
-  const [parts, before] = [draft as unknown as Parts, old as unknown as Parts];
+  const [parts, before] = [membersOf(draft), membersOf(old)];
   for (const name in before) if (!(name in parts)) return NONE;
   const taken = new Set<string>();
   for (const name in parts) {
@@ -35,8 +37,9 @@ const NONE: ReadonlySet<string> = new Set();
 
 export function withoutParts(object: KubeObject, taken: ReadonlySet<string>): Parts {
   const left: Parts = {};
-  for (const name in object) {
-    if (!taken.has(name)) left[name] = (object as unknown as Parts)[name];
+  const parts = membersOf(object);
+  for (const name in parts) {
+    if (!taken.has(name)) left[name] = parts[name];
   }
   return left;
 }
@@ -44,9 +47,10 @@ export function withoutParts(object: KubeObject, taken: ReadonlySet<string>): Pa
 /** The other way round: in the order of the old object, which is that of all of its kind. */
 export function withParts(left: Parts, taken: ReadonlySet<string>, old: KubeObject): Parts {
   const parts: Parts = {};
-  for (const name in old) {
+  const before = membersOf(old);
+  for (const name in before) {
     if (HEAD.has(name)) continue;
-    const value = taken.has(name) ? (old as unknown as Parts)[name] : left[name];
+    const value = taken.has(name) ? before[name] : left[name];
     if (value !== undefined) parts[name] = value;
   }
   return parts;

@@ -7,6 +7,7 @@ import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
 import { normalize, parseJson } from "#api/codec/json.ts";
 import { yamlToJson } from "#api/codec/yaml.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import { membersOf, objectOf } from "#api/members.ts";
 import {
   badRequestStatus,
   failure,
@@ -48,7 +49,7 @@ export function trackOwnCreate(kind: Kind, draft: Draft<KubeObject>, nowMs: numb
   const managedFields = managedFieldsAfter({
     ...typeOf(kind),
     live: undefined,
-    next: draft as unknown as JsonObject,
+    next: membersOf(draft),
     manager: "kube-apiserver",
     subresource: "",
     nowIso: timeFromMs(nowMs),
@@ -70,8 +71,8 @@ export function trackUpdate(
   const managedFields = managedFieldsAfter({
     schema,
     apiVersion,
-    live: old as JsonObject | undefined,
-    next: withSentLists(next, schema, verb.request) as unknown as JsonObject,
+    live: old && membersOf(old),
+    next: membersOf(withSentLists(next, schema, verb.request)),
     manager: options.fieldManager || managerFromUserAgent(verb.request.headers["user-agent"] ?? ""),
     ...circumstances(verb),
   });
@@ -104,7 +105,7 @@ export function applyConfiguration(
   const { schema, apiVersion } = typeOf(kind);
   const applied = applyPatch({
     schema,
-    live: current as JsonObject | undefined,
+    live: current && membersOf(current),
     applied: configuration.value,
     manager: options.fieldManager,
     apiVersion,
@@ -123,10 +124,7 @@ export function applyConfiguration(
 
 /** The next object, with the old times if nothing but times has changed. */
 export function sameButTimes(next: KubeObject, old: KubeObject): KubeObject {
-  return withOldTimes(
-    next as unknown as JsonObject,
-    old as unknown as JsonObject,
-  ) as unknown as KubeObject;
+  return objectOf(withOldTimes(membersOf(next), membersOf(old)));
 }
 
 /** What is said of a configuration whose text fits the schema and yet is no value of its type. */
@@ -197,8 +195,8 @@ function versionSeam(own: Kind, resources: Resources): VersionSeam {
       return kind && schemaOf(kind.type);
     },
     convert: (object, apiVersion) => {
-      const stored = toStoredVersion(own, object as unknown as Draft<KubeObject>);
-      return fromStoredVersion(inVersion(apiVersion)!, stored) as unknown as JsonObject;
+      const stored = toStoredVersion(own, objectOf(object) as Draft<KubeObject>);
+      return membersOf(fromStoredVersion(inVersion(apiVersion)!, stored));
     },
   };
 }

@@ -2,6 +2,7 @@
 import { type Decoded, normalize, parseJson } from "#api/codec/json.ts";
 import { TOO_DEEP } from "#api/codec/json-syntax.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import { membersOf } from "#api/members.ts";
 import {
   badRequestStatus,
   failure,
@@ -37,7 +38,7 @@ export function patchDocument(
     return failure(badRequestStatus(unreadablePatch(type, parsed.error)));
   }
   const patch = parsed.value;
-  const applied = applyPatch(type, current as unknown as JsonObject, patch, kind);
+  const applied = applyPatch(type, membersOf(current), patch, kind);
   if (!applied.ok) return applied;
   const { document, patchErrors } = applied.value;
   const shown = (): string =>

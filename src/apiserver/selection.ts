@@ -1,6 +1,7 @@
 /** Which objects of a collection a request is about: its namespace, name, labels and fields. */
 import { normalize } from "#api/codec/json.ts";
-import type { Kind, KubeObject } from "#api/kind.ts";
+import type { Kind } from "#api/kind.ts";
+import { objectOf } from "#api/members.ts";
 import {
   exactField,
   type FieldSelector,
@@ -115,7 +116,7 @@ function selectableNames(kind: Kind): ReadonlySet<string> {
   const known = names.get(kind);
   if (known !== undefined) return known;
   const empty = normalize(schemaOf(kind.type), { metadata: {} });
-  const object = (empty.ok ? empty.value : { metadata: {} }) as unknown as KubeObject;
+  const object = objectOf(empty.ok ? empty.value : { metadata: {} });
   const found: ReadonlySet<string> = new Set(Object.keys(kind.selectableFields(object)));
   names.set(kind, found);
   return found;

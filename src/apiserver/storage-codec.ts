@@ -6,6 +6,7 @@
 import { encodeJson } from "#api/codec/json.ts";
 import { decodeProtobuf, encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
+import { objectOf } from "#api/members.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { StoreError } from "#store/contract.ts";
@@ -53,7 +54,7 @@ export class StorageCodec {
     if (object.apiVersion === kind.apiVersion) return object;
     const written = this.#resources.findKind(object.apiVersion ?? "", object.kind ?? "");
     if (written?.storedAs === undefined) return { ...object, apiVersion: kind.apiVersion };
-    return written.storedAs.toStored(object as never);
+    return written.storedAs.toStored(object);
   }
 }
 
@@ -106,5 +107,5 @@ function decodeEnvelope(bytes: Uint8Array): KubeObject {
   const decoded = decodeProtobuf(schema, message);
   if (!decoded.ok) throw new StoreError({ code: "Corrupt" }, decoded.error);
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
-  return { kind, apiVersion, ...rest } as unknown as KubeObject;
+  return objectOf({ kind, apiVersion, ...rest });
 }

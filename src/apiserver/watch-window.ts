@@ -33,7 +33,7 @@ interface Slot {
 }
 
 export class WatchWindow {
-  #slots: Slot[] = [];
+  #slots: (Slot | undefined)[] = [];
   #head = 0;
   #bytes = 0;
   /** Number of the change at #head. */
@@ -115,7 +115,7 @@ export class WatchWindow {
       this.#head = 0;
     } else {
       // The array keeps its slot but not what was in it.
-      this.#slots[this.#head - 1] = undefined as unknown as Slot;
+      this.#slots[this.#head - 1] = undefined;
     }
   }
 }

@@ -5,6 +5,7 @@
 
 import { normalize } from "#api/codec/json.ts";
 import type { Draft, Kind, KubeObject, RuleContext, SubresourceSpec } from "#api/kind.ts";
+import { objectOf } from "#api/members.ts";
 import {
   failure,
   internalErrorStatus,
@@ -148,7 +149,7 @@ export function finishObject(kind: Kind, draft: KubeObject, old?: KubeObject): R
   const { kind: _, apiVersion: __, metadata, ...rest } = normal.value;
   const parts = taken === undefined || taken.size === 0 ? rest : withParts(rest, taken, old!);
   const object = { kind: kind.names.kind, apiVersion: kind.apiVersion, metadata, ...parts };
-  return success(object as unknown as KubeObject);
+  return success(objectOf(object));
 }
 
 /** What no update changes, whatever it says. */

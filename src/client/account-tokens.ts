@@ -10,13 +10,16 @@ import type { Client, Typed } from "./client.ts";
 
 const LIFE_SECONDS = 3_600;
 
-const accountRef: Typed<ServiceAccount> = {
+const accounts = {
   group: "",
   version: "v1",
   apiVersion: "v1",
   scope: "Namespaced",
   names: { kind: "ServiceAccount", plural: "serviceaccounts" },
-};
+} as const;
+const accountRef: Typed<ServiceAccount> = accounts;
+/** Tokens are asked for below the account, with requests that are of a kind of their own. */
+const tokenRef: Typed<TokenRequest> = accounts;
 
 export class AccountTokens {
   readonly #client: Client;
@@ -46,20 +49,20 @@ export class AccountTokens {
 
   async #request(namespace: string, name: string): Promise<{ token: string; renewAtMs: number }> {
     const metadata = { namespace, name };
-    const body = {
+    const body: TokenRequest = {
       apiVersion: "authentication.k8s.io/v1",
       kind: "TokenRequest",
       metadata,
-      spec: { audiences: null, expirationSeconds: LIFE_SECONDS },
+      spec: { audiences: null, boundObjectRef: null, expirationSeconds: LIFE_SECONDS },
       status: { token: "", expirationTimestamp: null },
-    } as unknown as ServiceAccount;
-    let answer = await this.#client.create(accountRef, body, { subresource: "token" });
+    };
+    let answer = await this.#client.create(tokenRef, body, { subresource: "token" });
     if (!answer.ok && answer.status.code === 404) {
       await this.#client.create(accountRef, { apiVersion: "v1", kind: "ServiceAccount", metadata });
-      answer = await this.#client.create(accountRef, body, { subresource: "token" });
+      answer = await this.#client.create(tokenRef, body, { subresource: "token" });
     }
     if (!answer.ok) throw new Error(`no token for ${namespace}/${name}: ${answer.status.message}`);
-    const { status } = answer.value as unknown as TokenRequest;
+    const { status } = answer.value;
     const nowMs = this.#clock.nowMs();
     const endMs = timeToMs(status.expirationTimestamp ?? "");
     return { token: status.token, renewAtMs: nowMs + (endMs - nowMs) * 0.8 };

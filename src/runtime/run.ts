@@ -65,7 +65,7 @@ export class Runtime {
   }
 
   cache<T extends KubeObject>(kind: Typed<T>): Cache<T> {
-    return this.#informer(kind).cache as unknown as Cache<T>;
+    return typed(kind, this.#informer(kind).cache);
   }
 
   /**
@@ -132,7 +132,7 @@ export class Runtime {
         }
         known.set(kind, cache);
       }
-      return cache as unknown as Cache<T>;
+      return typed(kind, cache);
     };
   }
 
@@ -275,6 +275,11 @@ function repeat(
   });
   const cancel = (): void => timer.cancel();
   signal.addEventListener("abort", cancel, { once: true });
+}
+
+/** An informer asks for one kind, so its cache holds what that kind's objects are. */
+function typed<T extends KubeObject>(_kind: Typed<T>, cache: Cache<KubeObject>): Cache<T> {
+  return cache as unknown as Cache<T>;
 }
 
 function idOfKey({ resource, namespace, name }: Key): string {

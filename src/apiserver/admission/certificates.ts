@@ -1,7 +1,6 @@
 /** Who may approve and sign certificate requests, and for whom nobody may ask. */
 import { isDeepStrictEqual } from "node:util";
 import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
-import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { childrenOf, readDer } from "#pki/der.ts";
@@ -11,7 +10,7 @@ import type { Authorizer } from "../authz/authorizer.ts";
 import { SYSTEM_MASTERS } from "../authz/chain.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
-import { draftOf } from "./requests.ts";
+import { draftOf, oldObject } from "./requests.ts";
 
 const CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
 
@@ -31,7 +30,7 @@ export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
     validate(request) {
       const signed = draftOf(request, certificateSigningRequestKind, ["UPDATE"], "status");
       if (signed === undefined) return;
-      const { status } = request.old as CertificateSigningRequest;
+      const { status } = oldObject(request, certificateSigningRequestKind);
       const unchanged =
         signed.status.certificate === status.certificate &&
         isDeepStrictEqual(signed.status.conditions ?? [], status.conditions ?? []);
@@ -60,7 +59,7 @@ async function signerFault(
   request: AdmissionRequest,
   verb: "approve" | "sign",
 ): Promise<Status | undefined> {
-  const { signerName } = (request.old as CertificateSigningRequest).spec;
+  const { signerName } = oldObject(request, certificateSigningRequestKind).spec;
   for (const name of [signerName, `${signerName.split("/")[0]}/*`]) {
     const { decision } = await authorizer.authorize({
       user: request.user,

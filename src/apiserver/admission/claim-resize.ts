@@ -6,16 +6,14 @@ import type { PersistentVolumeClaim } from "#api/generated/core.v1.ts";
 import { storageClassKind } from "#api/storage/v1/storage-class.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
-import { draftOf } from "./requests.ts";
+import { draftOf, oldObject } from "./requests.ts";
 
 export const persistentVolumeClaimResize: AdmissionPlugin = {
   name: "PersistentVolumeClaimResize",
   validate(request, { objects }) {
-    const claim = draftOf(request, persistentVolumeClaimKind, ["UPDATE"]) as
-      | PersistentVolumeClaim
-      | undefined;
-    const old = request.old as PersistentVolumeClaim | undefined;
-    if (claim === undefined || old === undefined) return;
+    const claim = draftOf(request, persistentVolumeClaimKind, ["UPDATE"]);
+    if (claim === undefined) return;
+    const old = oldObject(request, persistentVolumeClaimKind);
     if (compareAmounts(sizeOf(claim), sizeOf(old)) <= 0) return;
     if (old.status.phase !== "Bound") {
       return refuse(request, "Only bound persistent volume claims can be expanded");

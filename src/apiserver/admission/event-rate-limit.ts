@@ -1,5 +1,6 @@
 /** EventRateLimit: nobody may write so many Events that the rest of the cluster suffers. */
 import type { Event } from "#api/generated/core.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
 import { tooManyRequestsStatus } from "#api/meta/status.ts";
 import { type FieldError, invalid, notSupported } from "#api/validation/field-error.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
@@ -73,7 +74,8 @@ class Buckets {
   }
 }
 
-function keyOf({ type }: Limit, { namespace, user, object }: AdmissionRequest): string {
+function keyOf({ type }: Limit, request: AdmissionRequest): string {
+  const { namespace, user } = request;
   switch (type) {
     case "Server":
       return "";
@@ -82,7 +84,9 @@ function keyOf({ type }: Limit, { namespace, user, object }: AdmissionRequest): 
     case "User":
       return user.name;
     case "SourceAndObject": {
-      const { source, involvedObject } = object as unknown as Partial<Event>;
+      const written: KubeObject = request.object!;
+      // An Event of the newer group has these under other names.
+      const { source, involvedObject } = written as Partial<Event>;
       const { kind, namespace: at, name, uid, apiVersion } = involvedObject ?? {};
       const parts = [source?.component, source?.host, kind, at, name, uid, apiVersion];
       return parts.map((part) => part ?? "").join("");

@@ -6,16 +6,16 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
-import { draftOf } from "./requests.ts";
+import { draftOf, oldObject } from "./requests.ts";
 
 export const nodeDeclaredFeatureValidator: AdmissionPlugin = {
   name: "NodeDeclaredFeatureValidator",
   validate(request, { objects }) {
-    const pod = (draftOf(request, podKind, ["UPDATE"]) ??
-      draftOf(request, podKind, ["UPDATE"], "resize")) as Pod | undefined;
+    const pod =
+      draftOf(request, podKind, ["UPDATE"]) ?? draftOf(request, podKind, ["UPDATE"], "resize");
     const nodeName = pod?.spec.nodeName;
     if (pod === undefined || !nodeName) return;
-    const old = request.old as Pod;
+    const old = oldObject(request, podKind);
     if (old.metadata.generation === pod.metadata.generation) return;
     const needed = neededFeatures(pod, old);
     if (needed.length === 0) return;

@@ -1,12 +1,14 @@
 /** Nodes change only what is theirs: their own object and lease, and the pods bound to them. */
 import { isDeepStrictEqual } from "node:util";
+import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
+import { nodeKind } from "#api/core/v1/node.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import type { TokenRequest } from "#api/generated/authentication.v1.ts";
-import type { Node, PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
+import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
-import type { ResourceSlice } from "#api/generated/resource.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
+import { resourceSliceKind } from "#api/resource/v1/resource-slice.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import { nodeNameOf } from "../authz/node.ts";
 import type { Objects } from "../objects.ts";
@@ -15,6 +17,7 @@ import { forbiddenLabels } from "./node-labels.ts";
 import { mirrorPodFault } from "./node-mirror-pods.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
+import { bodyOf, oldObject, writtenObject } from "./requests.ts";
 import { audienceFault } from "./token-audiences.ts";
 
 const LEASE_NAMESPACE = "kube-node-lease";
@@ -71,7 +74,7 @@ function judgePod(write: Write): Judgement {
   switch (subresource) {
     case "":
       if (operation === "CREATE")
-        return mirrorPodFault(request.object as unknown as Pod, node, objects);
+        return mirrorPodFault(writtenObject(request, podKind), node, objects);
       if (operation === "DELETE") {
         const pod = bound();
         if (pod === undefined) return missing();
@@ -81,7 +84,7 @@ function judgePod(write: Write): Judgement {
       return `unexpected operation ${goQuote(operation)}, node ${goQuote(node)} can only create and delete mirror pods`;
     case "status":
       return operation === "UPDATE"
-        ? podStatusFault(node, request.object as unknown as Pod, request.old as Pod)
+        ? podStatusFault(node, writtenObject(request, podKind), oldObject(request, podKind))
         : `unexpected operation ${goQuote(operation)}`;
     case "eviction": {
       if (operation !== "CREATE") return `unexpected operation ${operation}`;
@@ -115,7 +118,8 @@ function judgeNode({ node, request }: Write): Judgement {
   const { operation, name } = request;
   const who = `node ${goQuote(node)}`;
   if (name !== node) return `${who} is not allowed to modify node ${goQuote(name)}`;
-  const next = request.object as unknown as Node;
+  if (operation !== "CREATE" && operation !== "UPDATE") return undefined;
+  const next = writtenObject(request, nodeKind);
   if (operation === "CREATE") {
     if (next.spec.configSource !== undefined) {
       return `${who} is not allowed to create pods with a non-nil configSource`;
@@ -124,8 +128,7 @@ function judgeNode({ node, request }: Write): Judgement {
     if (labels.length === 0) return undefined;
     return `${who} is not allowed to set the following labels: ${labels.join(", ")}`;
   }
-  if (operation !== "UPDATE") return undefined;
-  const old = request.old as Node;
+  const old = oldObject(request, nodeKind);
   const { configSource } = next.spec;
   if (configSource !== undefined && !same(configSource, old.spec.configSource)) {
     return `${who} is not allowed to update configSource to a new non-nil configSource`;
@@ -149,8 +152,9 @@ function judgeClaim({ node, request }: Write): Judgement {
     for (const field of OWN_CLAIM_STATUS) delete status[field];
     return { ...claim, metadata, status };
   };
-  const [next, old] = [request.object as unknown, request.old] as PersistentVolumeClaim[];
-  return same(rest(next!), rest(old!))
+  const next = writtenObject(request, persistentVolumeClaimKind);
+  const old = oldObject(request, persistentVolumeClaimKind);
+  return same(rest(next), rest(old))
     ? undefined
     : `node ${goQuote(node)} is not allowed to update fields other than status.quantity and status.conditions`;
 }
@@ -163,9 +167,9 @@ const OWN_CLAIM_STATUS = [
 ];
 
 async function judgeToken({ node, request, objects, authorizer }: Write): Promise<Judgement> {
-  const { operation, subresource, namespace } = request;
-  if (operation !== "CREATE" || subresource !== "token") return undefined;
-  const asked = request.object as unknown as TokenRequest;
+  const { namespace } = request;
+  const asked = bodyOf(request, "serviceaccounts/token");
+  if (asked === undefined) return undefined;
   const { kind, apiVersion, name, uid } = asked.spec.boundObjectRef ?? {};
   if (kind !== "Pod" || apiVersion !== "v1" || !name) {
     return "node requested token not bound to a pod";
@@ -202,19 +206,17 @@ function nameOf({ operation, name, object }: AdmissionRequest): string {
 }
 
 function judgeResourceSlice({ node, request }: Write): Judgement {
-  const { operation, object, old } = request;
+  const { operation } = request;
   if (operation !== "CREATE" && operation !== "DELETE") return undefined;
-  const slice = (operation === "CREATE" ? object : old) as unknown as ResourceSlice;
-  if (slice.spec.nodeName === node) return undefined;
+  const { spec } = (operation === "CREATE" ? writtenObject : oldObject)(request, resourceSliceKind);
+  if (spec.nodeName === node) return undefined;
   const verb = operation === "CREATE" ? "create" : "delete";
   return `can only ${verb} ResourceSlice with the same NodeName as the requesting node`;
 }
 
 function judgeCertificateRequest({ node, request }: Write): Judgement {
   if (request.operation !== "CREATE") return undefined;
-  const { spec } = request.object as unknown as {
-    spec: { signerName: string; request?: string };
-  };
+  const { spec } = writtenObject(request, certificateSigningRequestKind);
   if (!NODE_SIGNERS.includes(spec.signerName)) return undefined;
   const subject = certificateRequestSubject(spec.request ?? "");
   if (subject === undefined) {

@@ -2,7 +2,6 @@
 
 import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import type { Pod } from "#api/generated/core.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import {
   compareQuantities,
@@ -18,7 +17,7 @@ import { draftOf } from "./requests.ts";
 export const podResizeValidator: AdmissionPlugin = {
   name: "PodResizeValidator",
   validate(request, { objects }) {
-    const pod = draftOf(request, podKind, ["UPDATE"], "resize") as Pod | undefined;
+    const pod = draftOf(request, podKind, ["UPDATE"], "resize");
     const nodeName = pod?.spec.nodeName;
     if (pod === undefined || !nodeName) return;
     if (request.old?.metadata.generation === pod.metadata.generation) return;

@@ -2,10 +2,8 @@
 
 import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import type { Binding } from "#api/generated/core.v1.ts";
-import type { Draft } from "#api/kind.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
-import { draftOf } from "./requests.ts";
+import { bodyOf, draftOf } from "./requests.ts";
 
 const TOPOLOGY_LABELS = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
@@ -13,9 +11,7 @@ export const podTopologyLabels: AdmissionPlugin = {
   name: "PodTopologyLabels",
   admit(request, { objects }) {
     const pod = draftOf(request, podKind, ["CREATE"]);
-    const binding = draftOf(request, podKind, ["CREATE"], "binding") as unknown as
-      | Draft<Binding>
-      | undefined;
+    const binding = bodyOf(request, "pods/binding");
     const nodeName =
       pod?.spec.nodeName ?? (binding?.target.kind === "Node" ? binding.target.name : undefined);
     if (!nodeName) return;

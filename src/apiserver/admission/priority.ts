@@ -9,7 +9,7 @@ import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
 import type { Objects } from "../objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { refuse } from "./refuse.ts";
-import { draftOf } from "./requests.ts";
+import { draftOf, oldObject } from "./requests.ts";
 
 export const priority: AdmissionPlugin = {
   name: "Priority",
@@ -17,7 +17,7 @@ export const priority: AdmissionPlugin = {
     const created = draftOf(request, podKind, ["CREATE"]);
     if (created !== undefined) return setPriority(request, created, objects);
     const updated = draftOf(request, podKind, ["UPDATE"]);
-    if (updated !== undefined) keepPriority(updated, request.old as Pod);
+    if (updated !== undefined) keepPriority(updated, oldObject(request, podKind));
     return undefined;
   },
   validate(request, { objects }) {

@@ -8,9 +8,10 @@
  *    that many of them cost few writes.
  * 3. A write that fails later stays charged until the quota controller counts again: never too little.
  */
-
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
 import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
-import type { PersistentVolumeClaim, Pod, ResourceQuota } from "#api/generated/core.v1.ts";
+import type { PersistentVolumeClaim, ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
 import { attributeClasses, measureOf } from "#api/quota/measures.ts";
@@ -19,7 +20,7 @@ import type { Objects } from "../objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { chargeQuota, type Demand } from "./quota-charge.ts";
 import { refuse } from "./refuse.ts";
-import { isOf } from "./requests.ts";
+import { isOf, oldObject, writtenObject } from "./requests.ts";
 
 export function resourceQuota(): AdmissionPlugin {
   const desks = new Map<string, QuotaDesk>();
@@ -33,7 +34,7 @@ export function resourceQuota(): AdmissionPlugin {
       if (quotasOf(objects, namespace).length === 0) return;
       const demand: Demand = {
         measure,
-        object: object as Demand["object"],
+        object,
         old,
         subresource,
         nowMs,
@@ -49,19 +50,23 @@ export function resourceQuota(): AdmissionPlugin {
 }
 
 /** Whether a write can change what an object costs. */
-function isCounted({ operation, kind, subresource, object, old }: AdmissionRequest): boolean {
+function isCounted(request: AdmissionRequest): boolean {
+  const { operation, kind, subresource } = request;
   const create = operation === "CREATE" && subresource === "";
   const update = operation === "UPDATE" && subresource === "";
   switch (`${kind.group}/${kind.names.plural}`) {
     case "/pods":
       if (operation === "UPDATE" && subresource === "resize") return true;
-      if (update) return isTerminating(object as unknown as Pod) !== isTerminating(old as Pod);
+      if (update) {
+        const next = writtenObject(request, podKind);
+        return isTerminating(next) !== isTerminating(oldObject(request, podKind));
+      }
       return create;
     case "/persistentvolumeclaims":
       if (subresource !== "status") return create || update;
       return claimStatusCounts(
-        object as unknown as PersistentVolumeClaim,
-        old as PersistentVolumeClaim,
+        writtenObject(request, persistentVolumeClaimKind),
+        oldObject(request, persistentVolumeClaimKind),
       );
     case "/services":
     case "resource.k8s.io/resourceclaims":

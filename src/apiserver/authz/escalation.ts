@@ -28,11 +28,12 @@ export function createEscalationCheck(rules: RbacRules, authorizer: Authorizer):
   };
 
   const checkRole = async (request: AdmissionRequest): Promise<Status | undefined> => {
-    const { kind, object, old, user, namespace } = request;
+    const { kind, old, user, namespace } = request;
+    const object: KubeObject = request.object!;
     const name = request.operation === "CREATE" ? "" : request.name;
     if (await may(request, { verb: "escalate", resource: kind.names.plural, name })) return;
-    if (onlyCollectorFieldsChange(object!, old)) return;
-    const role = object as unknown as Role & ClusterRole;
+    if (onlyCollectorFieldsChange(object, old)) return;
+    const role = object as Role | ClusterRole;
     const excess = excessText(rules, user, namespace, role.rules ?? []);
     if (excess !== undefined) return refusal(kind, role, excess);
     const aggregates = [object, old].some((one) =>
@@ -43,9 +44,10 @@ export function createEscalationCheck(rules: RbacRules, authorizer: Authorizer):
   };
 
   const checkBinding = async (request: AdmissionRequest): Promise<Status | undefined> => {
-    const { kind, object, old, user, namespace } = request;
-    if (onlyCollectorFieldsChange(object!, old)) return;
-    const binding = object as unknown as RoleBinding;
+    const { kind, old, user, namespace } = request;
+    const object: KubeObject = request.object!;
+    if (onlyCollectorFieldsChange(object, old)) return;
+    const binding = object as RoleBinding;
     const { apiGroup: group, kind: roleKind, name } = binding.roleRef;
     const known = roleKind === "Role" || roleKind === "ClusterRole";
     const resource = `${roleKind.toLowerCase()}s`;

@@ -2,6 +2,7 @@
  * Cluster addresses of Services. An address is taken by creating the IPAddress object of its name,
  * so that any number of API servers on one store never give it away twice.
  */
+import type { ClusterFamilies } from "#api/core/v1/service/ip-families.ts";
 import type { Service } from "#api/generated/core.v1.ts";
 import type { ServiceCIDR } from "#api/generated/networking.v1.ts";
 import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
@@ -35,8 +36,11 @@ export class IpAllocator {
   }
 
   /** The default first. */
-  get families(): readonly Family[] {
-    return [...new Set(this.#own.map(({ family }) => family))];
+  get families(): ClusterFamilies {
+    const [first, second] = new Set(this.#own.map(({ family }) => family));
+    if (first === undefined)
+      throw new Error("a cluster has at least one range of service addresses");
+    return second === undefined ? [first] : [first, second];
   }
 
   /** Any free address. A dry run takes none. */

@@ -2,7 +2,7 @@
 
 import { endpointsKind } from "#api/core/v1/endpoints.ts";
 import { alignClusterIps } from "#api/core/v1/service/cluster-ips.ts";
-import { type ClusterFamilies, decideFamilies } from "#api/core/v1/service/ip-families.ts";
+import { decideFamilies } from "#api/core/v1/service/ip-families.ts";
 import { keepAllocatedValues, needsHealthCheckPort } from "#api/core/v1/service/types.ts";
 import type { Service } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
@@ -22,7 +22,7 @@ export interface ServiceHooksOptions {
 }
 
 export function createServiceHooks({ objects, addresses, ports }: ServiceHooksOptions): WriteHooks {
-  const families = addresses.families as unknown as ClusterFamilies;
+  const { families } = addresses;
 
   const begin = async (
     draft: Draft<Service>,

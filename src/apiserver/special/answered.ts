@@ -18,7 +18,7 @@ export interface AnsweredCreate<T> {
   answer(object: T, verb: VerbRequest, options: WriteOptions): Promise<Result<ApiValue>>;
 }
 
-export function answeredCreate<T extends object>(create: AnsweredCreate<T>): RunVerb {
+export function answeredCreate<T extends KubeObject>(create: AnsweredCreate<T>): RunVerb {
   const run: RunVerb = async (verb) => {
     const { request, resource, info, user, warn, parts } = verb;
     const options = writeOptions(request.query, "CreateOptions");
@@ -26,8 +26,8 @@ export function answeredCreate<T extends object>(create: AnsweredCreate<T>): Run
     const expected = create.expect(verb);
     const decoded = decodeBody(request, expected, options.value.fieldValidation, warn);
     if (!decoded.ok) return decoded;
-    const given = decoded.value as unknown as T;
-    const object = (create.withDefaults?.(given) ?? given) as unknown as Draft<KubeObject>;
+    const given = decoded.value as Draft<T>;
+    const object = (create.withDefaults?.(given as T) ?? given) as Draft<KubeObject>;
     const { schema, group, version } = expected;
     const apiVersion = group === "" ? version : `${group}/${version}`;
     verb.sent?.({ kind: expected.kind, apiVersion, ...object });
@@ -50,7 +50,7 @@ export function answeredCreate<T extends object>(create: AnsweredCreate<T>): Run
       warn,
     });
     if (refusal !== undefined) return failure(refusal);
-    const answered = await create.answer(object as unknown as T, verb, options.value);
+    const answered = await create.answer(object as KubeObject as T, verb, options.value);
     if (!answered.ok) return answered;
     return success({ code: 201, body: { form: "value", value: answered.value } });
   };

@@ -107,10 +107,22 @@ export interface ApiServerFlags {
   readonly logFormat: "text" | "json";
 }
 
+/** As the parser declares them. What has another name or form in the end is here as it was given. */
+interface GivenFlags
+  extends Omit<ApiServerFlags, "authorizationMode" | "tlsMinVersion" | "withoutEffect"> {
+  readonly authorizationMode: readonly string[] | undefined;
+  readonly eventTtl: number;
+  readonly requestTimeout: number;
+  readonly shutdownDelayDuration: number;
+  readonly tlsMinVersion: string | undefined;
+  readonly v: number;
+  readonly loggingFormat: string;
+}
+
 /** Throws FlagError, which says what is wrong, for flags that cannot be used. */
 export function parseFlags(args: readonly string[]): ApiServerFlags {
-  const raw = parseArguments(flagParser(), args).opts<Record<string, unknown>>();
-  const withoutEffect = checkOtherFlags(raw);
+  const raw = parseArguments(flagParser(), args).opts<GivenFlags>();
+  const withoutEffect = checkOtherFlags({ ...raw });
   const { eventTtl, requestTimeout, shutdownDelayDuration, tlsMinVersion, v, loggingFormat } = raw;
   if (loggingFormat !== "text" && loggingFormat !== "json") {
     throw new FlagError(`format: Invalid value: "${loggingFormat}": Unsupported log format`);
@@ -120,16 +132,16 @@ export function parseFlags(args: readonly string[]): ApiServerFlags {
     withoutEffect,
     authorizationMode: modesOf(raw),
     shutdownDelaySeconds: shutdownDelayDuration,
-    tlsMinVersion: tlsVersionOf(String(tlsMinVersion ?? "")),
+    tlsMinVersion: tlsVersionOf(tlsMinVersion ?? ""),
     eventTtlSeconds: eventTtl,
     requestTimeoutSeconds: requestTimeout,
-    logLevel: Number(v) >= 4 ? "debug" : "info",
+    logLevel: v >= 4 ? "debug" : "info",
     logFormat: loggingFormat,
-  } as unknown as ApiServerFlags);
+  });
 }
 
 /** A file says who decides, or the modes do. */
-function modesOf({ authorizationMode, authorizationConfig }: Readonly<Record<string, unknown>>) {
+function modesOf({ authorizationMode, authorizationConfig }: GivenFlags): readonly string[] {
   if (authorizationConfig === undefined) return authorizationMode ?? DEFAULT_MODES;
   if (authorizationMode === undefined) return DEFAULT_MODES;
   throw new FlagError(

@@ -70,7 +70,7 @@ function without(
   version: CustomResourceDefinitionVersion,
   fields: readonly SharedField[],
 ): CustomResourceDefinitionVersion {
-  const kept = { ...version } as Record<string, unknown>;
+  const kept = { ...version };
   for (const field of fields) delete kept[field];
-  return kept as unknown as CustomResourceDefinitionVersion;
+  return kept;
 }

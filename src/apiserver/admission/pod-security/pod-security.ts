@@ -3,7 +3,7 @@
 import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { CronJob } from "#api/generated/batch.v1.ts";
-import type { Namespace, Pod } from "#api/generated/core.v1.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { internalErrorStatus, invalidStatus } from "#api/meta/status.ts";
@@ -11,6 +11,7 @@ import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import type { Objects } from "../../objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
+import { oldObject, writtenObject } from "../requests.ts";
 import type { PodTemplate } from "./check.ts";
 import { type PodSecurityConfiguration, readPodSecurityConfiguration } from "./configuration.ts";
 import { violationsOf, violationsText } from "./evaluate.ts";
@@ -62,7 +63,7 @@ function checkNamespace(
   { defaults, exemptions }: PodSecurityConfiguration,
 ): Status | undefined {
   if (request.subresource !== "") return undefined;
-  const { metadata } = request.object as unknown as Namespace;
+  const { metadata } = writtenObject(request, namespaceKind);
   const { policy, faults } = policyOf(metadata.labels, defaults);
   const before = request.old && policyOf(request.old.metadata.labels, defaults);
   const known = before !== undefined && formatAll(before.faults) === formatAll(faults);
@@ -141,8 +142,9 @@ function checkPod(
     request.annotate?.(ENFORCED, "privileged:latest");
     return undefined;
   }
-  const pod = request.object as unknown as Pod;
-  if (request.operation === "UPDATE" && !imagesChange(pod, request.old as Pod)) return undefined;
+  const pod = writtenObject(request, podKind);
+  if (request.operation === "UPDATE" && !imagesChange(pod, oldObject(request, podKind)))
+    return undefined;
   if (isExemptClass(request, config, pod)) return undefined;
   noteFaults(request, faults);
   request.annotate?.(ENFORCED, levelText(policy.enforce));
