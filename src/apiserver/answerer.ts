@@ -52,6 +52,11 @@ export class Answerer {
     this.#options.expire?.(exchange, exchange);
   }
 
+  /** All connections have ended. */
+  stop(): void {
+    this.#deadlines.stop();
+  }
+
   /** Lets a connection change its protocol. */
   join(request: UpgradeRequest, peer: Peer, socket: Duplex, sent: Buffer): void {
     const { upgrade, logger } = this.#options;

@@ -18,6 +18,7 @@ export class Deadlines<Item> {
   readonly #expire: (item: Item) => void;
   readonly #head: Waiting<Item>; // of a ring; the oldest comes next
   #timer: Timer | undefined;
+  #stopped = false;
 
   /** `expire` is called for an item whose time is over; 0 ms is no limit. */
   constructor(clock: Clock, timeoutMs: number, expire: (item: Item) => void) {
@@ -34,9 +35,16 @@ export class Deadlines<Item> {
     }
     const waiting = new Waiting(item, this.#clock.elapsedMs() + this.#timeoutMs);
     if (this.#timeoutMs === 0) return waiting;
+    if (this.#stopped) return waiting;
     waiting.joinBefore(this.#head);
     this.#timer ??= this.#clock.schedule(this.#timeoutMs, () => this.#expireDue());
     return waiting;
+  }
+
+  /** Nothing expires from now on, and no timer is left behind. */
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
   }
 
   #expireDue(): void {

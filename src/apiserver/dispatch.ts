@@ -2,7 +2,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Verb } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { badRequestStatus, noSuchPathStatus } from "#api/meta/status.ts";
+import { badRequestStatus, failure, noSuchPathStatus, timeoutStatus } from "#api/meta/status.ts";
 import { type Answer, answer, statusAnswer } from "./answer.ts";
 import type { AuditTrail } from "./audit/audit.ts";
 import { refuseTransform } from "./check-transform.ts";
@@ -100,7 +100,7 @@ export async function dispatch(
     warnings.push(deprecation);
     parts.deprecated?.(info, deprecation);
   }
-  const result = await run({
+  const work = run({
     parts,
     request,
     info,
@@ -116,10 +116,20 @@ export async function dispatch(
         }),
     mayCreate: () => security.authorize(request, { ...info, verb: "create" }, user),
   });
+  const limited = forms === "negotiated" && LIMITED_VERBS.has(info.verb);
+  const result = await (limited ? parts.writeLimit.within(work, tooLate) : work);
   if (!result.ok) return refuse(result.status);
   const { code, body } = result.value;
   const refusal = refuseTransform(body, media, query);
   return refusal === undefined ? answer(code, body, { media, warnings }) : refuse(refusal);
+}
+
+/** One object is written. Collections have all the time that requests have. */
+const LIMITED_VERBS: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);
+
+function tooLate(): VerbResult {
+  const why = "request did not complete within requested timeout - context deadline exceeded";
+  return failure(timeoutStatus(why));
 }
 
 /** What a failure is sent in: what the client accepts if we can, else JSON. */

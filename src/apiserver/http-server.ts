@@ -179,6 +179,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       });
       await closed;
       timer.cancel();
+      answerer.stop();
     },
   };
 }

@@ -118,6 +118,21 @@ export function refuseByRoute(
   return { ...status, message, details: {}, ...(code === undefined ? {} : { code }) };
 }
 
+/** Which of the types is asked for first, and most; every client that says nothing takes the first. */
+export function firstAccepted(accept: string, types: readonly string[]): string | undefined {
+  if (accept === "") return types[0];
+  for (const clause of parseAccept(accept)) {
+    const covered = types.find((type) => clauseCovers(clause, type));
+    if (covered !== undefined) return covered;
+  }
+  return undefined;
+}
+
+/** Whether there is anything in it that could be a media type. */
+export function namesAnyType(accept: string): boolean {
+  return accept.split(",").some((part) => /^\s*(\*|[^/;]*\/[^/;]*)\s*(;|$)/.test(part));
+}
+
 /** The encoding of a request body; undefined if it is none that the server reads. */
 export function bodyEncoding(headers: Headers): Encoding | undefined {
   const header = headers["content-type"] ?? "";

@@ -11,6 +11,7 @@ import type { Prose } from "#api/openapi/definition.ts";
 import { type OpenApiInput, openApiV2, openApiV3, openApiV3Paths } from "#api/openapi/documents.ts";
 import type { OpenApiResource } from "#api/openapi/resource.ts";
 import { encodeOpenApiV2 } from "#api/openapi/v2-protobuf.ts";
+import { encodeOpenApiV3 } from "#api/openapi/v3-protobuf.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { deleteTraits } from "./delete-traits.ts";
 import type { ServedResource } from "./resources.ts";
@@ -62,6 +63,14 @@ export class OpenApi {
     return this.#document("json", path, () => {
       const document = openApiV3(this.#input(), path);
       return document === undefined ? undefined : jsonOf(document);
+    });
+  }
+
+  /** The same in protobuf. */
+  v3Protobuf(path: string): Document | undefined {
+    return this.#document("protobuf", path, () => {
+      const document = openApiV3(this.#input(), path);
+      return document === undefined ? undefined : Buffer.from(encodeOpenApiV3(document as never));
     });
   }
 

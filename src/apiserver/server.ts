@@ -51,10 +51,12 @@ import { StorageCodec, type StoredForm } from "./storage-codec.ts";
 import { addCacheMetrics, StoreMetrics } from "./store-metrics.ts";
 import { scaleKind } from "./subresources/scale-kind.ts";
 import { Tables } from "./table.ts";
+import { TimeLimit } from "./time-limit.ts";
 import { WatchMetrics } from "./watch-metrics.ts";
 import { ZippedLists } from "./zipped-lists.ts";
 
 const WATCH_TIMEOUT_MIN_MS = 1_800_000;
+const WRITE_TIMEOUT_MS = 34_000;
 
 export interface ApiServerOptions {
   readonly kinds: readonly Kind[];
@@ -147,6 +149,8 @@ export async function startApiServer(
   const security = countSecurity(options.security(objects, signal), options.metrics, clock);
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });
   const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });
+  const writeLimit = new TimeLimit(clock, WRITE_TIMEOUT_MS);
+  signal.addEventListener("abort", () => writeLimit.stop(), { once: true });
   const parts = {
     resources,
     objects: store,
@@ -161,6 +165,7 @@ export async function startApiServer(
     logger,
     allowPrivileged: options.allowPrivileged,
     watchTimeoutMinMs: options.watchTimeoutMinMs ?? WATCH_TIMEOUT_MIN_MS,
+    writeLimit,
     deprecated: (info: RequestInfo, warning: string) => watched.deprecated(info, warning),
     hooks: { "/services": createServiceHooks({ objects, addresses, ports }) },
   };

@@ -12,6 +12,7 @@ import type { Media } from "./negotiate.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import type { Resources, ServedResource } from "./resources.ts";
+import type { TimeLimit } from "./time-limit.ts";
 import type { WriteHooks } from "./write-hooks.ts";
 
 export interface ServerParts {
@@ -24,6 +25,8 @@ export interface ServerParts {
   readonly allowPrivileged: boolean;
   /** Watches without a timeout of their own end after once to twice as long. */
   readonly watchTimeoutMinMs: number;
+  /** How long a write may take before its client hears that it did. */
+  readonly writeLimit: TimeLimit;
   /** Told of requests for what warns about itself. */
   deprecated?(info: RequestInfo, warning: string): void;
   /** By `GROUP/PLURAL`. */

@@ -1,7 +1,25 @@
-/**
- * The OpenAPI v2 document in its protobuf form, which older clients ask for. Vendor extensions and
- * free values are carried as YAML text; JSON is YAML.
- */
+/** The OpenAPI v2 document in its protobuf form, which older clients ask for. */
+import {
+  any,
+  anys,
+  bool,
+  bytesField,
+  double,
+  type Encoder,
+  type Fields,
+  integer,
+  type Json,
+  join,
+  many,
+  message,
+  named,
+  one,
+  pairs,
+  text,
+  texts,
+  type Write,
+} from "./protobuf-fields.ts";
+
 export const V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 /** What clients ask with; the first is no proper media type and never an answer's. */
 export const V2_PROTOBUF_ASKED: readonly string[] = [
@@ -9,40 +27,9 @@ export const V2_PROTOBUF_ASKED: readonly string[] = [
   V2_PROTOBUF,
 ];
 
-type Json = Readonly<Record<string, unknown>>;
-type Encoder = (value: never) => Uint8Array;
-
 export function encodeOpenApiV2(document: Json): Uint8Array {
   return message(document, DOCUMENT, 16);
 }
-
-/** Fields of a message: name in JSON → number and how its value is written. */
-type Fields = Readonly<Record<string, readonly [number: number, write: Write]>>;
-/** The whole field (or all of them, for a list), tags included. */
-type Write = (number: number, value: never) => readonly Uint8Array[];
-
-const utf8 = new TextEncoder();
-
-const text: Write = (number, value: string) => [bytesField(number, utf8.encode(value))];
-const texts: Write = (number, values: readonly string[]) =>
-  values.flatMap((v) => text(number, v as never));
-const bool: Write = (number, value: boolean) => [tag(number, 0), varint(value ? 1 : 0)];
-const integer: Write = (number, value: number) => [tag(number, 0), varint(value)];
-const double: Write = (number, value: number) => [tag(number, 1), float64(value)];
-const any: Write = (number, value: unknown) => [bytesField(number, anyValue(value))];
-const anys: Write = (number, values: readonly unknown[]) =>
-  values.map((v) => bytesField(number, anyValue(v)));
-const one =
-  (encode: Encoder): Write =>
-  (number, value) => [bytesField(number, encode(value))];
-const many =
-  (encode: Encoder): Write =>
-  (number, values: readonly never[]) =>
-    values.map((value) => bytesField(number, encode(value)));
-/** A JSON object whose members become repeated pairs of name and value, in a message of their own. */
-const named =
-  (inner: number, encode: Encoder): Write =>
-  (number, values: Json) => [bytesField(number, pairs(inner, values, encode))];
 
 const schema: Encoder = (value: Json) => message(value, SCHEMA, 31);
 const operation: Encoder = (value: Json) => message(value, OPERATION, 13);
@@ -195,63 +182,4 @@ function additionalProperties(value: Json | boolean): Uint8Array {
 
 function stringArray(values: readonly string[]): Uint8Array {
   return join(texts(1, values as never));
-}
-
-function message(value: Json, fields: Fields, extensions: number): Uint8Array {
-  const parts: Uint8Array[] = [];
-  for (const [name, member] of Object.entries(value)) {
-    const field = fields[name];
-    if (field !== undefined) parts.push(...field[1](field[0], member as never));
-    else if (name.startsWith("x-"))
-      parts.push(bytesField(extensions, pair(name, anyValue(member))));
-  }
-  return join(parts);
-}
-
-function pairs(number: number, values: Json, encode: Encoder): Uint8Array {
-  return join(
-    Object.entries(values).map(([name, value]) =>
-      bytesField(number, pair(name, encode(value as never))),
-    ),
-  );
-}
-
-function pair(name: string, value: Uint8Array): Uint8Array {
-  return join([...text(1, name as never), bytesField(2, value)]);
-}
-
-function anyValue(value: unknown): Uint8Array {
-  return join(text(2, `${JSON.stringify(value)}\n` as never));
-}
-
-function bytesField(number: number, bytes: Uint8Array): Uint8Array {
-  return join([tag(number, 2), varint(bytes.length), bytes]);
-}
-
-function tag(number: number, wireType: number): Uint8Array {
-  return varint(number * 8 + wireType);
-}
-
-function varint(value: number): Uint8Array {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
-  bytes.push(rest);
-  return Uint8Array.from(bytes);
-}
-
-function float64(value: number): Uint8Array {
-  const bytes = new Uint8Array(8);
-  new DataView(bytes.buffer).setFloat64(0, value, true);
-  return bytes;
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }

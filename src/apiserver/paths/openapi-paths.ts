@@ -1,7 +1,9 @@
 /** /openapi/v2 and /openapi/v3 with their hashes. */
 import { V2_PROTOBUF, V2_PROTOBUF_ASKED } from "#api/openapi/v2-protobuf.ts";
+import { V3_PROTOBUF, V3_PROTOBUF_ASKED } from "#api/openapi/v3-protobuf.ts";
 import { type Answer, answer, type OutgoingHeaders, textAnswer } from "../answer.ts";
 import type { PathHandler } from "../handler.ts";
+import { firstAccepted, namesAnyType } from "../negotiate.ts";
 import { type Document, type OpenApi, plainText } from "../openapi.ts";
 import type { ApiRequest } from "../request.ts";
 
@@ -18,16 +20,13 @@ export function openApiPaths(openApi: OpenApi, nowMs: () => number): PathHandler
 }
 
 function answerV2(openApi: OpenApi, request: ApiRequest): Answer {
-  if (accepts(request, V2_PROTOBUF_ASKED)) {
-    return withTag(openApi.v2Protobuf(), request, V2_HEADERS, V2_PROTOBUF);
-  }
-  if (!accepts(request, JSON_TYPES)) {
-    return notAcceptable(V2_HEADERS);
-  }
-  return withTag(openApi.v2(), request, V2_HEADERS);
+  const type = firstAccepted(request.headers.accept ?? "", [JSON_TYPE, ...V2_PROTOBUF_ASKED]);
+  const headers = { vary: ["Accept-Encoding", "Accept"] };
+  if (type === undefined) return notAcceptable(headers);
+  return type === JSON_TYPE
+    ? withTag(openApi.v2(), request, headers)
+    : withTag(openApi.v2Protobuf(), request, headers, V2_PROTOBUF);
 }
-
-const V2_HEADERS = { vary: "Accept-Encoding, Accept" };
 
 function answerRoot(openApi: OpenApi): Answer {
   const paths = Object.fromEntries(
@@ -43,7 +42,13 @@ function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: nu
   if (!openApi.paths().includes(path)) {
     return answer(404, { form: "bytes", contentType: "", bytes: NOTHING });
   }
-  if (!accepts(request, JSON_TYPES)) return notAcceptable({ vary: "Accept" });
+  const accept = request.headers.accept ?? "";
+  // Who accepts nothing that could be a type gets nothing, and no complaint.
+  if (accept !== "" && !namesAnyType(accept)) {
+    return answer(200, { form: "bytes", contentType: "", bytes: NOTHING });
+  }
+  const type = firstAccepted(accept, [JSON_TYPE, ...V3_PROTOBUF_ASKED]);
+  if (type === undefined) return notAcceptable({ vary: "Accept" });
   const asked = request.query.get("hash") ?? "";
   const hash = openApi.hashOf(path);
   if (asked !== "" && asked !== hash) {
@@ -55,12 +60,14 @@ function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: nu
     "cache-control": "public, immutable",
     expires: new Date(nowMs + YEAR_SECONDS * 1000).toUTCString(),
   };
-  return withTag(openApi.v3(path)!, request, asked === "" ? {} : forever);
+  const headers = { vary: "Accept", ...(asked === "" ? {} : forever) };
+  return type === JSON_TYPE
+    ? withTag(openApi.v3(path)!, request, headers)
+    : withTag(openApi.v3Protobuf(path)!, request, headers, V3_PROTOBUF);
 }
 
 const NOTHING = new Uint8Array(0);
 const JSON_TYPE = "application/json";
-const JSON_TYPES = ["*/*", "application/*", JSON_TYPE];
 
 function notAcceptable(headers: OutgoingHeaders): Answer {
   return answer(406, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
@@ -69,14 +76,14 @@ function notAcceptable(headers: OutgoingHeaders): Answer {
 function withTag(
   document: Document,
   request: ApiRequest,
-  extra: Readonly<Record<string, string>>,
+  extra: OutgoingHeaders,
   contentType = JSON_TYPE,
 ): Answer {
-  const headers = { etag: `"${document.hash}"`, vary: "Accept", ...extra };
+  const headers = { etag: `"${document.hash}"`, ...extra };
   if (request.headers["if-none-match"] === headers.etag) {
     return answer(304, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
   }
-  if (/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(request.headers["accept-encoding"] ?? "")) {
+  if (/\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(request.headers["accept-encoding"] ?? "")) {
     const zipped = { ...headers, "content-encoding": "gzip" };
     return answer(
       200,
@@ -85,12 +92,4 @@ function withTag(
     );
   }
   return answer(200, { form: "bytes", contentType, bytes: plainText(document) }, { headers });
-}
-
-function accepts({ headers }: ApiRequest, types: readonly string[]): boolean {
-  const accept = headers.accept ?? "*/*";
-  return accept
-    .split(",")
-    .map((clause) => clause.split(";")[0]!.trim())
-    .some((type) => types.includes(type));
 }

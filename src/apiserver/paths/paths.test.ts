@@ -135,6 +135,33 @@ describe("aggregated discovery", () => {
   });
 });
 
+const PROTOBUF = (version: string): string =>
+  `application/com.github.proto-openapi.spec.${version}+protobuf`;
+
+describe("OpenAPI documents are given in the form that is asked for first", () => {
+  test.each([
+    ["/openapi/v3/version", "", 200, "application/json"],
+    ["/openapi/v3/version", PROTOBUF("v3@v1.0"), 200, PROTOBUF("v3.v1.0")],
+    ["/openapi/v3/version", `*/*,${PROTOBUF("v3.v1.0")}`, 200, "application/json"],
+    [
+      "/openapi/v3/version",
+      `application/json;q=0.5,${PROTOBUF("v3.v1.0")}`,
+      200,
+      PROTOBUF("v3.v1.0"),
+    ],
+    ["/openapi/v3/version", PROTOBUF("v2.v1.0"), 406, ""],
+    ["/openapi/v3/version", "text/html", 406, ""],
+    ["/openapi/v3/version", "garbage, a/b/c", 200, ""],
+    ["/openapi/v2", `application/json,${PROTOBUF("v2.v1.0")}`, 200, "application/json"],
+    ["/openapi/v2", "garbage", 406, ""],
+  ])("%s accepting %s", async (path, accept, code, type) => {
+    const { answer } = await api.ask("GET", path, { headers: { accept } });
+    assert.equal(answer.code, code);
+    assert.ok(answer.body.form === "bytes");
+    assert.equal(answer.body.contentType, type);
+  });
+});
+
 describe("paths", () => {
   test.each(rows)("$asked", async ({ asked, code, says }) => {
     const [method = "", url = "", accept] = asked.split(" ");
