@@ -129,6 +129,8 @@ export interface KindSpec<T extends KubeObject> {
   readonly scale?: ScalePaths;
 
   readonly columns: readonly Column<T>[];
+  /** The order of table rows; that of the list unless given. */
+  compareRows?(a: T, b: T): number;
   /** Conditions of the object's table row; none unless given. */
   rowConditions?(object: T): readonly TableRowCondition[];
   /** Field selector values beside metadata.name and metadata.namespace. */

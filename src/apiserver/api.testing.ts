@@ -39,7 +39,8 @@ export interface TestApi extends AsyncDisposable {
   watch(url: string): Promise<WatchFeed>;
 }
 
-export interface TestApiOptions extends Partial<Pick<ApiServerOptions, "storedForm" | "hooks">> {
+export interface TestApiOptions
+  extends Partial<Pick<ApiServerOptions, "storedForm" | "hooks" | "components">> {
   readonly store?: MemoryStore;
 }
 
@@ -53,6 +54,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       ...testServerOptions(),
       ...(options.storedForm === undefined ? {} : { storedForm: options.storedForm }),
       ...(options.hooks === undefined ? {} : { hooks: options.hooks }),
+      ...(options.components === undefined ? {} : { components: options.components }),
       store,
       clock,
       random,

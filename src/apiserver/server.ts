@@ -42,7 +42,7 @@ import { IpAllocator } from "./services/ip-allocator.ts";
 import { PortAllocator, type PortRange } from "./services/port-allocator.ts";
 import { createServiceHooks } from "./services/service-hooks.ts";
 import { bindingVerbs } from "./special/binding.ts";
-import { componentStatusVerbs } from "./special/component-statuses.ts";
+import { type ComponentCheck, componentStatusVerbs } from "./special/component-statuses.ts";
 import { connectVerbs } from "./special/connect.ts";
 import { evictionVerbs } from "./special/eviction.ts";
 import { reviewVerbs } from "./special/reviews.ts";
@@ -78,6 +78,8 @@ export interface ApiServerOptions {
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
   admission(objects: Objects, security: RequestSecurity): readonly AdmissionPlugin[];
   readonly kubelets: Omit<KubeletOptions, "objects">;
+  /** The other parts of the control plane, for those who still read ComponentStatuses. */
+  readonly components?: Readonly<Record<string, ComponentCheck>>;
   readonly metrics: Metrics;
   /** The API's documentation; read when it is first needed, and not kept. */
   prose(): Prose;
@@ -174,7 +176,13 @@ export async function startApiServer(
     ...bindingVerbs(objects),
     ...evictionVerbs(objects),
     ...connectVerbs({ objects, random, kubelets: new Kubelets({ objects, ...options.kubelets }) }),
-    ...componentStatusVerbs(() => store.cache.current),
+    ...componentStatusVerbs({
+      ...options.components,
+      "etcd-0": async () =>
+        store.cache.current
+          ? { well: true, message: "ok" }
+          : { well: false, message: "the store is not available" },
+    }),
   };
   const discovery = new Discovery(resources.served());
   const openApi = new OpenApi(resources.served(), API_VERSION, options.prose);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
 import { runKind } from "#api/testing/run-kind.ts";
+import { startTestApi } from "./api.testing.ts";
 import { ColumnDescriptions } from "./column-descriptions.ts";
 import { Revision } from "./revision.ts";
 import { Tables } from "./table.ts";
@@ -31,5 +32,22 @@ describe("tables", () => {
       ["Name", "ParentRef"],
     );
     assert.deepEqual(table.rows[0]?.cells, ["1.2.3.4", "services/s", "<unknown>"]);
+  });
+
+  test("rows of flow schemas come as requests meet them", async () => {
+    await using api = await startTestApi();
+    const path = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
+    const schema = (name: string, matchingPrecedence: number) => ({
+      metadata: { name },
+      spec: { matchingPrecedence, priorityLevelConfiguration: { name: "x" } },
+    });
+    for (const [name, precedence] of Object.entries({ a: 900, z: 100, m: 900 }))
+      await api.want(201, "POST", path, { body: schema(name, precedence) });
+    const headers = { accept: "application/json;as=Table;g=meta.k8s.io;v=v1" };
+    const { rows } = await api.want(200, "GET", path, { headers });
+    assert.deepEqual(
+      rows.map(({ cells }: { cells: unknown[] }) => cells[0]),
+      ["z", "a", "m"],
+    );
   });
 });

@@ -17,7 +17,7 @@ export interface TableRequest {
   readonly query: URLSearchParams;
 }
 
-type TableKind = Pick<Kind, "columns" | "rowConditions">;
+type TableKind = Pick<Kind, "columns" | "rowConditions" | "compareRows">;
 type Row = Pick<Revision, "value">;
 
 export class Tables {
@@ -37,7 +37,7 @@ export class Tables {
       apiVersion: `meta.k8s.io/${version}`,
       metadata,
       columnDefinitions: this.columns(kind),
-      rows: items.map((item) => ({
+      rows: inOrder(kind, items).map((item) => ({
         cells: kind.columns.map((column) => column.cell(item.value, nowMs)),
         ...conditionsOf(kind, item),
         object: rowObject(item, include, version),
@@ -55,6 +55,11 @@ export class Tables {
       priority: column.priority ?? 0,
     }));
   }
+}
+
+function inOrder({ compareRows }: TableKind, items: readonly Row[]): readonly Row[] {
+  if (compareRows === undefined) return items;
+  return items.toSorted((a, b) => compareRows(a.value, b.value));
 }
 
 function conditionsOf(kind: TableKind, item: Row): Record<string, unknown> {

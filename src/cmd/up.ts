@@ -48,6 +48,7 @@ export const upCommand: Command = {
       logger,
       hostname: hostname(),
       edge: edgeThread(),
+      components: { "controller-manager": async () => ({ well: true, message: "ok" }) },
     };
     const server = await runApiServer(flags, surroundings, signal);
     // Controllers may do nothing before their roles are there.

@@ -1,48 +1,57 @@
-/** The old ComponentStatus: is the store well? */
-import type { ComponentStatus } from "#api/generated/core.v1.ts";
+/** The old ComponentStatus: are the store and the other parts of the control plane well? */
+import type { ComponentCondition, ComponentStatus } from "#api/generated/core.v1.ts";
+import type { Kind } from "#api/kind.ts";
 import { failure, notFoundStatus, success } from "#api/meta/status.ts";
 import type { SpecialVerbs } from "../dispatch.ts";
 import { listOptions } from "../query-options.ts";
 import { Revision } from "../revision.ts";
 import { select } from "../selection.ts";
-import type { VerbRequest } from "../verb.ts";
 
-export function componentStatusVerbs(storeIsWell: () => boolean): SpecialVerbs {
-  const etcd = ({ resource }: VerbRequest): Revision => {
-    const well = storeIsWell();
+export interface ComponentHealth {
+  readonly well: boolean;
+  readonly message: string;
+}
+
+/** Looks after one part of the control plane; never rejects. */
+export type ComponentCheck = () => Promise<ComponentHealth>;
+
+export function componentStatusVerbs(
+  checks: Readonly<Record<string, ComponentCheck>>,
+): SpecialVerbs {
+  const names = Object.keys(checks).sort();
+  const look = async (name: string, kind: Kind): Promise<Revision> => {
+    const { well, message } = await checks[name]!();
+    const condition: ComponentCondition = {
+      type: "Healthy",
+      status: well ? "True" : "False",
+      message,
+    };
     const status: ComponentStatus = {
       kind: "ComponentStatus",
       apiVersion: "v1",
-      metadata: { name: "etcd-0" },
-      conditions: [
-        {
-          type: "Healthy",
-          status: well ? "True" : "False",
-          ...(well ? { message: "ok" } : { error: "the store is not available" }),
-        },
-      ],
+      metadata: { name },
+      conditions: [condition],
     };
-    return Revision.fromValue(resource.kind, "", 0, status);
+    return Revision.fromValue(kind, "", 0, status);
   };
   return {
     "/componentstatuses": {
-      get: async (verb) => {
-        if (verb.info.name === "etcd-0") {
-          return success({ code: 200, body: { form: "object", object: etcd(verb) } });
-        }
-        return failure(notFoundStatus({ group: "", resource: "componentstatus" }, verb.info.name));
+      get: async ({ resource, info: { name } }) => {
+        if (!names.includes(name))
+          return failure(notFoundStatus({ group: "", resource: "componentstatus" }, name));
+        const object = await look(name, resource.kind);
+        return success({ code: 200, body: { form: "object", object } });
       },
-      list: async (verb) => {
-        const { resource, request } = verb;
+      list: async ({ resource, request }) => {
         const options = listOptions(request.query);
         if (!options.ok) return options;
         const selection = select(resource, "", options.value);
         if (!selection.ok) return selection;
         const { matches } = selection.value;
-        const items = [etcd(verb)].filter((one) => matches?.(one) ?? true);
+        const all = await Promise.all(names.map((name) => look(name, resource.kind)));
         const list = {
           kind: resource.kind,
-          items,
+          items: all.filter((one) => matches?.(one) ?? true),
           resourceVersion: "",
           place: "",
           query: request.query,

@@ -12,6 +12,8 @@ import { createSecurity } from "#apiserver/security.ts";
 import { expire, serve } from "#apiserver/serve.ts";
 import { serveUpgrade } from "#apiserver/serve-upgrade.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
+import type { ComponentCheck } from "#apiserver/special/component-statuses.ts";
+import { probeComponent } from "#apiserver/special/probe-component.ts";
 import { START_HOOKS } from "#apiserver/start-hooks.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -29,6 +31,9 @@ import { securityOptionsOf } from "./security-options.ts";
 import { tlsLimitsOf } from "./tls-flags.ts";
 
 const ETCD_RETRY_MS = 1_000;
+/** Where the other parts of a control plane tell how they are, unless they were told otherwise. */
+const CONTROLLER_MANAGER_PORT = 10_257;
+const SCHEDULER_PORT = 10_259;
 
 export interface Surroundings {
   readonly clock: Clock;
@@ -39,6 +44,8 @@ export interface Surroundings {
   readonly metrics?: Metrics;
   /** Another store than the flags say: tests, and whoever opened it already. */
   readonly store?: Store;
+  /** Parts of the control plane that run in this process, and are not to be asked over HTTPS. */
+  readonly components?: Readonly<Record<string, ComponentCheck>>;
   /** Speaks HTTP in a thread of its own. */
   readonly edge?: boolean;
 }
@@ -103,6 +110,11 @@ async function runBehind(
       kubelets: {
         addressTypes: flags.kubeletPreferredAddressTypes,
         tls: () => kubeletTls(flags, keys),
+      },
+      components: {
+        "controller-manager": probeComponent(CONTROLLER_MANAGER_PORT),
+        scheduler: probeComponent(SCHEDULER_PORT),
+        ...surroundings.components,
       },
       hooks: START_HOOKS,
       flags: flagTexts(flags),

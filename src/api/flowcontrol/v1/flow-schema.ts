@@ -39,6 +39,8 @@ export const flowSchemaKind = defineKind<FlowSchema>({
     ...validateKubeMeta(schema.metadata, META),
     ...validateSchema(schema),
   ],
+  // As requests meet them; lists are in the order of names already.
+  compareRows: (a, b) => a.spec.matchingPrecedence - b.spec.matchingPrecedence,
   columns: [
     nameColumn,
     {
