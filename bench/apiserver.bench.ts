@@ -1,7 +1,7 @@
 /**
  * The API server (the built program, in a process of its own) under load over TLS, beside what it
- * could be at best: Node's bare server sending the same bytes, and the embedded store's own durable
- * writes. Both are measured in turns within one run; every second row says how that compares with
+ * could be at best: Node's bare server or sockets sending the same bytes, and the embedded store's own
+ * durable writes. All are measured in turns within one run; other rows say how that compares with
  * the factor over upstream that we want. Upstream's figures are those of a machine of two cores,
  * unless K8TS_BENCH_UPSTREAM names the kubeconfig (with its certificates inside, on this machine) of
  * an upstream API server: then it takes its turns, too.
@@ -45,6 +45,8 @@ import type { BenchOptions, Row } from "./row.ts";
 export const name = "apiserver";
 
 const WATCHERS = 200;
+/** What the bare server sends to each watcher in one write. */
+const EVENTS_AT_A_TIME = 32;
 /** What a server has to hold when its memory is looked at: so much whatever its speed. */
 const HELD_PODS = 20_000;
 const QUIET_MS = 10_000;
@@ -135,7 +137,8 @@ async function fill({ ours, upstream, progress }: Servers, bytes: string): Promi
   writeFileSync(join(bytes, "pod"), one);
   const all = await asker.ask({ ...get(PODS), keep: true });
   writeFileSync(join(bytes, "list"), all);
-  writeFileSync(join(bytes, "event"), `{"type":"MODIFIED","object":${one.toString().trim()}}\n`);
+  const event = `{"type":"MODIFIED","object":${one.toString().trim()}}\n`;
+  writeFileSync(join(bytes, "events"), event.repeat(EVENTS_AT_A_TIME));
 }
 
 async function* reads(servers: Servers): AsyncIterable<Row> {
@@ -208,11 +211,11 @@ async function* fanOut(servers: Servers): AsyncIterable<Row> {
     name: row,
     pid: ours.pid,
     own: patched(own),
-    limit: (ms) => limit.measure(ms, () => post("/event", "{}")),
+    limit: (ms) => limit.measure(ms, () => post("/events", "{}"), EVENTS_AT_A_TIME),
     upstream: beside && patched(beside),
   });
   for (const side of [own, limit, beside]) side?.[Symbol.dispose]();
-  yield* told(row, result, "bare server", GOALS.fanOut, "events/s");
+  yield* told(row, result, "bare sockets", GOALS.fanOut, "events/s");
 }
 
 async function watchFromNow(writer: Asker): Promise<string> {

@@ -6,8 +6,12 @@ import type { ServerProcess } from "./server-processes.ts";
 const WRITERS = 8;
 
 export interface FanOut extends Disposable {
-  /** Until every event that was written has reached every watcher. */
-  measure(windowMs: number, next: (connection: number) => Ask): Promise<Measured>;
+  /** Until every event that was written has reached every watcher; each ask writes some. */
+  measure(
+    windowMs: number,
+    next: (connection: number) => Ask,
+    eventsEach?: number,
+  ): Promise<Measured>;
 }
 
 export async function openFanOut(
@@ -29,12 +33,12 @@ export async function openFanOut(
     Array.from({ length: watchers }, () => openWatch(port, identity, path, count)),
   );
   return {
-    measure: async (windowMs, next) => {
+    measure: async (windowMs, next, eventsEach = 1) => {
       const startMs = performance.now();
       const before = delivered;
       let written = 0;
       await measureLoad(writers, windowMs, (connection) => {
-        written += 1;
+        written += eventsEach;
         return next(connection);
       });
       while (delivered - before < written * watchers) {
