@@ -79,7 +79,16 @@ export type Identity =
   /** Refused: nobody, or somebody who may not act as someone else. */
   | { readonly status: Status; readonly refused: User | undefined };
 
+/** What may change while the server runs. */
+export interface Replacements {
+  /** Only once all of them have been reached; rejects and leaves all as it was if one cannot be. */
+  issuers(oidc: SecurityOptions["oidc"]): Promise<void>;
+  authorizers(modes: SecurityOptions["modes"]): void;
+}
+
 export interface RequestSecurity {
+  /** Requests under way keep those that they were begun with. */
+  readonly replace: Replacements;
   authenticate(request: ApiRequest, info: RequestInfo): Eventual<Identity>;
   authorize(
     request: ApiRequest,
@@ -111,14 +120,27 @@ export function createSecurity(
   const rules = new RbacRules(objects);
   rules.start(signal);
   const related = new NodeObjects(objects, signal);
-  const authorizer = chainAuthorizers(
-    options.modes.map((mode) =>
-      typeof mode === "string"
-        ? authorizerOf(mode, rules, related)
-        : createWebhookAuthorizer({ ...mode, clock }),
-    ),
-  );
-  const tokens = tokenAuthenticators(options, objects);
+  const authorizers = (modes: SecurityOptions["modes"]): Authorizer =>
+    chainAuthorizers(
+      modes.map((mode) =>
+        typeof mode === "string"
+          ? authorizerOf(mode, rules, related)
+          : createWebhookAuthorizer({ ...mode, clock }),
+      ),
+    );
+  let current = authorizers(options.modes);
+  const authorizer: Authorizer = {
+    name: current.name,
+    authorize: (attributes) => current.authorize(attributes),
+    rulesFor: (user, namespace) => current.rulesFor!(user, namespace),
+  };
+  const issuersOf = (oidc: SecurityOptions["oidc"]) =>
+    oidc.map((issuer) => createOidcAuthenticator({ ...issuer, clock }));
+  let jwt = unionTokens(issuersOf(options.oidc));
+  const tokens = tokenAuthenticators(options, objects, {
+    name: "oidc",
+    authenticateToken: (token, audiences) => jwt.authenticateToken(token, audiences),
+  });
   const authenticator = authenticators(options, tokens);
   const { issuers, audiences } = serviceAccounts;
   const lastModes = new LastModes();
@@ -126,6 +148,16 @@ export function createSecurity(
   const flow = options.flow && turnTaking(options.flow, clock, objects, signal);
 
   return {
+    replace: {
+      async issuers(oidc) {
+        const next = issuersOf(oidc);
+        await Promise.all(next.map((one) => one.ready()));
+        jwt = unionTokens(next);
+      },
+      authorizers(modes) {
+        current = authorizers(modes);
+      },
+    },
     authorizer,
     ...(flow === undefined ? {} : { flow }),
     ...(options.audit ? { audit: new Audit({ ...options.audit, clock, random }) } : {}),
@@ -207,15 +239,19 @@ function authorizerOf(mode: AuthorizationMode, rules: RbacRules, related: NodeOb
   }
 }
 
-function tokenAuthenticators(options: SecurityOptions, objects: Objects): TokenAuthenticator {
-  const { tokenFile, serviceAccounts, clock, oidc, tokenWebhook } = options;
+function tokenAuthenticators(
+  options: SecurityOptions,
+  objects: Objects,
+  jwt: TokenAuthenticator,
+): TokenAuthenticator {
+  const { tokenFile, serviceAccounts, clock, tokenWebhook } = options;
   const { keys, issuers, audiences } = serviceAccounts;
   return unionTokens([
     ...(tokenFile ? [createTokenFileAuthenticator(tokenFile.text, tokenFile.path)] : []),
     createServiceAccountTokenAuthenticator({ keys, issuers, audiences, objects, clock }),
     ...(options.bootstrapTokens ? [createBootstrapTokenAuthenticator(objects, clock)] : []),
     // Last, because only they may have to ask elsewhere.
-    ...oidc.map((issuer) => createOidcAuthenticator({ ...issuer, clock })),
+    jwt,
     ...(tokenWebhook ? [createTokenWebhook({ ...tokenWebhook, audiences, clock })] : []),
   ]);
 }

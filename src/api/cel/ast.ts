@@ -97,3 +97,23 @@ export interface ComprehensionExpr extends Base {
 export interface UnspecifiedExpr extends Base {
   readonly kind: "unspecified";
 }
+
+/** The expressions right inside of one. */
+export function childrenOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case "select":
+      return [expr.operand];
+    case "call":
+      return expr.target === undefined ? expr.args : [expr.target, ...expr.args];
+    case "list":
+      return expr.elements;
+    case "map":
+      return expr.entries.flatMap(({ key, value }) => [key, value]);
+    case "struct":
+      return expr.fields.map(({ value }) => value);
+    case "comprehension":
+      return [expr.range, expr.accuInit, expr.condition, expr.step, expr.result];
+    default:
+      return [];
+  }
+}

@@ -1,5 +1,5 @@
 /** Checks of what is written out in an expression that type-checks: literals that cannot work. */
-import type { CallExpr, Constant, Expr } from "./ast.ts";
+import { type CallExpr, type Constant, childrenOf, type Expr } from "./ast.ts";
 import type { Checked } from "./checker.ts";
 import { compilePattern } from "./libraries/regular-expressions.ts";
 import { formatFault } from "./libraries/string-format-check.ts";
@@ -105,24 +105,5 @@ function validateElements(
     if (isSameType(wanted, type)) continue;
     fault(element, `expected type '${showType(wanted)}' but found '${showType(type)}'`);
     return;
-  }
-}
-
-function childrenOf(expr: Expr): readonly Expr[] {
-  switch (expr.kind) {
-    case "select":
-      return [expr.operand];
-    case "call":
-      return expr.target === undefined ? expr.args : [expr.target, ...expr.args];
-    case "list":
-      return expr.elements;
-    case "map":
-      return expr.entries.flatMap(({ key, value }) => [key, value]);
-    case "struct":
-      return expr.fields.map(({ value }) => value);
-    case "comprehension":
-      return [expr.range, expr.accuInit, expr.condition, expr.step, expr.result];
-    default:
-      return [];
   }
 }

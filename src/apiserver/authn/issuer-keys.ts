@@ -44,6 +44,11 @@ export class IssuerKeys {
     this.#options = options;
   }
 
+  /** Resolves when the issuer has said where its keys are; rejects if it cannot be asked. */
+  async ready(): Promise<void> {
+    this.#keysUrl ??= await this.#discover();
+  }
+
   /** Undefined if the token was signed by the issuer. */
   async signatureFault(token: DecodedToken): Promise<string | undefined> {
     const algorithm = stringClaim(token.header, "alg");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { readAuthorizationConfig } from "./authorization-config.ts";
+import { type ConfiguredAuthorizer, readAuthorizationConfig } from "./authorization-config.ts";
 
 const webhook = {
   timeout: "3s",
@@ -8,6 +8,12 @@ const webhook = {
   failurePolicy: "Deny",
   connectionInfo: { type: "KubeConfigFile", kubeConfigFile: "/hook" },
 };
+const read = (document: object, before?: readonly ConfiguredAuthorizer[]) =>
+  readAuthorizationConfig({
+    text: JSON.stringify(document),
+    fileFault: (file) => (file === "/hook" ? undefined : "error loading file"),
+    ...(before && { before }),
+  });
 const config = (...authorizers: object[]): object => ({
   apiVersion: "apiserver.config.k8s.io/v1",
   kind: "AuthorizationConfiguration",
@@ -15,25 +21,36 @@ const config = (...authorizers: object[]): object => ({
 });
 
 test("authorizers are asked in the order of the file", () => {
-  const read = readAuthorizationConfig(
+  const authorizers = read(
     config(
       { type: "Webhook", name: "first", webhook: { ...webhook, cacheAuthorizedRequests: false } },
       { type: "RBAC", name: "rbac" },
       { type: "Webhook", name: "last", webhook: { ...webhook, failurePolicy: "NoOpinion" } },
     ),
-    "f",
   );
-  const hook = { kubeconfig: "/hook", timeoutMs: 3000, refusedMs: 30_000, version: "v1" };
-  assert.deepEqual(read, [
+  const kept = { timeoutMs: 3000, refusedMs: 30_000 };
+  const hook = { kubeconfig: "/hook", ...kept, version: "v1", conditions: [] };
+  assert.deepEqual(authorizers, [
     { ...hook, name: "first", allowedMs: 0, onFailure: "deny" },
     "RBAC",
     { ...hook, name: "last", allowedMs: 300_000, onFailure: "noOpinion" },
   ]);
 });
 
+const hooked = (name: string): object => ({ type: "Webhook", name, webhook });
+const conditional = (...expressions: string[]): object => ({
+  ...webhook,
+  matchConditionSubjectAccessReviewVersion: "v1",
+  matchConditions: expressions.map((expression) => ({ expression })),
+});
+
 describe("what is wrong is named", () => {
   const rows: [name: string, document: object, says: RegExp][] = [
-    ["another kind", { kind: "Pod" }, /expected an AuthorizationConfiguration/],
+    [
+      "another kind",
+      { kind: "Pod" },
+      /^Error: failed to load AuthorizationConfiguration from file: Object 'apiVersion' is missing/,
+    ],
     ["nothing", config(), /authorizers: Required value: at least one authorization mode/],
     ["no type", config({ name: "a" }), /authorizers\[0\]\.type: Required value/],
     ["an unknown type", config({ type: "ABAC", name: "a" }), /\.type: Unsupported value: "ABAC"/],
@@ -48,15 +65,58 @@ describe("what is wrong is named", () => {
     [
       "a webhook without time",
       config({ type: "Webhook", name: "a", webhook: { ...webhook, timeout: "1m" } }),
-      /timeout: Invalid value: "1m": must be > 0s and <= 30s/,
+      /timeout: Invalid value: "1m0s": must be > 0s and <= 30s/,
     ],
     [
-      "expressions",
-      config({ type: "Webhook", name: "a", webhook: { ...webhook, matchConditions: [{}] } }),
-      /matchConditions: .*CEL expressions are not supported here yet/,
+      "conditions",
+      config({ ...hooked("a"), webhook: conditional("request.user", "request.nope", "") }),
+      /matchConditions\[0\]\.expression: Invalid value: "request.user": must evaluate to bool but got string, .*undefined field 'nope'[\s\S]*matchConditions\[2\]\.expression: Required value/,
+    ],
+    [
+      "conditions without a version",
+      config({
+        ...hooked("a"),
+        webhook: { ...webhook, matchConditions: [{ expression: "true" }] },
+      }),
+      /matchConditionSubjectAccessReviewVersion: Required value: required if match conditions/,
+    ],
+    ["unknown fields", config({ ...hooked("a"), foo: 1 }), /unknown field "authorizers\[0\]\.foo"/],
+    [
+      "other names",
+      config({ type: "RBAC", name: "a" }),
+      /^Error: expected name rbac for authorizer RBAC instead of a$/,
+    ],
+    [
+      "a kubeconfig that is not there",
+      config({
+        ...hooked("a"),
+        webhook: { ...webhook, connectionInfo: { type: "KubeConfigFile", kubeConfigFile: "/x" } },
+      }),
+      /connectionInfo\.kubeConfigFile: Invalid value: "\/x": error loading file/,
     ],
   ];
   test.each(rows)("%s", (_, document, says) => {
-    assert.throws(() => readAuthorizationConfig(document, "f"), says);
+    assert.throws(() => read(document), says);
+  });
+});
+
+describe("while the server runs", () => {
+  const node = { type: "Node", name: "node" };
+  const rbac = { type: "RBAC", name: "rbac" };
+
+  test("webhooks come and go, and the order changes", () => {
+    const now = read(config(hooked("b"), rbac, node), ["Node", "RBAC"]);
+    assert.deepEqual(now.slice(1), ["RBAC", "Node"]);
+  });
+
+  test("the server's own authorizers stay", () => {
+    assert.throws(
+      () => read(config(rbac), ["Node", "RBAC"]),
+      /^Error: missing required types: \[Node\]$/,
+    );
+    assert.throws(
+      () => read(config(rbac, node), ["RBAC"]),
+      /authorizer type Node is not allowed if/,
+    );
   });
 });

@@ -2,12 +2,15 @@
  * Access that a server elsewhere decides on, which is asked with a SubjectAccessReview. What it says
  * counts for a while. A server that cannot be asked has no opinion, or denies, as it is configured.
  */
+
+import type { AccessCondition } from "#api/expressions/access-review.ts";
 import type {
   SubjectAccessReviewSpec,
   SubjectAccessReviewStatus,
 } from "#api/generated/authorization.v1.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import { aggregateText } from "../aggregate-text.ts";
 import { userInfo } from "../authn/reviews.ts";
 import { ExpiringCache } from "../webhook/expiring-cache.ts";
 import type { AskWebhook } from "../webhook/webhook.ts";
@@ -20,6 +23,8 @@ export interface WebhookAuthorizerOptions {
   readonly allowedMs: number;
   readonly refusedMs: number;
   readonly onFailure: "noOpinion" | "deny";
+  /** It is asked only where all of them hold. */
+  readonly conditions?: readonly AccessCondition[];
   readonly clock: Pick<Clock, "elapsedMs">;
   readonly logger: Logger;
 }
@@ -54,6 +59,9 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
     name,
     authorize(attributes) {
       const spec = specOf(attributes);
+      const match = matchOf(options.conditions ?? [], spec);
+      if (match === "no") return { decision: "noOpinion", reason: "" };
+      if (match !== "yes") return { decision: onFailure, reason: "", fault: match.fault };
       const key = JSON.stringify(spec);
       const known = cache.get(key);
       return known === undefined ? review(spec, key) : decisionOf(known);
@@ -64,6 +72,22 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
       faults: ["webhook authorizer does not support user rule resolution"],
     }),
   };
+}
+
+/** One condition that does not hold outweighs others that cannot be told. */
+function matchOf(
+  conditions: readonly AccessCondition[],
+  spec: SubjectAccessReviewSpec,
+): "yes" | "no" | { readonly fault: string } {
+  const faults: string[] = [];
+  for (const { text, evaluate } of conditions) {
+    const evaluated = evaluate(spec);
+    if (evaluated.ok && evaluated.value !== true) return "no";
+    if (evaluated.ok) continue;
+    const { error } = evaluated;
+    faults.push(`cel evaluation error: expression '${text}' resulted in error: ${error}`);
+  }
+  return faults.length === 0 ? "yes" : { fault: aggregateText(faults) };
 }
 
 function statusOf(answer: unknown): SubjectAccessReviewStatus {

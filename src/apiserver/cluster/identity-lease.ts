@@ -34,9 +34,7 @@ export async function runIdentityLease(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, random, hostname, peerAddress } = options;
-  // Two servers on one machine have the same name but not the same address.
-  const hash = createHash("sha256").update(`${hostname}\n${peerAddress}`).digest();
-  const name = `apiserver-${base32(hash.subarray(0, 16))}`;
+  const name = serverIdentity(hostname, peerAddress);
   const holder = `${name}_${random.uuid()}`;
   const renew = async (): Promise<void> => {
     const lease = leaseOf(options, name, holder);
@@ -47,6 +45,12 @@ export async function runIdentityLease(
   };
   await renew();
   await runEvery(clock, RENEW_MS, renew, signal);
+}
+
+/** Two servers on one machine have the same name but not the same address. */
+export function serverIdentity(hostname: string, peerAddress: string): string {
+  const hash = createHash("sha256").update(`${hostname}\n${peerAddress}`).digest();
+  return `apiserver-${base32(hash.subarray(0, 16))}`;
 }
 
 function leaseOf(

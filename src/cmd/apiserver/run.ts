@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Kind } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds.ts";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
+import { serverIdentity } from "#apiserver/cluster/identity-lease.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import { isStable } from "#apiserver/discovery.ts";
 import { type Edge, openEdge } from "#apiserver/edge/edge-server.ts";
@@ -25,6 +26,7 @@ import { admissionOf } from "./admission.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { makeDataDir } from "./data-dir.ts";
 import { type ApiServerFlags, flagTexts } from "./flags.ts";
+import { followConfigs } from "./follow-config.ts";
 import { type Keys, openKeys, readPem } from "./keys.ts";
 import { readProse } from "./prose-file.ts";
 import { securityOptionsOf } from "./security-options.ts";
@@ -90,6 +92,7 @@ async function runBehind(
   const ending = life.signal;
   const keys = openKeys(flags, surroundings, advertiseAddress);
   const audit = openAuditLog(flags, surroundings);
+  const metrics = surroundings.metrics ?? new Metrics();
   const api = await startApiServer(
     {
       kinds: builtInKinds,
@@ -106,7 +109,7 @@ async function runBehind(
       serviceRanges: flags.serviceClusterIpRange,
       nodePorts: flags.serviceNodePortRange,
       prose: readProse,
-      metrics: surroundings.metrics ?? new Metrics(),
+      metrics,
       kubelets: {
         addressTypes: flags.kubeletPreferredAddressTypes,
         tls: () => kubeletTls(flags, keys),
@@ -119,12 +122,13 @@ async function runBehind(
       hooks: START_HOOKS,
       flags: flagTexts(flags),
       externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
-      security: (objects, until) =>
-        createSecurity(
-          securityOptionsOf(flags, keys, audit?.options, clock, random, logger),
-          objects,
-          until,
-        ),
+      security(objects, until) {
+        const options = securityOptionsOf(flags, keys, audit?.options, clock, random, logger);
+        const security = createSecurity(options, objects, until);
+        const identity = serverIdentity(hostname, `${advertiseAddress}:${flags.securePort}`);
+        followConfigs(flags, security, { clock, random, logger, metrics, identity }, until);
+        return security;
+      },
       admission: (_objects, security) => admissionOf(flags, security, clock, random),
     },
     ending,

@@ -7,10 +7,9 @@ import type { Random } from "#lib/random.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { frontProxyOf } from "./front-proxy.ts";
 import { type Keys, readPem } from "./keys.ts";
-import { tokenIssuersOf } from "./token-issuers.ts";
+import { ownIssuersOf, tokenIssuersOf } from "./token-issuers.ts";
 import { webhooksOf } from "./webhooks.ts";
 
-const DEFAULT_ISSUER = "https://kubernetes.default.svc";
 /** Watches and streams at once; each costs a connection, a cursor and little more. */
 const LONG_RUNNING_MAX = 100_000;
 
@@ -22,12 +21,11 @@ export function securityOptionsOf(
   random: Random,
   logger: Logger,
 ): SecurityOptions {
-  const issuers =
-    flags.serviceAccountIssuer.length > 0 ? flags.serviceAccountIssuer : [DEFAULT_ISSUER];
+  const issuers = ownIssuersOf(flags);
   const tokenFile = flags.tokenAuthFile;
   return {
     ...webhooksOf(flags, { clock, random, logger }),
-    ...tokenIssuersOf(flags, issuers),
+    ...tokenIssuersOf(flags),
     bootstrapTokens: flags.enableBootstrapTokenAuth,
     ...(tokenFile === undefined
       ? {}

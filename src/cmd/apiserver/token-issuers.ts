@@ -1,7 +1,7 @@
 /** The OpenID Connect issuers that the flags name, one by one or in a file, and who may be nobody. */
 import { readFileSync } from "node:fs";
-import { load } from "js-yaml";
 import {
+  type AuthenticationConfig,
   type ConfiguredIssuer,
   readAuthenticationConfig,
 } from "#apiserver/authn/authentication-config.ts";
@@ -10,13 +10,11 @@ import { fetchText } from "./fetch-text.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { readPem } from "./keys.ts";
 
+const DEFAULT_ISSUER = "https://kubernetes.default.svc";
 const SIGNING_ALGORITHMS = /^(RS|ES|PS)(256|384|512)$/;
 
 /** Throws, as upstream would not start, for flags that contradict each other. */
-export function tokenIssuersOf(
-  flags: ApiServerFlags,
-  ownIssuers: readonly string[],
-): Pick<SecurityOptions, "oidc" | "anonymous"> {
+export function tokenIssuersOf(flags: ApiServerFlags): Pick<SecurityOptions, "oidc" | "anonymous"> {
   const file = flags.authenticationConfig;
   const given = oidcFlags(flags);
   if (file === undefined) {
@@ -28,7 +26,7 @@ export function tokenIssuersOf(
   if (given !== undefined) {
     throw new Error("authentication-config file and oidc-* flags are mutually exclusive");
   }
-  const config = readAuthenticationConfig(load(readFileSync(file, "utf8")), file, ownIssuers);
+  const config = readFile(file, ownIssuersOf(flags));
   if (config.anonymous !== undefined && flags.anonymousAuth !== undefined) {
     throw new Error(
       "--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file",
@@ -38,6 +36,30 @@ export function tokenIssuersOf(
     oidc: config.issuers.map(reachable),
     anonymous: config.anonymous ?? { enabled: flags.anonymousAuth ?? true },
   };
+}
+
+/** Reads the issuers of a file that was read before, now or whenever it has changed. */
+export function issuersFromFile(
+  flags: ApiServerFlags,
+  file: string,
+): () => SecurityOptions["oidc"] {
+  const own = ownIssuersOf(flags);
+  const before = readFile(file, own);
+  return () => readFile(file, own, before).issuers.map(reachable);
+}
+
+/** Those who sign service account tokens; the first is the one that does now. */
+export function ownIssuersOf({ serviceAccountIssuer: issuers }: ApiServerFlags): readonly string[] {
+  return issuers.length > 0 ? issuers : [DEFAULT_ISSUER];
+}
+
+function readFile(
+  file: string,
+  ownIssuers: readonly string[],
+  before?: AuthenticationConfig,
+): AuthenticationConfig {
+  const text = readFileSync(file, "utf8");
+  return readAuthenticationConfig({ text, file, ownIssuers, ...(before && { before }) });
 }
 
 function reachable({ caPem, ...issuer }: ConfiguredIssuer): SecurityOptions["oidc"][number] {

@@ -1,11 +1,10 @@
 /** The webhooks that the flags name: who decides on access, and who knows tokens. */
-import { readFileSync } from "node:fs";
-import { load } from "js-yaml";
+import { readFileSync, statSync } from "node:fs";
 import {
   type ConfiguredAuthorizer,
-  type ConfiguredWebhook,
   readAuthorizationConfig,
 } from "#apiserver/authz/authorization-config.ts";
+import type { ConfiguredWebhook } from "#apiserver/authz/webhook-config.ts";
 import type { AccessWebhook, AuthorizationMode, SecurityOptions } from "#apiserver/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -30,9 +29,7 @@ export function webhooksOf(
   const { logger } = around;
   const tokenFile = flags.authenticationTokenWebhookConfigFile;
   return {
-    modes: authorizersOf(flags).map((one) =>
-      typeof one === "string" ? one : accessWebhook(one, around),
-    ),
+    modes: modesOf(authorizersOf(flags), around),
     ...(tokenFile === undefined
       ? {}
       : {
@@ -48,10 +45,41 @@ export function webhooksOf(
 
 function authorizersOf(flags: ApiServerFlags): readonly ConfiguredAuthorizer[] {
   const { authorizationConfig: file } = flags;
-  if (file !== undefined) return readAuthorizationConfig(load(readFileSync(file, "utf8")), file);
+  if (file !== undefined) return readAuthorizationFile(file);
   return flags.authorizationMode.map((mode) =>
     mode === "Webhook" ? webhookOfFlags(flags) : (mode as AuthorizationMode),
   );
+}
+
+/** Reads the authorizers of a file that was read before, now or whenever it has changed. */
+export function accessModesFromFile(
+  file: string,
+  around: Surroundings,
+): () => SecurityOptions["modes"] {
+  const before = readAuthorizationFile(file);
+  return () => modesOf(readAuthorizationFile(file, before), around);
+}
+
+function modesOf(
+  authorizers: readonly ConfiguredAuthorizer[],
+  around: Surroundings,
+): SecurityOptions["modes"] {
+  return authorizers.map((one) => (typeof one === "string" ? one : accessWebhook(one, around)));
+}
+
+/** `before`: what the same file said when the server started. */
+function readAuthorizationFile(
+  file: string,
+  before?: readonly ConfiguredAuthorizer[],
+): readonly ConfiguredAuthorizer[] {
+  const text = readFileSync(file, "utf8");
+  return readAuthorizationConfig({ text, fileFault, ...(before && { before }) });
+}
+
+function fileFault(file: string): string | undefined {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) return `error loading file: stat ${file}: no such file or directory`;
+  return stats.isFile() ? undefined : "must be a regular file";
 }
 
 function webhookOfFlags(flags: ApiServerFlags): ConfiguredWebhook {
@@ -63,6 +91,7 @@ function webhookOfFlags(flags: ApiServerFlags): ConfiguredWebhook {
     allowedMs: flags.authorizationWebhookCacheAuthorizedTtl * 1000,
     refusedMs: flags.authorizationWebhookCacheUnauthorizedTtl * 1000,
     onFailure: "noOpinion",
+    conditions: [],
   };
 }
 

@@ -1,0 +1,85 @@
+/**
+ * Files that configure the server: objects of kinds that are read at the start and never stored.
+ * They are read strictly, and what is wrong with them is told as for any object.
+ */
+
+import { decodeJson } from "#api/codec/json.ts";
+import { yamlToJson } from "#api/codec/yaml.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import type { Field, Scalar, Schema, StructSchema } from "#api/schema/schema.ts";
+
+export interface ConfigKind {
+  readonly kind: string;
+  readonly apiVersions: readonly string[];
+  readonly schema: StructSchema;
+}
+
+/** A field's type; `optional` where absent differs from empty. */
+type FieldType = Schema | { readonly optional: Schema };
+
+/** Throws, naming what is wrong. */
+export function decodeConfig(text: string, { kind, apiVersions, schema }: ConfigKind): unknown {
+  const converted = yamlToJson(text);
+  if (!converted.ok) throw new Error(converted.error);
+  const given = JSON.parse(converted.json) as { kind?: unknown; apiVersion?: unknown } | null;
+  if (!given?.kind) throw new Error(`Object 'Kind' is missing in '${converted.json}'`);
+  if (!given.apiVersion) throw new Error(`Object 'apiVersion' is missing in '${converted.json}'`);
+  if (given.kind !== kind || !apiVersions.includes(String(given.apiVersion))) {
+    const what = `no kind ${goQuote(String(given.kind))} is registered for version`;
+    throw new Error(`${what} ${goQuote(String(given.apiVersion))}, expected ${kind}`);
+  }
+  const decoded = decodeJson(schema, converted.json);
+  if (!decoded.ok) throw new Error(decoded.error);
+  const faults = [...converted.strictErrors, ...decoded.strictErrors];
+  if (faults.length > 0) throw new Error(`strict decoding error: ${faults.join(", ")}`);
+  return decoded.value;
+}
+
+/** The object itself: its own fields beside kind and apiVersion. */
+export function configSchema(
+  goType: string,
+  fields: Readonly<Record<string, FieldType>>,
+): StructSchema {
+  return struct(goType, { kind: STRING, apiVersion: STRING, ...fields });
+}
+
+export function struct(goType: string, types: Readonly<Record<string, FieldType>>): StructSchema {
+  const fields = Object.entries(types).map(([name, type]): Field => {
+    const pointer = "optional" in type;
+    return {
+      name,
+      number: 0,
+      schema: pointer ? type.optional : type,
+      pointer,
+      omitEmpty: true,
+      omitZero: false,
+      required: false,
+      enum: undefined,
+      default: undefined,
+      patch: undefined,
+      inlinedBy: [],
+    };
+  });
+  return {
+    shape: "struct",
+    name: goType,
+    proto: "",
+    goType,
+    fields,
+    byName: new Map(fields.map((field) => [field.name, field])),
+    atomic: false,
+    preserveUnknown: false,
+  };
+}
+
+export function listOf(item: Schema & { readonly goType: string }): Schema {
+  return { shape: "list", item, listType: "atomic", keys: [], goType: `[]${item.goType}` };
+}
+
+export const STRING = scalar("string", "string");
+export const BOOL = scalar("bool", "bool");
+export const DURATION = scalar("Duration", "v1.Duration");
+
+export function scalar(kind: Scalar, goType: string) {
+  return { shape: "scalar", scalar: kind, goType } as const satisfies Schema;
+}
