@@ -80,6 +80,6 @@ export const STRING = scalar("string", "string");
 export const BOOL = scalar("bool", "bool");
 export const DURATION = scalar("Duration", "v1.Duration");
 
-export function scalar(kind: Scalar, goType: string) {
+function scalar(kind: Scalar, goType: string) {
   return { shape: "scalar", scalar: kind, goType } as const satisfies Schema;
 }

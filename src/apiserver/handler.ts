@@ -7,6 +7,7 @@ import { badRequestStatus, internalErrorStatus } from "#api/meta/status.ts";
 import { type Answer, NO_SNIFFING, statusAnswer, textAnswer } from "./answer.ts";
 import type { ApiMetrics } from "./api-metrics.ts";
 import type { AuditTrail } from "./audit/audit.ts";
+import { undecidedText } from "./authz/forbidden.ts";
 import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
 import { isLongRunning } from "./flow/flow-control.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
@@ -108,6 +109,7 @@ async function answerOf(
   trail: AuditTrail | undefined,
 ): Promise<Answer> {
   const refusal = await options.security.authorize(request, info, user, trail);
+  if (refusal?.code === 500) return textAnswer(500, undecidedText(request, refusal));
   if (refusal !== undefined) {
     return statusAnswer(refusal, { media: mediaOrJson(request), headers: NO_SNIFFING });
   }

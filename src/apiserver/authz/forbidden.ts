@@ -2,12 +2,19 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { forbiddenStatus } from "#api/meta/status.ts";
+import type { ApiRequest } from "../request.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 
 export function accessDeniedStatus(attributes: AccessAttributes, reason: string): Status {
   const { group, resource, name } = attributes;
   const text = escapeMarkup(describeDenial(attributes));
   return forbiddenStatus({ group, resource }, name, reason === "" ? text : `${text}: ${reason}`);
+}
+
+/** Access on which nobody could decide is told in plain text. */
+export function undecidedText({ rawUrl, path }: ApiRequest, { message, details }: Status): string {
+  const why = details?.causes?.[0]?.message ?? message;
+  return escapeMarkup(`Internal Server Error: ${goQuote(rawUrl ?? path)}: ${why}\n`);
 }
 
 function describeDenial(attributes: AccessAttributes): string {

@@ -39,9 +39,9 @@ export function followConfigs(
   const { authenticationConfig, authorizationConfig } = flags;
   if (authenticationConfig !== undefined) {
     const read = issuersFromFile(flags, authenticationConfig);
-    const use = async (): Promise<void> => {
+    const use = async (until: AbortSignal): Promise<void> => {
       const issuers = read();
-      await reach(() => replace.issuers(issuers), around.clock, signal);
+      await reach(() => replace.issuers(issuers), around.clock, until);
     };
     follow("authentication", authenticationConfig, use, around, signal);
   }
@@ -76,7 +76,7 @@ async function reach(attempt: () => Promise<void>, clock: Clock, signal: AbortSi
 function follow(
   what: "authentication" | "authorization",
   file: string,
-  use: () => Promise<void>,
+  use: (until: AbortSignal) => Promise<void>,
   around: FollowSurroundings,
   signal: AbortSignal,
 ): void {
@@ -85,18 +85,20 @@ function follow(
   let known = readFileSync(file, "utf8");
   record.inForce(known);
   let retry: Timer | undefined;
+  let attempt = new AbortController(); // what is under way ends when the file changes again
   const reload = async (): Promise<void> => {
     retry?.cancel();
     const text = readFileSync(file, "utf8");
     if (text === known) return;
+    const until = AbortSignal.any([attempt.signal, signal]);
     try {
-      await use();
+      await use(until);
       known = text;
       logger.info(`reloaded ${what} config`, { file });
       record.reloaded("success");
       record.inForce(text);
     } catch (error) {
-      if (signal.aborted) return;
+      if (until.aborted) return;
       logger.error(`the ${what} config cannot be used; what it said before stays`, { file, error });
       record.reloaded("failure");
       if (error instanceof NotReached) retry = clock.schedule(RETRY_MS, change);
@@ -105,6 +107,8 @@ function follow(
   };
   let turn = Promise.resolve();
   const change = (): void => {
+    attempt.abort();
+    attempt = new AbortController();
     turn = turn.then(reload).catch((error: unknown) => {
       logger.error(`the ${what} config cannot be read`, { file, error });
       record.reloaded("failure");

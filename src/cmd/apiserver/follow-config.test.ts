@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, test } from "vitest";
+import type { RequestSecurity } from "#apiserver/security.ts";
+import type { Clock } from "#lib/clock.ts";
+import { silentLogger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { seededRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import type { ApiServerFlags } from "./flags.ts";
+import { followConfigs } from "./follow-config.ts";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "follow-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const config = (...types: string[]): string =>
+  JSON.stringify({
+    apiVersion: "apiserver.config.k8s.io/v1",
+    kind: "AuthorizationConfiguration",
+    authorizers: types.map((type) => ({ type, name: type.toLowerCase() })),
+  });
+
+test("a good file replaces what was in force; a bad one does not", async () => {
+  const file = join(folder, "authz.yaml");
+  writeFileSync(file, config("RBAC"));
+  const used: unknown[] = [];
+  const ending = new AbortController();
+  const metrics = new Metrics();
+  // Changes settle at once, whatever the file system takes to tell of them.
+  const clock: Clock = { ...systemClock, schedule: (_, task) => systemClock.schedule(0, task) };
+  followConfigs(
+    { authorizationConfig: file } as ApiServerFlags,
+    {
+      replace: {
+        issuers: () => Promise.resolve(),
+        authorizers: (modes: unknown) => void used.push(modes),
+      },
+    } as unknown as RequestSecurity,
+    { clock, random: seededRandom(1), logger: silentLogger, metrics, identity: "a" },
+    ending.signal,
+  );
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await systemClock.sleep(1);
+  };
+  writeFileSync(file, config("RBAC", "AlwaysDeny"));
+  await until(() => used.length === 1);
+  assert.deepEqual(used, [["RBAC", "AlwaysDeny"]]);
+  writeFileSync(file, config("AlwaysDeny"));
+  await until(() => /reloads_total{[^}]*status="failure"} 1/.test(metrics.text()));
+  assert.equal(used.length, 1);
+  assert.match(metrics.text(), /reloads_total{[^}]*status="success"} 1/);
+  ending.abort();
+});
