@@ -106,6 +106,39 @@ describe("garbage collector in a cluster", () => {
     assert.deepEqual(cluster.get(configMapKind, "half")?.metadata.ownerReferences, [owner(a)]);
   });
 
+  test("an owner by its uid alone is none: its name must be right too", async () => {
+    await using cluster = await startCluster({ controllers: [collector] });
+    const a = await map(cluster, "a");
+    await map(cluster, "misnamed", { ...owner(a), name: "other" });
+    assert.deepEqual(cluster.names(configMapKind), ["a"]);
+  });
+
+  test("what belongs to no namespace cannot be owned from within one: it is left, and told of", async () => {
+    await using cluster = await startCluster({ controllers: [collector] });
+    const a = await map(cluster, "a");
+    await cluster.seed(namespaceKind, {
+      metadata: { name: "home", ownerReferences: [owner(a)] },
+    });
+    await remove(cluster, "a", "Background");
+    assert.deepEqual(cluster.names(namespaceKind), ["home"]);
+    assert.deepEqual(
+      cluster.events.map(({ reason, message }) => `${reason} ${message}`),
+      [
+        `OwnerRefInvalidNamespace ownerRef [v1/ConfigMap, namespace: , name: a, uid: ${a.metadata.uid}] does not exist in namespace ""`,
+      ],
+    );
+  });
+
+  test("an owner in a version that nobody serves is left undecided", async () => {
+    const served = WATCHED.map((kind) => ({ ...kind, groupVersions: [kind.apiVersion] }));
+    const strict = garbageCollector(served, () => served);
+    await using cluster = await startCluster({ controllers: [strict] });
+    const a = await map(cluster, "a");
+    await map(cluster, "b", { ...owner(a), apiVersion: "v9" });
+    await remove(cluster, "a", "Background");
+    assert.deepEqual(cluster.names(configMapKind), ["b"]);
+  });
+
   test("an owner may be cluster-wide", async () => {
     await using cluster = await startCluster({ controllers: [collector] });
     const home = await cluster.seed(namespaceKind, { metadata: { name: "home" } });

@@ -5,7 +5,8 @@
  * An owner is
  * - solid, if it exists and is not waiting for its dependents to go;
  * - waiting, if it is being deleted in the foreground;
- * - absent, if there is no object with its uid where its reference says.
+ * - absent, if there is no object with its uid where its reference says;
+ * - impossible, if it is in a namespace and what it is said to own is not.
  */
 import type { OwnerReference } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
@@ -32,8 +33,8 @@ const WORKERS = 20;
 
 export interface OwnerView {
   readonly reference: OwnerReference;
-  readonly state: "solid" | "waiting" | "absent";
-  /** The uid is that of an object in another namespace, which can own nothing here. */
+  readonly state: "solid" | "waiting" | "absent" | "impossible";
+  /** The uid is that of an object in a namespace other than this one, which can own nothing here. */
   readonly isElsewhere?: boolean;
 }
 
@@ -142,14 +143,14 @@ async function viewOf(
   if (resource === undefined)
     throw new Error(`no resource is known for owner ${reference.apiVersion} ${reference.kind}`);
   const { namespace } = object.metadata;
-  // A cluster-wide object cannot have an owner in a namespace.
-  if (resource.scope === "Namespaced" && namespace === undefined)
-    return { reference, state: "absent" };
   const where = resource.scope === "Namespaced" ? namespace : undefined;
   const cached = indexed(caches, resource)?.byUid(reference.uid);
-  if (cached !== undefined && cached.metadata.namespace === where)
+  const isElsewhere = cached !== undefined && cached.metadata.namespace !== where;
+  const elsewhere = isElsewhere ? { isElsewhere } : {};
+  if (resource.scope === "Namespaced" && namespace === undefined)
+    return { reference, state: "impossible", ...elsewhere };
+  if (cached !== undefined && !isElsewhere && cached.metadata.name === reference.name)
     return { reference, state: stateOf(cached) };
-  const elsewhere = cached === undefined ? {} : { isElsewhere: true };
   // The cache may be behind: absent is what the server says, not what the cache does not know.
   const live = await reader.get(resource, { namespace: where, name: reference.name });
   if (!live.ok) {
@@ -200,13 +201,15 @@ function invalidOwner(
   { object }: GarbageState,
   { apiVersion, kind, name, uid }: OwnerReference,
 ): EventNote {
-  const { namespace } = object.metadata;
+  const { namespace = "" } = object.metadata;
   const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
   const message = `ownerRef ${owner} does not exist in namespace "${namespace}"`;
   return { about: object, type: "Warning", reason: "OwnerRefInvalidNamespace", message };
 }
 
 function judgeOwners({ resource, object, owners, dependents }: GarbageState): Outcome {
+  // Nobody can tell what was meant: nothing is deleted for it.
+  if (owners.some(({ state }) => state === "impossible")) return idle;
   const solid = owners.filter(({ state }) => state === "solid");
   const lost = owners.filter(({ state }) => state !== "solid");
   if (lost.length === 0) return idle;
@@ -297,14 +300,19 @@ function indexed(caches: Caches, resource: Resource): ReturnType<Caches> | undef
   return cache.hasIndex(BY_OWNER) ? (cache as ReturnType<Caches>) : undefined;
 }
 
-/** Owners are named by kind; the version may be another than the one that is watched. */
+/** Owners are named by kind; the version may be any that is served, not just the one watched. */
 function resourceFor(
   { apiVersion, kind }: OwnerReference,
   all: readonly Resource[],
 ): Resource | undefined {
   const slash = apiVersion.indexOf("/");
   const group = slash < 0 ? "" : apiVersion.slice(0, slash);
-  return all.find((resource) => resource.group === group && resource.names.kind === kind);
+  return all.find(
+    (resource) =>
+      resource.group === group &&
+      resource.names.kind === kind &&
+      (resource.groupVersions?.includes(apiVersion) ?? true),
+  );
 }
 
 function keyFor(resource: Resource, { metadata }: KubeObject): Key {

@@ -42,6 +42,11 @@ const rows: {
     want: { writes: ["update Namespace shop/finalize"] },
   },
   {
+    name: "held back by others it tells that it is empty",
+    state: { namespace: namespace(["kubernetes", "example.com/x"]) },
+    want: { writes: ["update Namespace shop/finalize", "patch Namespace shop/status"] },
+  },
+  {
     name: "others' finalizers are theirs",
     state: { namespace: namespace(["example.com/x"]) },
     want: { writes: [] },
@@ -137,6 +142,18 @@ describe("a namespace that is being deleted", () => {
     await cluster.advance(15_000);
     assert.equal(cluster.get(namespaceKind, "shop"), undefined);
   });
+});
+
+test("a namespace that others hold back ends as an empty one", async () => {
+  await using cluster = await startCluster({ at: AT, controllers: [namespaceController] });
+  const spec = { finalizers: ["kubernetes", "example.com/x"] };
+  await cluster.client.create(namespaceKind, { metadata: { name: "shop" }, spec } as Namespace);
+  await map(cluster, "free", []);
+  await cluster.client.delete(namespaceKind, { name: "shop" });
+  await cluster.advance(15_000);
+  const left = cluster.get(namespaceKind, "shop");
+  assert.deepEqual(left?.spec.finalizers, ["example.com/x"]);
+  assert.deepEqual(new Set(left?.status.conditions?.map((c) => c.status)), new Set(["False"]));
 });
 
 async function map(cluster: Cluster, name: string, finalizers: readonly string[]): Promise<void> {

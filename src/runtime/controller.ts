@@ -41,6 +41,8 @@ export type Reader = Pick<Client, "get" | "list" | "ask" | "raw">;
 /** A resource as discovery tells of it. */
 export interface Resource extends ResourceRef {
   readonly verbs: readonly string[];
+  /** All that its group is served in, as far as that is known: others may name it by any. */
+  readonly groupVersions?: readonly string[];
 }
 
 export interface Feed<T extends KubeObject = KubeObject> {

@@ -13,7 +13,14 @@ interface ApiResourceList {
 }
 
 interface ApiGroupList {
-  readonly groups: readonly { readonly preferredVersion: { readonly groupVersion: string } }[];
+  readonly groups: readonly {
+    readonly preferredVersion: GroupVersion;
+    readonly versions: readonly GroupVersion[];
+  }[];
+}
+
+interface GroupVersion {
+  readonly groupVersion: string;
 }
 
 export interface Discovered {
@@ -26,15 +33,17 @@ export interface Discovered {
 export async function discoverResources(reader: Reader): Promise<Discovered> {
   const groups = await reader.raw("/apis");
   if (!groups.ok) return { resources: [], failures: [groups.status.message ?? "/apis"] };
-  const versions = (groups.value as ApiGroupList).groups.map(
-    ({ preferredVersion }) => preferredVersion.groupVersion,
-  );
+  const named = (groups.value as ApiGroupList).groups.map(({ preferredVersion, versions }) => ({
+    groupVersion: preferredVersion.groupVersion,
+    groupVersions: versions.map(({ groupVersion }) => groupVersion),
+  }));
   const failures: string[] = [];
   const lists = await Promise.all(
-    ["v1", ...versions].map(async (groupVersion) => {
+    [{ groupVersion: "v1", groupVersions: ["v1"] }, ...named].map(async (group) => {
+      const { groupVersion, groupVersions } = group;
       const path = groupVersion === "v1" ? "/api/v1" : `/apis/${groupVersion}`;
       const list = await reader.raw(path);
-      if (list.ok) return resourcesIn(list.value as ApiResourceList);
+      if (list.ok) return resourcesIn(list.value as ApiResourceList, groupVersions);
       failures.push(`${groupVersion}: ${list.status.message ?? ""}`);
       return [];
     }),
@@ -42,7 +51,10 @@ export async function discoverResources(reader: Reader): Promise<Discovered> {
   return { resources: lists.flat(), failures };
 }
 
-function resourcesIn({ groupVersion, resources = [] }: ApiResourceList): readonly Resource[] {
+function resourcesIn(
+  { groupVersion, resources = [] }: ApiResourceList,
+  groupVersions: readonly string[],
+): readonly Resource[] {
   const slash = groupVersion.indexOf("/");
   const group = slash < 0 ? "" : groupVersion.slice(0, slash);
   const version = groupVersion.slice(slash + 1);
@@ -56,6 +68,6 @@ function resourcesIn({ groupVersion, resources = [] }: ApiResourceList): readonl
         scope: namespaced ? "Namespaced" : "Cluster",
         names: { kind, plural: name },
       };
-      return { ...ref, verbs };
+      return { ...ref, verbs, groupVersions };
     });
 }

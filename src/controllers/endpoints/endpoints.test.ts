@@ -241,6 +241,14 @@ describe("endpoints of a service", () => {
       draft.spec.trafficDistribution = "PreferClose";
     });
     assert.deepEqual(listed(cluster)[0]?.hints, { forZones: [{ name: "a" }] });
+    const { name = "" } = cluster.list(podKind)[0]!.metadata;
+    await cluster.edit(podKind, name, (draft) => {
+      draft.status.conditions = [{ type: "Ready", status: "False" }];
+    });
+    assert.equal(listed(cluster)[0]?.hints, undefined);
+    await cluster.edit(podKind, name, (draft) => {
+      draft.status.conditions = [{ type: "Ready", status: "True" }];
+    });
     await cluster.edit(serviceKind, "web", (draft) => {
       delete draft.spec.trafficDistribution;
     });

@@ -10,22 +10,14 @@ export function wantsCloseTraffic({ spec }: Service): boolean {
 }
 
 export function withTrafficHints({ slice, old }: SliceDraft, { spec }: Service): SliceDraft {
-  const known = new Map(
-    (old?.endpoints ?? []).map((endpoint) => [JSON.stringify(endpoint.addresses), endpoint]),
-  );
   const forNodes = spec.trafficDistribution === "PreferSameNode";
-  const endpoints = (slice.endpoints ?? []).map((endpoint) =>
-    hinted(endpoint, forNodes, known.get(JSON.stringify(endpoint.addresses))),
-  );
+  const endpoints = (slice.endpoints ?? []).map((endpoint) => hinted(endpoint, forNodes));
   return { slice: { ...slice, endpoints }, ...(old === undefined ? {} : { old }) };
 }
 
-function hinted(endpoint: Endpoint, forNodes: boolean, old: Endpoint | undefined): Endpoint {
-  // One that is not ready keeps the hints it has.
-  if (endpoint.conditions.ready !== true) {
-    return old?.hints === undefined ? endpoint : { ...endpoint, hints: old.hints };
-  }
-  const { zone, nodeName } = endpoint;
+function hinted(endpoint: Endpoint, forNodes: boolean): Endpoint {
+  const { conditions, zone, nodeName } = endpoint;
+  if (conditions.ready !== true) return endpoint;
   const forNode = forNodes ? nodeName : undefined;
   if (zone === undefined && forNode === undefined) return endpoint;
   return {
