@@ -4,9 +4,9 @@
  */
 import { AccountTokens } from "#client/account-tokens.ts";
 import { Client } from "#client/client.ts";
-import { HttpsTransport } from "#client/https-transport.ts";
 import type { Connection } from "#client/kubeconfig.ts";
 import { limitedTransport, type RateLimit } from "#client/rate-limit.ts";
+import type { Transport } from "#client/transport.ts";
 import { accountOf } from "#controllers/accounts.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
@@ -20,20 +20,24 @@ export interface AccountClientsOptions {
   readonly fieldManager: string;
   /** Let controllers act as their service accounts. */
   readonly useAccounts: boolean;
+  /** Reaches the server with what the connection says. */
+  open(connection: Connection): OpenTransport;
   /** Of the named one; undefined: none. */
   limitFor(client: string): RateLimit | undefined;
 }
 
+type OpenTransport = Transport & Disposable;
+
 export class AccountClients implements Disposable {
   readonly #options: AccountClientsOptions;
-  readonly #own: HttpsTransport;
+  readonly #own: OpenTransport;
   readonly #tokens: AccountTokens;
-  readonly #accounts = new Map<string, HttpsTransport>();
+  readonly #accounts = new Map<string, OpenTransport>();
   readonly #clients = new Map<string, Client>();
 
   constructor(options: AccountClientsOptions) {
     this.#options = options;
-    this.#own = new HttpsTransport(options.connection, options.fieldManager);
+    this.#own = options.open(options.connection);
     this.#tokens = new AccountTokens(this.create("tokens"), options.clock);
   }
 
@@ -51,14 +55,14 @@ export class AccountClients implements Disposable {
     return client;
   }
 
-  #over(transport: HttpsTransport, name: string): Client {
+  #over(transport: Transport, name: string): Client {
     const { clock, random, fieldManager, limitFor } = this.#options;
     const limited = limitedTransport(transport, limitFor(name), clock);
     return new Client({ transport: limited, clock, random, fieldManager });
   }
 
-  #transportFor(controller: string): HttpsTransport {
-    const { useAccounts, connection: own, fieldManager } = this.#options;
+  #transportFor(controller: string): OpenTransport {
+    const { useAccounts, connection: own, open } = this.#options;
     const account = useAccounts ? accountOf(controller) : undefined;
     if (account === undefined) return this.#own;
     let transport = this.#accounts.get(account);
@@ -71,7 +75,7 @@ export class AccountClients implements Disposable {
         ...(serverName === undefined ? {} : { serverName }),
         token: () => this.#tokens.token(NAMESPACE, account),
       };
-      transport = new HttpsTransport(connection, fieldManager);
+      transport = open(connection);
       this.#accounts.set(account, transport);
     }
     return transport;

@@ -1,6 +1,7 @@
 /** `k8ts controller-manager`: the controllers alone, against any API server of version 1.36. */
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
+import { HttpsTransport } from "#client/https-transport.ts";
 import {
   type Connection,
   connectionFromFile,
@@ -10,7 +11,13 @@ import {
 import { runLeaderElection } from "#client/leader-election.ts";
 import type { RateLimit } from "#client/rate-limit.ts";
 import { type AnyController, builtInControllers } from "#controllers/controllers.ts";
-import { selectControllers, selectionOf } from "#controllers/select.ts";
+import {
+  controllerNames,
+  offByDefault,
+  selectControllers,
+  selectionOf,
+  whyAbsent,
+} from "#controllers/select.ts";
 import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -25,6 +32,10 @@ import { runControllers } from "./run-controllers.ts";
 import { servingCertificate } from "./serving-certificate.ts";
 import { addUpstreamFlags, flagsWithoutEffect, refuseOtherValues } from "./upstream-flags.ts";
 import { addWorkerFlags, withWorkers, workersOf } from "./worker-flags.ts";
+
+const CONTROLLERS_HELP =
+  "`*` for all that are on by default, `name` to add one, `-name` to leave one out. " +
+  `All: ${controllerNames.join(", ")}. Off by default: ${offByDefault.join(", ")}`;
 
 interface Config {
   readonly connection: Connection;
@@ -59,11 +70,13 @@ export const controllerManagerCommand: Command = {
     if (withoutEffect.length > 0)
       logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
     const { missing } = parsed.config;
-    if (missing.length > 0)
-      logger.warn("controllers that are not here", { controllers: missing.join(" ") });
+    for (const name of missing)
+      logger.warn("a controller does not run", { controller: name, why: whyAbsent(name) });
     const { connection, election, controllers, serving, useAccounts, rateLimit } = parsed.config;
+    const fieldManager = "kube-controller-manager";
     using clients = new AccountClients({
-      ...{ connection, clock, random, useAccounts, fieldManager: "kube-controller-manager" },
+      ...{ connection, clock, random, useAccounts, fieldManager },
+      open: (to) => new HttpsTransport(to, fieldManager),
       limitFor: (name) => rateLimitFor(name, rateLimit),
     });
     const client = clients.create("shared");
@@ -101,7 +114,7 @@ export function managerFlags(): Parser {
   )
     .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
     .option("--master <url>", "the API server, if not the one of the kubeconfig")
-    .option("--controllers <names>", "`*` for all, `name` to add, `-name` to leave out", "*")
+    .option("--controllers <names>", CONTROLLERS_HELP, "*")
     .option(
       "--use-service-account-credentials [bool]",
       "let each controller act as its own service account",

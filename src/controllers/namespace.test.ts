@@ -147,7 +147,8 @@ describe("a namespace that is being deleted", () => {
 test("a namespace that others hold back ends as an empty one", async () => {
   await using cluster = await startCluster({ at: AT, controllers: [namespaceController] });
   const spec = { finalizers: ["kubernetes", "example.com/x"] };
-  await cluster.client.create(namespaceKind, { metadata: { name: "shop" }, spec } as Namespace);
+  const shop = { metadata: { name: "shop" }, spec, status: {} };
+  await cluster.client.create(namespaceKind, shop as Namespace);
   await map(cluster, "free", []);
   await cluster.client.delete(namespaceKind, { name: "shop" });
   await cluster.advance(15_000);

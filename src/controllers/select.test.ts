@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { builtInControllers } from "./controllers.ts";
-import { selectControllers, selectionOf } from "./select.ts";
+import {
+  controllerNames,
+  offByDefault,
+  selectControllers,
+  selectionOf,
+  whyAbsent,
+} from "./select.ts";
 
 const JOB = "job-controller";
 const TTL = "ttl-controller";
@@ -26,6 +32,26 @@ describe("--controllers", () => {
 
   test("a name that nobody knows is told", () => {
     assert.deepEqual(selectionOf(["*", "-nodeipam", "jobs", "-pods"]).unknown, ["jobs", "pods"]);
+  });
+
+  test("what is on by default runs once its flags are there, and the rest says why not", () => {
+    const built = new Set(builtInControllers({}).map(({ name }) => name));
+    const absent = controllerNames.filter((name) => !built.has(name));
+    const missingFlag = absent.filter((name) => whyAbsent(name).startsWith("a flag"));
+    assert.deepEqual(missingFlag, [
+      "bootstrap-signer-controller",
+      "certificatesigningrequest-signing-controller",
+      "default-storageclass-controller",
+      "garbage-collector-controller", // made of what discovery finds, not from the table
+      "legacy-serviceaccount-token-cleaner-controller",
+      "node-ipam-controller",
+      "node-lifecycle-controller",
+      "root-ca-certificate-publisher-controller",
+      "serviceaccount-token-controller",
+    ]);
+    assert.equal(absent.length - missingFlag.length, 10);
+    assert.equal(whyAbsent("service-lb-controller"), "it is for the cloud controller manager");
+    assert.deepEqual(offByDefault.filter(selectionOf(["*"]).has), []);
   });
 
   test("every controller has a name that can be asked for", () => {

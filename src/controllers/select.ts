@@ -58,11 +58,38 @@ const NAMES: Readonly<Record<string, string | undefined>> = {
   "volumeattributesclass-protection-controller": undefined,
 };
 
-/** Only whoever hands out bootstrap tokens needs these. */
+/** Bootstrap tokens are for those who hand them out; warnings about labels for those who use them. */
 const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
   "bootstrap-signer-controller",
+  "selinux-warning-controller",
   "token-cleaner-controller",
 ]);
+
+const GATED = "its feature is off in this version";
+const CLOUD = "it is for the cloud controller manager";
+
+/** Names that are taken, as upstream's manager does, and start nothing. */
+const NEVER_HERE: Readonly<Record<string, string>> = {
+  "cloud-node-lifecycle-controller": CLOUD,
+  "kube-apiserver-serving-clustertrustbundle-publisher-controller": GATED,
+  "node-route-controller": CLOUD,
+  "podcertificaterequest-cleaner-controller": GATED,
+  "podgroup-protection-controller": GATED,
+  "resourcepoolstatusrequest-controller": GATED,
+  "selinux-warning-controller": "it is not part of this program",
+  "service-lb-controller": CLOUD,
+  "storage-version-migrator-controller": GATED,
+  "storageversion-garbage-collector-controller": GATED,
+};
+
+/** For the help: every name, and those that `*` does not mean. */
+export const controllerNames: readonly string[] = Object.keys(NAMES);
+export const offByDefault: readonly string[] = [...OFF_BY_DEFAULT];
+
+/** Why a controller that was asked for by name does not run. */
+export function whyAbsent(name: string): string {
+  return NEVER_HERE[name] ?? "a flag that it needs is missing";
+}
 
 export interface Selection {
   has(name: string): boolean;
