@@ -10,7 +10,6 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { deploymentKind } from "#api/apps/v1/deployment.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import type { Deployment } from "#api/generated/apps.v1.ts";
 import type { User } from "#apiserver/request.ts";
 import { Client } from "#client/client.ts";
 import { parseFlags } from "#cmd/apiserver/flags.ts";
@@ -23,6 +22,7 @@ import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
+import { completed } from "#testing/build.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "controllers";
@@ -152,16 +152,14 @@ async function timeToPods(
   replicas: number,
 ): Promise<number> {
   const labels = { app };
-  const deployment = {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
+  const deployment = completed(deploymentKind, {
     metadata: { name: app, namespace: "default" },
     spec: {
       replicas,
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "busybox" }] } },
     },
-  } as unknown as Deployment;
+  });
   let count = 0;
   const done = new AbortController();
   api.objects.onChange(

@@ -18,7 +18,9 @@ export function assign<T extends object, Key extends keyof T>(
 
 /** For status writes that must not touch metadata: takes over all that a client could change. */
 export function keepMetadata({ metadata }: Draft<KubeObject>, old: KubeObject): void {
-  for (const field of [
+  keepFields(
+    metadata,
+    old.metadata,
     "annotations",
     "deletionTimestamp",
     "finalizers",
@@ -26,9 +28,7 @@ export function keepMetadata({ metadata }: Draft<KubeObject>, old: KubeObject): 
     "labels",
     "ownerReferences",
     "selfLink",
-  ] as const) {
-    assign(metadata, field, keep(old.metadata[field]) as never);
-  }
+  );
 }
 
 /** Some kinds let a status write change managedFields and nothing else of metadata at all. */
@@ -39,7 +39,7 @@ export function keepAllMetadata(draft: Draft<KubeObject>, old: KubeObject): void
 }
 
 /** Takes over these fields of the old object, whatever the request says. */
-export function keepFields<T extends KubeObject>(
+export function keepFields<T extends object>(
   draft: Draft<T>,
   old: T,
   ...fields: readonly (keyof T & keyof Draft<T>)[]

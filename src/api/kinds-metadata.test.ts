@@ -6,6 +6,7 @@ import { schemaOf } from "#api/schema/from-facts.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 import type { Kind, KubeObject } from "./kind.ts";
 import { builtInKinds } from "./kinds.ts";
+import { objectOf } from "./members.ts";
 
 /** Faults of a kind's own hooks: [odd finalizer on create, odd label on update, on status writes]. */
 const rows: Readonly<Record<string, readonly [number, number, number?]>> = {
@@ -72,5 +73,5 @@ function withMetadata(kind: Kind, metadata: object): KubeObject {
     metadata: { name: "x", resourceVersion: "1", ...metadata },
   });
   assert.ok(decoded.ok);
-  return decoded.value as unknown as KubeObject;
+  return objectOf(decoded.value);
 }

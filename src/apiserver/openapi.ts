@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { membersOf } from "#api/members.ts";
 import type { Prose } from "#api/openapi/definition.ts";
 import { type OpenApiInput, openApiV2, openApiV3, openApiV3Paths } from "#api/openapi/documents.ts";
 import type { OpenApiResource } from "#api/openapi/resource.ts";
@@ -54,7 +55,7 @@ export class OpenApi {
   /** The same in protobuf, for older clients. */
   v2Protobuf(): Document {
     return this.#document("protobuf", "", () =>
-      Buffer.from(encodeOpenApiV2(openApiV2(this.#input()) as never)),
+      Buffer.from(encodeOpenApiV2(membersOf(openApiV2(this.#input())))),
     )!;
   }
 
@@ -70,7 +71,7 @@ export class OpenApi {
   v3Protobuf(path: string): Document | undefined {
     return this.#document("protobuf", path, () => {
       const document = openApiV3(this.#input(), path);
-      return document === undefined ? undefined : Buffer.from(encodeOpenApiV3(document as never));
+      return document === undefined ? undefined : Buffer.from(encodeOpenApiV3(membersOf(document)));
     });
   }
 

@@ -10,7 +10,7 @@ import { replicaSetController } from "./replica-set.ts";
 const LABELS = { app: "web" };
 const AT = "2030-01-01T00:00:00Z";
 
-function replicaSet(spec: Partial<ReplicaSet["spec"]> = {}): Draft<ReplicaSet> {
+function replicaSet(spec: Draft<ReplicaSet["spec"]> = {}): Draft<ReplicaSet> {
   return {
     metadata: { name: "web", generation: 1 },
     spec: {
@@ -123,10 +123,7 @@ describe("replica set", () => {
       metadata: { labels: LABELS },
       spec: { containers: [{ name: "NOT VALID", image: "i" }] },
     };
-    await cluster.seed(
-      replicaSetKind,
-      replicaSet({ template: template as unknown as ReplicaSet["spec"]["template"] }),
-    );
+    await cluster.seed(replicaSetKind, replicaSet({ template }));
     const failure = cluster.get(replicaSetKind, "web")?.status.conditions?.[0];
     assert.deepEqual(
       [failure?.type, failure?.status, failure?.reason],

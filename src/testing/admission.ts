@@ -1,7 +1,8 @@
 /** Runs one admission plug-in on an object, as the server would. */
+import assert from "node:assert/strict";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
-import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import type { Draft, KindOf, KubeObject } from "#api/kind.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "#apiserver/admission/plugin.ts";
 import type { User } from "#apiserver/request.ts";
 import { MemoryObjects } from "./memory-objects.ts";
@@ -19,14 +20,15 @@ export function loosePod(spec: Loose = {}, meta: Loose = {}): never {
 }
 
 /** Of a pod that was admitted. */
-export function specOf({ object }: Pick<Admitted, "object">): Pod["spec"] {
-  return (object as Pod).spec;
+export function specOf({ object }: Admitted<Pod>): Pod["spec"] {
+  assert.ok(object);
+  return object.spec;
 }
 
-export interface Admitted {
+export interface Admitted<T extends KubeObject = KubeObject> {
   readonly status: Status | undefined;
   /** After `admit`. */
-  readonly object: KubeObject | undefined;
+  readonly object: T | undefined;
   readonly warnings: readonly string[];
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -38,16 +40,16 @@ export interface AdmitOptions extends Partial<Omit<AdmissionRequest, "kind" | "o
 }
 
 /** `admit` and then, if nothing was refused, `validate`. The object given is not changed. */
-export async function admitWith(
+export async function admitWith<T extends KubeObject>(
   plugin: AdmissionPlugin,
-  kind: Kind,
+  kind: KindOf<T>,
   object: KubeObject | undefined,
   options: AdmitOptions = {},
-): Promise<Admitted> {
+): Promise<Admitted<T>> {
   const { objects = new MemoryObjects(), nowMs = 0, ...changes } = options;
   const warnings: string[] = [];
   const annotations: Record<string, string> = {};
-  const draft = structuredClone(object) as unknown as Draft<KubeObject> | undefined;
+  const draft = structuredClone(object) as Draft<KubeObject> | undefined;
   const request: AdmissionRequest = {
     operation: options.old === undefined ? "CREATE" : "UPDATE",
     kind,
@@ -68,5 +70,5 @@ export async function admitWith(
   const context = { objects, nowMs };
   const status =
     (await plugin.admit?.(request, context)) ?? (await plugin.validate?.(request, context));
-  return { status, object: draft as KubeObject | undefined, warnings, annotations };
+  return { status, object: draft as T | undefined, warnings, annotations };
 }

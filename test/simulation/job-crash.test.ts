@@ -12,8 +12,8 @@ import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceKind } from "#api/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
-import type { Job } from "#api/generated/batch.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { completed } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { Mortal } from "./mortal.ts";
 
@@ -95,12 +95,13 @@ async function story(diesAt: number): Promise<{ end: unknown; writes: number }> 
       template: { metadata: { labels: { app: "agent" } }, spec: { containers } },
     },
   });
-  await cluster.client.create(jobKind, {
-    apiVersion: "batch/v1",
-    kind: "Job",
-    metadata: { name: "work", namespace: "default" },
-    spec: { completionMode: "Indexed", completions: 3, parallelism: 3, template: jobTemplate },
-  } as unknown as Job);
+  await cluster.client.create(
+    jobKind,
+    completed(jobKind, {
+      metadata: { name: "work", namespace: "default" },
+      spec: { completionMode: "Indexed", completions: 3, parallelism: 3, template: jobTemplate },
+    }),
+  );
   await cluster.seed(cronJobKind, {
     metadata: { name: "tick" },
     spec: { schedule: "* * * * *", jobTemplate: { spec: { template: jobTemplate } } },

@@ -256,7 +256,7 @@ describe("version 3", () => {
       "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
       "patch",
     );
-    const parameters = (patch as Tree).parameters as unknown as { name: string }[];
+    const parameters = at(patch, "parameters") as { name: string }[];
     assert.ok(parameters.some(({ name }) => name === "fieldValidation"));
   });
 });

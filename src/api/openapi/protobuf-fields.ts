@@ -3,40 +3,42 @@
  * extensions and free values are carried as YAML text; JSON is YAML.
  */
 export type Json = Readonly<Record<string, unknown>>;
-export type Encoder = (value: never) => Uint8Array;
+export type Members<T> = Readonly<Record<string, T>>;
+export type Encoder<T> = (value: T) => Uint8Array;
 
 /** Fields of a message: name in JSON → number and how its value is written. */
-export type Fields = Readonly<Record<string, readonly [number: number, write: Write]>>;
+export type Fields = Readonly<Record<string, readonly [number: number, write: Write<never>]>>;
 /** The whole field (or all of them, for a list), tags included. */
-export type Write = (number: number, value: never) => readonly Uint8Array[];
+export type Write<T> = (number: number, value: T) => readonly Uint8Array[];
 
 const utf8 = new TextEncoder();
 
-export const text: Write = (number, value: string) => [bytesField(number, utf8.encode(value))];
-export const texts: Write = (number, values: readonly string[]) =>
-  values.flatMap((v) => text(number, v as never));
-export const bool: Write = (number, value: boolean) => [tag(number, 0), varint(value ? 1 : 0)];
-export const integer: Write = (number, value: number) => [tag(number, 0), varint(value)];
-export const double: Write = (number, value: number) => [tag(number, 1), float64(value)];
-export const any: Write = (number, value: unknown) => [bytesField(number, anyValue(value))];
-export const anys: Write = (number, values: readonly unknown[]) =>
+export const text: Write<string> = (number, value) => [bytesField(number, utf8.encode(value))];
+export const texts: Write<readonly string[]> = (number, values) =>
+  values.flatMap((v) => text(number, v));
+export const bool: Write<boolean> = (number, value) => [tag(number, 0), varint(value ? 1 : 0)];
+export const integer: Write<number> = (number, value) => [tag(number, 0), varint(value)];
+export const double: Write<number> = (number, value) => [tag(number, 1), float64(value)];
+export const any: Write<unknown> = (number, value) => [bytesField(number, anyValue(value))];
+export const anys: Write<readonly unknown[]> = (number, values) =>
   values.map((v) => bytesField(number, anyValue(v)));
 export const one =
-  (encode: Encoder): Write =>
+  <T>(encode: Encoder<T>): Write<T> =>
   (number, value) => [bytesField(number, encode(value))];
 export const many =
-  (encode: Encoder): Write =>
-  (number, values: readonly never[]) =>
+  <T>(encode: Encoder<T>): Write<readonly T[]> =>
+  (number, values) =>
     values.map((value) => bytesField(number, encode(value)));
 /** A JSON object whose members become repeated pairs of name and value, in a message of their own. */
 export const named =
-  (inner: number, encode: Encoder): Write =>
-  (number, values: Json) => [bytesField(number, pairs(inner, values, encode))];
+  <T>(inner: number, encode: Encoder<T>): Write<Members<T>> =>
+  (number, values) => [bytesField(number, pairs(inner, values, encode))];
 
 export function message(value: Json, fields: Fields, extensions: number): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const [name, member] of Object.entries(value)) {
     const field = fields[name];
+    // The document is of our own making: a member is of the type that its name has in the table.
     if (field !== undefined) parts.push(...field[1](field[0], member as never));
     else if (name.startsWith("x-"))
       parts.push(bytesField(extensions, pair(name, anyValue(member))));
@@ -44,20 +46,18 @@ export function message(value: Json, fields: Fields, extensions: number): Uint8A
   return join(parts);
 }
 
-export function pairs(number: number, values: Json, encode: Encoder): Uint8Array {
+export function pairs<T>(number: number, values: Members<T>, encode: Encoder<T>): Uint8Array {
   return join(
-    Object.entries(values).map(([name, value]) =>
-      bytesField(number, pair(name, encode(value as never))),
-    ),
+    Object.entries(values).map(([name, value]) => bytesField(number, pair(name, encode(value)))),
   );
 }
 
 function pair(name: string, value: Uint8Array): Uint8Array {
-  return join([...text(1, name as never), bytesField(2, value)]);
+  return join([...text(1, name), bytesField(2, value)]);
 }
 
 function anyValue(value: unknown): Uint8Array {
-  return join(text(2, `${JSON.stringify(value)}\n` as never));
+  return join(text(2, `${JSON.stringify(value)}\n`));
 }
 
 export function bytesField(number: number, bytes: Uint8Array): Uint8Array {

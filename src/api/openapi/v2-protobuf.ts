@@ -10,6 +10,7 @@ import {
   integer,
   type Json,
   join,
+  type Members,
   many,
   message,
   named,
@@ -31,8 +32,8 @@ export function encodeOpenApiV2(document: Json): Uint8Array {
   return message(document, DOCUMENT, 16);
 }
 
-const schema: Encoder = (value: Json) => message(value, SCHEMA, 31);
-const operation: Encoder = (value: Json) => message(value, OPERATION, 13);
+const schema: Encoder<Json> = (value) => message(value, SCHEMA, 31);
+const operation: Encoder<Json> = (value) => message(value, OPERATION, 13);
 
 const SCHEMA: Fields = {
   $ref: [1, text],
@@ -55,15 +56,11 @@ const SCHEMA: Fields = {
   minProperties: [18, integer],
   required: [19, texts],
   enum: [20, anys],
-  additionalProperties: [21, one(additionalProperties as Encoder)],
-  type: [
-    22,
-    one(((value: string | readonly string[]) =>
-      join(texts(1, [value].flat() as never))) as Encoder),
-  ],
-  items: [23, one(((value: never) => join([bytesField(1, schema(value))])) as Encoder)],
-  allOf: [24, many((value) => schema(value))],
-  properties: [25, named(1, (value) => schema(value))],
+  additionalProperties: [21, one(additionalProperties)],
+  type: [22, one((value: string | readonly string[]) => join(texts(1, [value].flat())))],
+  items: [23, one((value: Json) => join([bytesField(1, schema(value))]))],
+  allOf: [24, many(schema)],
+  properties: [25, named(1, schema)],
   discriminator: [26, text],
   readOnly: [27, bool],
   example: [30, any],
@@ -76,7 +73,7 @@ const BODY_PARAMETER: Fields = {
   name: [2, text],
   in: [3, text],
   required: [4, bool],
-  schema: [5, one((value) => schema(value))],
+  schema: [5, one(schema)],
 };
 
 /** Parameters in the query have one field more, and so other numbers behind it. */
@@ -91,7 +88,7 @@ const QUERY_PARAMETER: Fields = parameterFields([
 
 function parameterFields(first: readonly string[]): Fields {
   const names = [...first, "type", "format"];
-  const write = (name: string): Write =>
+  const write = (name: string): Write<never> =>
     name === "required" || name === "allowEmptyValue" ? bool : text;
   const unique = names.length + 13;
   return {
@@ -104,7 +101,7 @@ function parameterFields(first: readonly string[]): Fields {
 
 const RESPONSE: Fields = {
   description: [1, text],
-  schema: [2, one(((value: never) => join([bytesField(1, schema(value))])) as Encoder)],
+  schema: [2, one((value: Json) => join([bytesField(1, schema(value))]))],
 };
 
 const OPERATION: Fields = {
@@ -114,8 +111,8 @@ const OPERATION: Fields = {
   operationId: [5, text],
   produces: [6, texts],
   consumes: [7, texts],
-  parameters: [8, many(parameter as Encoder)],
-  responses: [9, one(((value: Json) => pairs(1, value, response as Encoder)) as Encoder)],
+  parameters: [8, many(parameter)],
+  responses: [9, one((value: Members<Json>) => pairs(1, value, response))],
   schemes: [10, texts],
   deprecated: [11, bool],
 };
@@ -128,27 +125,27 @@ const PATH_ITEM: Fields = {
   options: [6, one(operation)],
   head: [7, one(operation)],
   patch: [8, one(operation)],
-  parameters: [9, many(parameter as Encoder)],
+  parameters: [9, many(parameter)],
 };
 
 const API_KEY: Fields = { type: [1, text], name: [2, text], in: [3, text], description: [4, text] };
 
 const DOCUMENT: Fields = {
   swagger: [1, text],
-  info: [2, one(((value: Json) => message(value, INFO, 7)) as Encoder)],
+  info: [2, one((value: Json) => message(value, INFO, 7))],
   host: [3, text],
   basePath: [4, text],
   schemes: [5, texts],
   consumes: [6, texts],
   produces: [7, texts],
-  paths: [8, named(2, ((value: Json) => message(value, PATH_ITEM, 10)) as Encoder)],
+  paths: [8, named(2, (value: Json) => message(value, PATH_ITEM, 10))],
   definitions: [9, named(1, schema)],
   // Parameters that several operations share are written where they are used.
-  parameters: [10, named(1, definedParameter as Encoder)],
-  security: [12, many(((value: Json) => pairs(1, value, stringArray as Encoder)) as Encoder)],
+  parameters: [10, named(1, definedParameter)],
+  security: [12, many((value: Members<readonly string[]>) => pairs(1, value, stringArray))],
   securityDefinitions: [
     13,
-    named(1, ((value: Json) => join([bytesField(2, message(value, API_KEY, 5))])) as Encoder),
+    named(1, (value: Json) => join([bytesField(2, message(value, API_KEY, 5))])),
   ],
 };
 
@@ -166,7 +163,7 @@ function definedParameter(value: Json): Uint8Array {
 function parameter(value: Json): Uint8Array {
   const reference = value.$ref;
   if (typeof reference === "string") {
-    return join([bytesField(2, join(text(1, reference as never)))]);
+    return join([bytesField(2, join(text(1, reference)))]);
   }
   return join([bytesField(1, definedParameter(value))]);
 }
@@ -176,10 +173,10 @@ function response(value: Json): Uint8Array {
 }
 
 function additionalProperties(value: Json | boolean): Uint8Array {
-  if (typeof value === "boolean") return join(bool(2, value as never));
-  return join([bytesField(1, schema(value as never))]);
+  if (typeof value === "boolean") return join(bool(2, value));
+  return join([bytesField(1, schema(value))]);
 }
 
 function stringArray(values: readonly string[]): Uint8Array {
-  return join(texts(1, values as never));
+  return join(texts(1, values));
 }

@@ -10,6 +10,7 @@ import {
   integer,
   type Json,
   join,
+  type Members,
   many,
   message,
   named,
@@ -32,17 +33,17 @@ export function encodeOpenApiV3(document: Json): Uint8Array {
 
 /** Nearly everything may be written elsewhere and referred to; then the second field is used. */
 const orReference =
-  (encode: Encoder): Encoder =>
-  (value: Json) => {
+  (encode: Encoder<Json>): Encoder<Json> =>
+  (value) => {
     const reference = value.$ref;
-    if (typeof reference !== "string") return join([bytesField(1, encode(value as never))]);
+    if (typeof reference !== "string") return join([bytesField(1, encode(value))]);
     return join([bytesField(2, message(value, REFERENCE, NO_EXTENSIONS))]);
   };
-const plainSchema: Encoder = (value: Json) => message(value, SCHEMA, 36);
-const schema: Encoder = orReference(plainSchema);
-const operation: Encoder = (value: Json) => message(value, OPERATION, 13);
-const parameter = orReference((value: Json) => message(value, PARAMETER, 14));
-const mediaType: Encoder = (value: Json) => message(value, MEDIA_TYPE, 5);
+const plainSchema: Encoder<Json> = (value) => message(value, SCHEMA, 36);
+const schema: Encoder<Json> = orReference(plainSchema);
+const operation: Encoder<Json> = (value) => message(value, OPERATION, 13);
+const parameter = orReference((value) => message(value, PARAMETER, 14));
+const mediaType: Encoder<Json> = (value) => message(value, MEDIA_TYPE, 5);
 
 const NO_EXTENSIONS = 0;
 const REFERENCE: Fields = { $ref: [1, text] };
@@ -69,19 +70,19 @@ const SCHEMA: Fields = {
   required: [23, texts],
   enum: [24, anys],
   type: [25, text],
-  allOf: [26, many((value) => schema(value))],
-  oneOf: [27, many((value) => schema(value))],
-  anyOf: [28, many((value) => schema(value))],
-  not: [29, one((value) => plainSchema(value))],
-  items: [30, one(((value: never) => join([bytesField(1, schema(value))])) as Encoder)],
-  properties: [31, named(1, (value) => schema(value))],
-  additionalProperties: [32, one(additionalProperties as Encoder)],
-  default: [33, one(defaultValue as Encoder)],
+  allOf: [26, many(schema)],
+  oneOf: [27, many(schema)],
+  anyOf: [28, many(schema)],
+  not: [29, one(plainSchema)],
+  items: [30, one((value: Json) => join([bytesField(1, schema(value))]))],
+  properties: [31, named(1, schema)],
+  additionalProperties: [32, one(additionalProperties)],
+  default: [33, one(defaultValue)],
   description: [34, text],
   format: [35, text],
 };
 
-const MEDIA_TYPE: Fields = { schema: [1, one((value) => schema(value))], example: [2, any] };
+const MEDIA_TYPE: Fields = { schema: [1, one(schema)], example: [2, any] };
 
 const PARAMETER: Fields = {
   name: [1, text],
@@ -90,7 +91,7 @@ const PARAMETER: Fields = {
   required: [4, bool],
   deprecated: [5, bool],
   allowEmptyValue: [6, bool],
-  schema: [10, one((value) => schema(value))],
+  schema: [10, one(schema)],
   content: [13, named(1, mediaType)],
 };
 
@@ -108,8 +109,8 @@ const OPERATION: Fields = {
   description: [3, text],
   operationId: [5, text],
   parameters: [6, many(parameter)],
-  requestBody: [7, one(orReference((value: Json) => message(value, REQUEST_BODY, 4)))],
-  responses: [8, one(responses as Encoder)],
+  requestBody: [7, one(orReference((value) => message(value, REQUEST_BODY, 4)))],
+  responses: [8, one(responses)],
   deprecated: [10, bool],
 };
 
@@ -142,34 +143,34 @@ const COMPONENTS: Fields = {
     7,
     named(
       1,
-      orReference((value: Json) => message(value, SECURITY_SCHEME, 9)),
+      orReference((value) => message(value, SECURITY_SCHEME, 9)),
     ),
   ],
 };
 
 const DOCUMENT: Fields = {
   openapi: [1, text],
-  info: [2, one(((value: Json) => message(value, INFO, 7)) as Encoder)],
-  paths: [4, named(1, ((value: Json) => message(value, PATH_ITEM, 14)) as Encoder)],
-  components: [5, one(((value: Json) => message(value, COMPONENTS, 10)) as Encoder)],
+  info: [2, one((value: Json) => message(value, INFO, 7))],
+  paths: [4, named(1, (value: Json) => message(value, PATH_ITEM, 14))],
+  components: [5, one((value: Json) => message(value, COMPONENTS, 10))],
 };
 
-function responses(value: Json): Uint8Array {
+function responses(value: Members<Json>): Uint8Array {
   const { default: otherwise, ...coded } = value;
-  const response = orReference((one: Json) => message(one, RESPONSE, 5));
+  const response = orReference((one) => message(one, RESPONSE, 5));
   const parts = [pairs(2, coded, response)];
-  if (otherwise !== undefined) parts.unshift(bytesField(1, response(otherwise as never)));
+  if (otherwise !== undefined) parts.unshift(bytesField(1, response(otherwise)));
   return join(parts);
 }
 
 function additionalProperties(value: Json | boolean): Uint8Array {
-  if (typeof value === "boolean") return join(bool(2, value as never));
-  return join([bytesField(1, schema(value as never))]);
+  if (typeof value === "boolean") return join(bool(2, value));
+  return join([bytesField(1, schema(value))]);
 }
 
 /** Objects and lists have no place in it: that there is a default is all that is told of them. */
 function defaultValue(value: unknown): Uint8Array {
-  if (typeof value === "number") return join(double(1, value as never));
-  if (typeof value === "boolean") return join(bool(2, value as never));
-  return typeof value === "string" ? join(text(3, value as never)) : new Uint8Array(0);
+  if (typeof value === "number") return join(double(1, value));
+  if (typeof value === "boolean") return join(bool(2, value));
+  return typeof value === "string" ? join(text(3, value)) : new Uint8Array(0);
 }

@@ -1,6 +1,7 @@
 /** Takes an object through a kind's rules as a write would, for tests of kinds. */
 import { normalize } from "#api/codec/json.ts";
-import type { Kind, KubeObject, NameRule, RuleContext } from "#api/kind.ts";
+import type { Kind, KindOf, KubeObject, NameRule, RuleContext } from "#api/kind.ts";
+import { objectOf } from "#api/members.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
@@ -8,9 +9,9 @@ import { validateObjectMeta } from "#api/validation/object-meta.ts";
 
 export interface Write {
   /** Plain JSON; apiVersion, kind and, if it is missing, a name and a namespace are filled in. */
-  readonly object: Readonly<Record<string, unknown>>;
+  readonly object: object;
   /** With it the write is an update. */
-  readonly old?: Readonly<Record<string, unknown>>;
+  readonly old?: object;
   /** The write goes to `…/name/<subresource>`. */
   readonly subresource?: string;
   readonly nowMs?: number;
@@ -18,14 +19,14 @@ export interface Write {
   readonly context?: Partial<RuleContext>;
 }
 
-export interface Outcome {
-  readonly object: KubeObject;
+export interface Outcome<T extends KubeObject = KubeObject> {
+  readonly object: T;
   /** `spec.a: Required value`; without those that a kind finds twice. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }
 
-export function runKind(kind: Kind, write: Write): Outcome {
+export function runKind<T extends KubeObject>(kind: KindOf<T>, write: Write): Outcome<T> {
   const { object, old, subresource, nowMs = 0 } = write;
   const draft = normal(kind, object);
   const context = { nowMs, requestName: "x", ...write.context };
@@ -41,7 +42,7 @@ export function runKind(kind: Kind, write: Write): Outcome {
       : ((part ?? kind).validateUpdate?.(draft, before, context) ?? []);
   kind.canonicalize?.(draft);
   return {
-    object: normal(kind, draft),
+    object: normal(kind, draft) as T,
     faults: [...new Set(errors.map((error) => `${error.field}: ${formatFieldError(error)}`))],
     warnings: (part ?? kind).warnings?.(draft, before) ?? [],
   };
@@ -59,7 +60,7 @@ function metadataErrors(kind: Kind, object: KubeObject) {
   return validateObjectMeta(object.metadata, { namespaced, nameRule }, METADATA);
 }
 
-function prepared(kind: Kind, value: Readonly<Record<string, unknown>>): KubeObject {
+function prepared(kind: Kind, value: object): KubeObject {
   const object = normal(kind, value);
   kind.defaults?.(object);
   kind.canonicalize?.(object);
@@ -79,5 +80,5 @@ function normal(kind: Kind, value: object): KubeObject {
     },
   });
   if (!decoded.ok) throw new Error(decoded.error);
-  return decoded.value as unknown as KubeObject;
+  return objectOf(decoded.value);
 }

@@ -1,5 +1,6 @@
 /** Shortcuts for tests of pods: what is wrong with this spec, this container, this volume? */
 import { podKind } from "#api/core/v1/pod.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
 import { type Outcome, runKind, type Write } from "./run-kind.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -11,7 +12,11 @@ export function podOf(spec: Fields = {}, metadata: Fields = {}): Fields {
   return { metadata, spec: { serviceAccountName: "sa", containers: [CONTAINER], ...spec } };
 }
 
-export function runPod(spec: Fields, metadata: Fields = {}, write: Partial<Write> = {}): Outcome {
+export function runPod(
+  spec: Fields,
+  metadata: Fields = {},
+  write: Partial<Write> = {},
+): Outcome<Pod> {
   return runKind(podKind, { object: podOf(spec, metadata), ...write });
 }
 

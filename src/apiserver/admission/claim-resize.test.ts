@@ -2,13 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { storageClassKind } from "#api/storage/v1/storage-class.ts";
-import { admitWith } from "#testing/admission.ts";
+import { admitWith, looseObject as object } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { persistentVolumeClaimResize } from "./claim-resize.ts";
-
-type Loose = Record<string, unknown>;
-const object = (name: string, fields: Loose = {}, meta: Loose = {}): never =>
-  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
 
 describe("PersistentVolumeClaimResize", () => {
   const claim = (storage: string, phase = "Bound", storageClassName = "s"): never =>

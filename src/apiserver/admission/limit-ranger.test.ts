@@ -3,19 +3,15 @@ import { describe, test } from "vitest";
 import { limitRangeKind } from "#api/core/v1/limit-range.ts";
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import type { Pod } from "#api/generated/core.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
-import { admitWith } from "#testing/admission.ts";
+import {
+  admitWith,
+  type Loose,
+  looseObject as object,
+  loosePod as pod,
+  specOf,
+} from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { limitRanger } from "./limit-ranger.ts";
-
-type Loose = Record<string, unknown>;
-const object = (name: string, fields: Loose = {}, meta: Loose = {}): never =>
-  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
-const pod = (spec: Loose = {}, meta: Loose = {}): never =>
-  object("p", { spec: { containers: [{ name: "c", image: "i" }], ...spec } }, meta);
-const specOf = (result: { object: KubeObject | undefined }): Pod["spec"] =>
-  (result.object as Pod).spec;
 
 describe("LimitRanger", () => {
   const world = (...limits: Loose[]): MemoryObjects => {

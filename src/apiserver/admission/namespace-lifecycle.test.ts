@@ -2,15 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import { admitWith } from "#testing/admission.ts";
+import { admitWith, type Loose, loosePod as pod } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
-
-type Loose = Record<string, unknown>;
-const object = (name: string, fields: Loose = {}, meta: Loose = {}): never =>
-  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
-const pod = (spec: Loose = {}, meta: Loose = {}): never =>
-  object("p", { spec: { containers: [{ name: "c", image: "i" }], ...spec } }, meta);
 
 describe("NamespaceLifecycle", () => {
   const objects = new MemoryObjects();

@@ -6,15 +6,12 @@ import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { Kind } from "#api/kind.ts";
-import { admitWith } from "#testing/admission.ts";
+import { admitWith, type Loose, looseObject as object } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { alwaysAllow, alwaysDeny } from "../authz/chain.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 
-type Loose = Record<string, unknown>;
 const user = { name: "system:node:n1", groups: ["system:nodes"] };
-const object = (name: string, fields: Loose = {}, meta: Loose = {}): never =>
-  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
 
 function world(): MemoryObjects {
   const objects = new MemoryObjects();

@@ -4,8 +4,7 @@ import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceKind } from "#api/core/v1/service/service.ts";
-import type { Pod } from "#api/generated/core.v1.ts";
-import { admitWith } from "#testing/admission.ts";
+import { admitWith, type Loose, looseObject, specOf as spec } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { nodeDeclaredFeatureValidator } from "./node-declared-features.ts";
 import {
@@ -18,10 +17,7 @@ import {
   namespaceExists,
 } from "./optional-plugins.ts";
 
-type Loose = Record<string, unknown>;
-const pod = (spec: Loose, meta: Loose = {}): never =>
-  ({ metadata: { name: "p", namespace: "ns", ...meta }, spec }) as never;
-const spec = ({ object }: { object: unknown }): Pod["spec"] => (object as Pod).spec;
+const pod = (spec: Loose, meta: Loose = {}): never => looseObject("p", { spec }, meta);
 
 test("AlwaysPullImages changes every container and image volume", async () => {
   const result = await admitWith(

@@ -2,15 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import { admitWith } from "#testing/admission.ts";
+import { admitWith, loosePod as pod } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { podResizeValidator } from "./pod-resize.ts";
-
-type Loose = Record<string, unknown>;
-const object = (name: string, fields: Loose = {}, meta: Loose = {}): never =>
-  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
-const pod = (spec: Loose = {}, meta: Loose = {}): never =>
-  object("p", { spec: { containers: [{ name: "c", image: "i" }], ...spec } }, meta);
 
 test("a pod does not grow beyond its node", async () => {
   const objects = new MemoryObjects();

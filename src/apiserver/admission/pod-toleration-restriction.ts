@@ -61,10 +61,7 @@ export function podTolerationRestriction(configuration: unknown): AdmissionPlugi
       );
       if (!modest) added = [...added, MEMORY_PRESSURE];
       if (added.length > 0) {
-        pod.spec.tolerations = mergeTolerations([
-          ...(pod.spec.tolerations ?? []),
-          ...added,
-        ]) as never;
+        pod.spec.tolerations = mergeTolerations([...(pod.spec.tolerations ?? []), ...added]);
       }
       return check(request, context);
     },

@@ -7,11 +7,10 @@ import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
 import { serviceKind } from "#api/core/v1/service/service.ts";
 import type { ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Kind } from "#api/kind.ts";
-import { admitWith } from "#testing/admission.ts";
+import { admitWith, type Loose, looseObject } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { resourceQuota } from "./resource-quota.ts";
 
-type Loose = Record<string, unknown>;
 type Amounts = Record<string, string>;
 
 function quota(name: string, hard: Amounts, used: Amounts, spec: Loose = {}): ResourceQuota {
@@ -31,8 +30,7 @@ function world(...quotas: ResourceQuota[]): MemoryObjects {
 const usedOf = (objects: MemoryObjects, name = "q"): Amounts | undefined =>
   objects.get(resourceQuotaKind, "ns", name)?.status.used as Amounts | undefined;
 
-const object = (fields: Loose = {}, meta: Loose = {}): never =>
-  ({ metadata: { name: "x", namespace: "ns", ...meta }, ...fields }) as never;
+const object = (fields: Loose = {}, meta: Loose = {}): never => looseObject("x", fields, meta);
 const pod = (resources: Loose, spec: Loose = {}): never =>
   object({ spec: { containers: [{ name: "c", resources }], ...spec }, status: {} });
 

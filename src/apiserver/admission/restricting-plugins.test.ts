@@ -6,7 +6,7 @@ import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { builtInKinds } from "#api/kinds.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
-import { admitWith } from "#testing/admission.ts";
+import { admitWith, type Loose, looseObject } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import { eventRateLimit } from "./event-rate-limit.ts";
@@ -14,9 +14,7 @@ import { ownerReferencesPermissionEnforcement } from "./owner-references.ts";
 import { podNodeSelector } from "./pod-node-selector.ts";
 import { podTolerationRestriction } from "./pod-toleration-restriction.ts";
 
-type Loose = Record<string, unknown>;
-const pod = (spec: Loose, meta: Loose = {}): never =>
-  ({ metadata: { name: "p", namespace: "ns", ...meta }, spec }) as never;
+const pod = (spec: Loose, meta: Loose = {}): never => looseObject("p", { spec }, meta);
 const withNamespace = (annotations: Record<string, string>): { objects: MemoryObjects } => {
   const objects = new MemoryObjects();
   objects.put(namespaceKind, { metadata: { name: "ns", annotations } } as never);

@@ -2,21 +2,17 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/core/v1/service-account.ts";
-import type { Pod } from "#api/generated/core.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
-import { admitWith } from "#testing/admission.ts";
+import {
+  admitWith,
+  type Loose,
+  looseObject as object,
+  loosePod as pod,
+  specOf,
+} from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { serviceAccount } from "./service-account.ts";
-
-type Loose = Record<string, unknown>;
-const object = (name: string, fields: Loose = {}, meta: Loose = {}): never =>
-  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
-const pod = (spec: Loose = {}, meta: Loose = {}): never =>
-  object("p", { spec: { containers: [{ name: "c", image: "i" }], ...spec } }, meta);
-const specOf = (result: { object: KubeObject | undefined }): Pod["spec"] =>
-  (result.object as Pod).spec;
 
 describe("ServiceAccount", () => {
   const plugin = serviceAccount({ clock: new VirtualClock(0), random: seededRandom(1) });

@@ -4,12 +4,16 @@ import { nodeKind } from "#api/core/v1/node.ts";
 import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import type { Pod } from "#api/generated/core.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
 import { ingressKind } from "#api/networking/v1/ingress.ts";
 import { ingressClassKind } from "#api/networking/v1/ingress-class.ts";
 import { storageClassKind } from "#api/storage/v1/storage-class.ts";
-import { admitWith } from "#testing/admission.ts";
+import {
+  admitWith,
+  type Loose,
+  looseObject as object,
+  loosePod as pod,
+  specOf,
+} from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
 import { defaultTolerationSeconds } from "./default-toleration-seconds.ts";
@@ -17,18 +21,10 @@ import { podTopologyLabels } from "./pod-topology-labels.ts";
 import { storageObjectInUseProtection } from "./storage-protection.ts";
 import { taintNodesByCondition } from "./taint-nodes.ts";
 
-type Loose = Record<string, unknown>;
-const object = (name: string, fields: Loose = {}, meta: Loose = {}): never =>
-  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
-const pod = (spec: Loose = {}, meta: Loose = {}): never =>
-  object("p", { spec: { containers: [{ name: "c", image: "i" }], ...spec } }, meta);
-const specOf = (result: { object: KubeObject | undefined }): Pod["spec"] =>
-  (result.object as Pod).spec;
-
 describe("small defaults", () => {
   test("new nodes are not ready", async () => {
     const result = await admitWith(taintNodesByCondition, nodeKind, object("n", { spec: {} }));
-    assert.deepEqual((result.object as unknown as { spec: Loose }).spec.taints, [
+    assert.deepEqual(result.object?.spec.taints, [
       { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" },
     ]);
   });
@@ -72,11 +68,11 @@ describe("small defaults", () => {
     const ingress = await admitWith(defaultIngressClass, ingressKind, object("i", { spec: {} }), {
       objects,
     });
-    assert.equal((claim.object as unknown as { spec: Loose }).spec.storageClassName, "new");
-    assert.equal((ingress.object as unknown as { spec: Loose }).spec.ingressClassName, "new");
+    assert.equal(claim.object?.spec.storageClassName, "new");
+    assert.equal(ingress.object?.spec.ingressClassName, "new");
     const own = object("c", { spec: { storageClassName: "" } });
     const kept = await admitWith(defaultStorageClass, persistentVolumeClaimKind, own, { objects });
-    assert.equal((kept.object as unknown as { spec: Loose }).spec.storageClassName, "");
+    assert.equal(kept.object?.spec.storageClassName, "");
   });
 
   test("volumes and claims are protected", async () => {

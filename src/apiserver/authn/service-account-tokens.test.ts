@@ -9,6 +9,7 @@ import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
+import { completed } from "#testing/build.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { issuerDocuments } from "./issuer-documents.ts";
 import { decodeToken, signToken } from "./jwt.ts";
@@ -73,10 +74,10 @@ function issued({ issue }: World, spec: Partial<TokenRequest["spec"]> = {}): Tok
 }
 
 const pod = (changes: Partial<Pod["metadata"]> = {}): Pod =>
-  ({
+  completed(podKind, {
     metadata: { name: "p", namespace: "ns", uid: "pod-uid", ...changes },
     spec: { serviceAccountName: "bot", nodeName: "n1" },
-  }) as unknown as Pod;
+  });
 
 const toPod = { kind: "Pod", apiVersion: "v1", name: "p" };
 

@@ -4,15 +4,13 @@ import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
+import { looseObject as object } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import type { AccessAttributes, Decision } from "./authorizer.ts";
 import { createNodeAuthorizer } from "./node.ts";
 import { NodeObjects } from "./node-objects.ts";
 
-type Loose = Record<string, unknown>;
 const node = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };
-const object = (name: string, fields: Loose, meta: Loose = {}): never =>
-  ({ metadata: { name, namespace: "ns", ...meta }, ...fields }) as never;
 
 function world(): { objects: MemoryObjects; ask: (a: Partial<AccessAttributes>) => Decision } {
   const objects = new MemoryObjects();

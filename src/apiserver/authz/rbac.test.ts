@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "#api/generated/rbac.v1.ts";
+import type { Kind } from "#api/kind.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "#api/rbac/v1/bindings.ts";
 import { clusterRoleKind, roleKind } from "#api/rbac/v1/roles.ts";
+import { admitWith } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
-import type { AdmissionRequest } from "../admission/plugin.ts";
 import type { User } from "../request.ts";
 import type { AccessAttributes, Authorizer } from "./authorizer.ts";
 import { alwaysAllow, alwaysDeny, chainAuthorizers } from "./chain.ts";
@@ -237,7 +238,7 @@ describe("handing out permissions", () => {
   const HELD = { verbs: ["get", "list"], apiGroups: [""], resources: ["pods", "pods/log"] };
 
   async function attempt(
-    kind: AdmissionRequest["kind"],
+    kind: Kind,
     object: Role | ClusterRole | RoleBinding | ClusterRoleBinding,
     prepare: (objects: MemoryObjects) => void = () => undefined,
     old?: Role,
@@ -249,22 +250,12 @@ describe("handing out permissions", () => {
       clusterBinding("h", "held", { kind: "User", name: "alice" }),
     );
     prepare(objects);
-    const status = await createEscalationCheck(rules, authorizer).admit!(
-      {
-        operation: old === undefined ? "CREATE" : "UPDATE",
-        kind,
-        subresource: "",
-        namespace: object.metadata.namespace ?? "",
-        name: object.metadata.name ?? "",
-        object: structuredClone(object) as unknown as AdmissionRequest["object"],
-        old,
-        options: {},
-        dryRun: false,
-        user: alice,
-        warn: () => undefined,
-      },
-      { objects, nowMs: 0 },
-    );
+    const check = createEscalationCheck(rules, authorizer);
+    const { status } = await admitWith(check, kind, object, {
+      objects,
+      user: alice,
+      ...(old && { old }),
+    });
     return status?.message;
   }
 

@@ -153,7 +153,9 @@ function present<Name extends keyof AccessAttributes>(
   names: readonly Name[],
 ): Partial<Pick<AccessAttributes, Name>> {
   const there = names.filter((one) => attributes[one] !== "");
-  return Object.fromEntries(there.map((one) => [one, attributes[one]])) as never;
+  return Object.fromEntries(there.map((one) => [one, attributes[one]])) as Partial<
+    Pick<AccessAttributes, Name>
+  >;
 }
 
 /** The old version called the list of groups by its singular. */

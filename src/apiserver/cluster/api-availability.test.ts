@@ -2,26 +2,25 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
 import { serviceKind } from "#api/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
 import type { APIService } from "#api/generated/apiregistration.v1.ts";
-import type { Service } from "#api/generated/core.v1.ts";
-import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import type { ServiceSpec } from "#api/generated/core.v1.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
+import { completed, type Draft } from "#testing/build.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { type Backend, decideAvailability, tellAvailability } from "./api-availability.ts";
 
-const service = (more: object = {}) =>
-  ({
-    apiVersion: "v1",
-    kind: "Service",
+const service = (more: Draft<ServiceSpec> = {}) =>
+  completed(serviceKind, {
     metadata: { name: "s", namespace: "n" },
     spec: { type: "ClusterIP", ports: [{ port: 443, name: "https" }], ...more },
-  }) as unknown as Service;
+  });
 const slice = (ready: boolean, portName: string) =>
-  ({
+  completed(endpointSliceKind, {
     endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready } }],
     ports: [{ name: portName, port: 8443 }],
-  }) as unknown as EndpointSlice;
+  });
 
 describe("what keeps an API from being reached", () => {
   const rows: { name: string; backend: Backend; reason: string; message: RegExp }[] = [
@@ -75,13 +74,11 @@ test("is told in the status, and again when it changes", async () => {
   const life = new AbortController();
   tellAvailability(objects, clock, silentLogger, life.signal);
   const spec = { group: "g", version: "v1", groupPriorityMinimum: 1, versionPriority: 1 };
-  const put = (name: string, more: object): void =>
-    void objects.put(apiServiceKind, {
-      apiVersion: "apiregistration.k8s.io/v1",
-      kind: "APIService",
-      metadata: { name },
-      spec: { ...spec, ...more },
-    } as unknown as APIService);
+  const put = (name: string, more: Draft<APIService["spec"]>): void =>
+    void objects.put(
+      apiServiceKind,
+      completed(apiServiceKind, { metadata: { name }, spec: { ...spec, ...more } }),
+    );
   const told = async (name: string): Promise<string[]> => {
     await clock.advance(0);
     const [condition] = objects.get(apiServiceKind, "", name)?.status?.conditions ?? [];

@@ -125,5 +125,5 @@ async function tell(
     lastTimestamp: null,
     reportingComponent: controller,
     reportingInstance: `${controller}-${hostname}`,
-  } as never);
+  });
 }

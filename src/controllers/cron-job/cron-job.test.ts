@@ -4,6 +4,7 @@ import { cronJobKind } from "#api/batch/v1/cron-job.ts";
 import { jobKind } from "#api/batch/v1/job.ts";
 import type { CronJob, CronJobSpec } from "#api/generated/batch.v1.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
+import { completed } from "#testing/build.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { cronJobController } from "./cron-job.ts";
 
@@ -15,16 +16,17 @@ async function start(spec: Draft<CronJobSpec> = {}, at = AT): Promise<Cluster> {
   const template = {
     spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] },
   } as const;
-  const created = await cluster.client.create(cronJobKind, {
-    apiVersion: "batch/v1",
-    kind: "CronJob",
-    metadata: { name: "report", namespace: "default" },
-    spec: {
-      schedule: "0 * * * *",
-      jobTemplate: { metadata: { labels: { app: "report" } }, spec: { template } },
-      ...spec,
-    },
-  } as unknown as CronJob);
+  const created = await cluster.client.create(
+    cronJobKind,
+    completed(cronJobKind, {
+      metadata: { name: "report", namespace: "default" },
+      spec: {
+        schedule: "0 * * * *",
+        jobTemplate: { metadata: { labels: { app: "report" } }, spec: { template } },
+        ...spec,
+      },
+    }),
+  );
   assert.ok(created.ok, JSON.stringify(created));
   await cluster.settle();
   return cluster;

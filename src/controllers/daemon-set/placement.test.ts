@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { daemonSetKind } from "#api/apps/v1/daemon-set.ts";
+import { nodeKind } from "#api/core/v1/node.ts";
 import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type { Node, PodSpec, Taint } from "#api/generated/core.v1.ts";
+import { completed } from "#testing/build.ts";
 import { newPod, nodeOf, placementOn } from "./placement.ts";
 
 const daemonSet = (spec: Partial<PodSpec> = {}): DaemonSet =>
-  ({
+  completed(daemonSetKind, {
     metadata: { name: "agent", uid: "u" },
-    spec: { template: { metadata: {}, spec: { containers: [], ...spec } } },
-    status: {},
-  }) as unknown as DaemonSet;
+    spec: { template: { spec } },
+  });
 
 const node = (labels: Record<string, string> = {}, taints: readonly Taint[] = []): Node =>
-  ({ metadata: { name: "n1", labels }, spec: { taints }, status: {} }) as unknown as Node;
+  completed(nodeKind, { metadata: { name: "n1", labels }, spec: { taints } });
 
 const affinity = (
   key: string,

@@ -5,9 +5,10 @@ import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceKind } from "#api/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
-import type { Endpoints, Pod, Service, ServiceSpec } from "#api/generated/core.v1.ts";
+import type { Endpoints, Pod, ServiceSpec } from "#api/generated/core.v1.ts";
 import type { Endpoint, EndpointSlice } from "#api/generated/discovery.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { completed } from "#testing/build.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { endpointSliceController } from "./endpoint-slice.ts";
 import { endpointsController } from "./endpoints.ts";
@@ -37,16 +38,17 @@ async function start(): Promise<Cluster> {
 }
 
 async function service(cluster: Cluster, spec: Draft<ServiceSpec> = {}): Promise<void> {
-  const created = await cluster.client.create(serviceKind, {
-    apiVersion: "v1",
-    kind: "Service",
-    metadata: { name: "web", namespace: "default", labels: { tier: "front" } },
-    spec: {
-      selector: { app: "web" },
-      ports: [{ name: "http", port: 80, targetPort: "http" }],
-      ...spec,
-    },
-  } as unknown as Service);
+  const created = await cluster.client.create(
+    serviceKind,
+    completed(serviceKind, {
+      metadata: { name: "web", namespace: "default", labels: { tier: "front" } },
+      spec: {
+        selector: { app: "web" },
+        ports: [{ name: "http", port: 80, targetPort: "http" }],
+        ...spec,
+      },
+    }),
+  );
   assert.ok(created.ok, JSON.stringify(created));
   await cluster.settle();
 }

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { nodeKind } from "#api/core/v1/node.ts";
 import type { Node } from "#api/generated/core.v1.ts";
 import type { Endpoint, EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { completed } from "#testing/build.ts";
 import { withZoneHints, zoneShares } from "./topology-hints.ts";
 
 const node = (zone: string, cpu: string, labels: Record<string, string> = {}): Node =>
-  ({
+  completed(nodeKind, {
     metadata: { labels: { ...labels, ...(zone && { "topology.kubernetes.io/zone": zone }) } },
-    spec: {},
     status: { allocatable: { cpu }, conditions: [{ type: "Ready", status: "True" }] },
-  }) as unknown as Node;
+  });
 
 let addresses = 0;
 const slice = (zones: string): EndpointSlice => ({

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { jobKind } from "#api/batch/v1/job.ts";
+import { podKind } from "#api/core/v1/pod.ts";
 import type { Job, JobSpec, JobStatus } from "#api/generated/batch.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
+import { completed } from "#testing/build.ts";
 import { backOffLeftMs, setbacksNow } from "./back-off.ts";
 import { endingOf } from "./ending.ts";
 import { tallyOf } from "./tally.ts";
@@ -25,7 +28,7 @@ interface PodFacts {
 function pod(facts: PodFacts): Pod {
   const { phase = "Failed", index, exitCode = 1, endedAt = AT, earlierFailures } = facts;
   const name = `p${++uids}`;
-  return {
+  return completed(podKind, {
     metadata: {
       name,
       namespace: "default",
@@ -36,22 +39,21 @@ function pod(facts: PodFacts): Pod {
         ...(earlierFailures === undefined ? {} : { [EARLIER]: String(earlierFailures) }),
       },
     },
-    spec: { containers: [] },
     status: {
       phase,
       containerStatuses: [
         { name: "c", state: { terminated: { exitCode, finishedAt: endedAt } }, restartCount: 0 },
       ],
     },
-  } as unknown as Pod;
+  });
 }
 
 function job(spec: Partial<JobSpec>, status: JobStatus = {}): Job {
-  return {
+  return completed(jobKind, {
     metadata: { name: "work", uid: "w" },
-    spec: { backoffLimit: 1, completions: 3, template: { metadata: {}, spec: {} }, ...spec },
+    spec: { backoffLimit: 1, completions: 3, ...spec },
     status: { startTime: "2030-01-01T00:00:00Z", ...status },
-  } as unknown as Job;
+  });
 }
 
 const indexed: Partial<JobSpec> = { completionMode: "Indexed" };

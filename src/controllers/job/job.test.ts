@@ -5,6 +5,7 @@ import { podKind } from "#api/core/v1/pod.ts";
 import type { Job, JobSpec } from "#api/generated/batch.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { completed } from "#testing/build.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { jobController } from "./job.ts";
 
@@ -14,15 +15,16 @@ const INDEX = "batch.kubernetes.io/job-completion-index";
 
 async function start(spec: Draft<JobSpec> = {}): Promise<Cluster> {
   const cluster = await startCluster({ at: AT, controllers: [jobController] });
-  const created = await cluster.client.create(jobKind, {
-    apiVersion: "batch/v1",
-    kind: "Job",
-    metadata: { name: "report", namespace: "default" },
-    spec: {
-      template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } },
-      ...spec,
-    },
-  } as unknown as Job);
+  const created = await cluster.client.create(
+    jobKind,
+    completed(jobKind, {
+      metadata: { name: "report", namespace: "default" },
+      spec: {
+        template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } },
+        ...spec,
+      },
+    }),
+  );
   assert.ok(created.ok, JSON.stringify(created));
   await cluster.settle();
   return cluster;

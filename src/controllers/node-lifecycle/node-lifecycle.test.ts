@@ -3,8 +3,9 @@ import { describe, test } from "vitest";
 import { leaseKind } from "#api/coordination/v1/lease.ts";
 import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import type { Node, NodeCondition } from "#api/generated/core.v1.ts";
+import type { Node, NodeCondition, Taint } from "#api/generated/core.v1.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
+import { completed } from "#testing/build.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { taintEviction } from "../taint-eviction.ts";
 import { nodeHealth } from "./health.ts";
@@ -161,7 +162,7 @@ describe("taints against scheduling", () => {
   const pressure = { key: "node.kubernetes.io/memory-pressure", effect: "NoSchedule" } as const;
   const rows: {
     name: string;
-    taints: Node["spec"]["taints"];
+    taints: readonly Taint[];
     type: string;
     status: "True" | "False" | "Unknown";
     unschedulable?: boolean;
@@ -200,11 +201,11 @@ describe("taints against scheduling", () => {
   ];
   for (const { name, taints, type, status, unschedulable = false, want } of rows) {
     test(name, () => {
-      const given = {
+      const given = completed(nodeKind, {
         metadata: { name: "a" },
         spec: { taints, unschedulable },
         status: { conditions: [{ type, status }] },
-      } as unknown as Node;
+      });
       assert.deepEqual(
         schedulingTaints(given, AT_MS)?.map(({ key }) => key),
         want,

@@ -41,7 +41,7 @@ function rowsOf<T extends KubeObject>(
     for (const { name, held, going, used, want } of rows) {
       test(name, () => {
         const deletionTimestamp = "2030-01-01T00:00:00Z";
-        const object = build<KubeObject>(kind as unknown as KindOf<KubeObject>, {
+        const object = build<KubeObject>(kind, {
           metadata: {
             name: "v",
             finalizers: named(held),

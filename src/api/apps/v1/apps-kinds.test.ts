@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { replicationControllerKind } from "#api/core/v1/replication-controller.ts";
-import type { Kind } from "#api/kind.ts";
+import type { Kind, KindOf, KubeObject } from "#api/kind.ts";
 import { runKind } from "#api/testing/run-kind.ts";
 import { controllerRevisionKind } from "./controller-revision.ts";
 import { daemonSetKind } from "./daemon-set.ts";
@@ -10,6 +10,9 @@ import { replicaSetKind } from "./replica-set.ts";
 import { statefulSetKind } from "./stateful-set.ts";
 
 type Fields = Record<string, unknown>;
+interface Workload extends KubeObject {
+  readonly spec: { readonly minReadySeconds?: number };
+}
 
 const TEMPLATE = {
   metadata: { labels: { app: "x" } },
@@ -18,8 +21,8 @@ const TEMPLATE = {
 const BASE = { selector: { matchLabels: { app: "x" } }, template: TEMPLATE };
 
 const spec = (fields: Fields = {}) => ({ spec: { ...BASE, ...fields } });
-const specOf = (kind: Kind, fields: Fields = {}) =>
-  (runKind(kind, { object: spec(fields) }).object as unknown as { spec: Fields }).spec;
+const specOf = <T extends Workload>(kind: KindOf<T>, fields: Fields = {}): T["spec"] =>
+  runKind<T>(kind, { object: spec(fields) }).object.spec;
 
 describe("defaults", () => {
   test("Deployment", () => {
@@ -37,7 +40,7 @@ describe("defaults", () => {
 
   test("DaemonSet counts its template", () => {
     const { object } = runKind(daemonSetKind, { object: spec() });
-    const { updateStrategy } = (object as unknown as { spec: Fields }).spec;
+    const { updateStrategy } = object.spec;
     assert.deepEqual(updateStrategy, {
       type: "RollingUpdate",
       rollingUpdate: { maxUnavailable: 1, maxSurge: 0 },
@@ -60,7 +63,7 @@ describe("defaults", () => {
   test("templates have no managers", () => {
     const metadata = { ...TEMPLATE.metadata, managedFields: [] };
     const { template } = specOf(deploymentKind, { template: { ...TEMPLATE, metadata } });
-    assert.deepEqual((template as Fields).metadata, TEMPLATE.metadata);
+    assert.deepEqual(template.metadata, TEMPLATE.metadata);
   });
 
   test("StatefulSet", () => {
@@ -105,7 +108,7 @@ describe("defaults", () => {
     const { object } = runKind(replicationControllerKind, {
       object: { spec: { template: TEMPLATE } },
     });
-    assert.deepEqual((object as unknown as { spec: Fields }).spec.selector, { app: "x" });
+    assert.deepEqual(object.spec.selector, { app: "x" });
     assert.deepEqual(object.metadata.labels, { app: "x" });
   });
 });
@@ -252,7 +255,12 @@ test("the name of a ReplicationController is counted in bytes, and its start not
 });
 
 describe("updates", () => {
-  const kinds = [deploymentKind, replicaSetKind, daemonSetKind, statefulSetKind];
+  const kinds: readonly KindOf<Workload>[] = [
+    deploymentKind,
+    replicaSetKind,
+    daemonSetKind,
+    statefulSetKind,
+  ];
   for (const kind of kinds) {
     test(`${kind.names.kind}: the generation counts changes of the spec`, () => {
       const old = { ...spec(), metadata: { generation: 2 } };
@@ -271,7 +279,7 @@ describe("updates", () => {
         subresource: "status",
       });
       assert.deepEqual(faults, []);
-      assert.equal((object as unknown as { spec: Fields }).spec.minReadySeconds, undefined);
+      assert.equal(object.spec.minReadySeconds, undefined);
     });
   }
 

@@ -63,7 +63,9 @@ export function validateStatefulSetSpec(
     }
   }
   errors.push(...validateCounts(spec, ["replicas", "minReadySeconds"], path));
-  errors.push(...validateCounts(spec.ordinals ?? {}, ["start"] as never, path.child("ordinals")));
+  if (spec.ordinals !== undefined) {
+    errors.push(...validateCounts(spec.ordinals, ["start"], path.child("ordinals")));
+  }
   const { serviceName = "" } = spec;
   if (!tolerate.serviceName && serviceName !== "") {
     const at = path.child("serviceName");

@@ -29,8 +29,9 @@ describe("requests for tokens", () => {
           audiences: null,
           boundObjectRef: null,
           ...(given === undefined ? {} : { expirationSeconds: given }),
-        },
-      } as unknown as TokenRequest);
+        } as TokenRequest["spec"],
+        status: { token: "", expirationTimestamp: null },
+      });
       assert.equal(request.spec.expirationSeconds, seconds);
       assert.deepEqual(validateTokenRequest(request).map(formatFieldError), faults);
     });

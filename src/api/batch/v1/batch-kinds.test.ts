@@ -18,7 +18,7 @@ const faults = (fields: Fields) => runKind(jobKind, { object: job(fields) }).fau
 /** A Job as the server keeps it, with the selector that it made. */
 const stored = (fields: Fields = {}) => {
   const { object } = runKind(jobKind, { object: job(fields) });
-  return object as unknown as { metadata: Fields; spec: Fields; status: Fields };
+  return object;
 };
 
 describe("new Jobs", () => {
@@ -32,7 +32,7 @@ describe("new Jobs", () => {
     const { metadata, spec, status } = stored();
     const { template, ...rest } = spec;
     assert.deepEqual(metadata.labels, labels);
-    assert.deepEqual((template as { metadata: Fields }).metadata.labels, labels);
+    assert.deepEqual(template.metadata?.labels, labels);
     assert.deepEqual(rest, {
       parallelism: 1,
       completions: 1,
@@ -169,7 +169,7 @@ describe("changed Jobs", () => {
 
   test("keep their template while they run", () => {
     const old = stored();
-    const { spec, ...rest } = old.spec.template as { spec: Fields };
+    const { spec, ...rest } = old.spec.template;
     const [fault] = update(old, {
       template: { ...rest, spec: { ...spec, nodeSelector: { a: "b" } } },
     });
@@ -181,7 +181,7 @@ describe("changed Jobs", () => {
 
   test("may change where they run while they are suspended", () => {
     const old = stored({ suspend: true });
-    const { spec, ...rest } = old.spec.template as { spec: Fields };
+    const { spec, ...rest } = old.spec.template;
     const change = (fields: Fields) =>
       update(old, { template: { ...rest, spec: { ...spec, ...fields } } });
     assert.deepEqual(
@@ -308,7 +308,7 @@ describe("CronJobs", () => {
 
   test("defaults; the template of Jobs is left as it is", () => {
     const { object } = runKind(cronJobKind, { object: cron({}) });
-    const { jobTemplate, ...rest } = (object as unknown as { spec: Fields }).spec;
+    const { jobTemplate, ...rest } = object.spec;
     assert.deepEqual(rest, {
       schedule: "* * * * *",
       concurrencyPolicy: "Allow",
@@ -316,7 +316,7 @@ describe("CronJobs", () => {
       successfulJobsHistoryLimit: 3,
       failedJobsHistoryLimit: 1,
     });
-    assert.equal((jobTemplate as { spec: Fields }).spec.backoffLimit, undefined);
+    assert.equal(jobTemplate.spec?.backoffLimit, undefined);
   });
 
   test("names leave room for those of Jobs", () => {

@@ -4,7 +4,8 @@ import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { Namespace, Pod } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
-import { admitWith } from "#testing/admission.ts";
+import { admitWith, looseObject } from "#testing/admission.ts";
+import { completed } from "#testing/build.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { violationsOf, violationsText } from "./evaluate.ts";
 import { podSecurity } from "./pod-security.ts";
@@ -13,10 +14,11 @@ type Spec = Partial<Pod["spec"]>;
 const container = (securityContext?: object, more: object = {}) =>
   ({ name: "c", image: "i", ...(securityContext ? { securityContext } : {}), ...more }) as never;
 const pod = (spec: Spec = {}, annotations?: Record<string, string>): Pod =>
-  ({
-    metadata: { name: "p", namespace: "ns", ...(annotations ? { annotations } : {}) },
-    spec: { containers: [container()], ...spec },
-  }) as unknown as Pod;
+  looseObject(
+    "p",
+    { spec: { containers: [container()], ...spec } },
+    { ...(annotations && { annotations }) },
+  );
 const SAFE = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ["ALL"] },
@@ -171,14 +173,12 @@ describe("rules", () => {
 
 const PREFIX = "pod-security.kubernetes.io/";
 const namespace = (labels: Record<string, string>): Namespace =>
-  ({
+  completed(namespaceKind, {
     metadata: {
       name: "ns",
       labels: Object.fromEntries(Object.entries(labels).map(([key, v]) => [PREFIX + key, v])),
     },
-    spec: {},
-    status: {},
-  }) as unknown as Namespace;
+  });
 
 const ENFORCED = "pod-security.kubernetes.io/enforce-policy";
 

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { membersOf } from "#api/members.ts";
 import { podOf, runPod } from "#api/testing/run-pod.ts";
 import { imageTag } from "./image-tag.ts";
 
 type Fields = Record<string, unknown>;
 
-const specOf = (spec: Fields) => (runPod(spec).object as unknown as { spec: Fields }).spec;
+const specOf = (spec: Fields) => runPod(spec).object.spec;
 const containerOf = (fields: Fields, spec: Fields = {}) =>
-  (
-    specOf({ ...spec, containers: [{ name: "c", image: "i", ...fields }] }).containers as Fields[]
-  )[0]!;
-const volumeOf = (source: Fields) =>
-  (specOf({ volumes: [{ name: "v", ...source }] }).volumes as Fields[])[0]!;
+  membersOf(
+    specOf({ ...spec, containers: [{ name: "c", image: "i", ...fields }] }).containers![0]!,
+  );
+const volumeOf = (source: Fields) => specOf({ volumes: [{ name: "v", ...source }] }).volumes![0]!;
 
 describe("defaults of containers", () => {
   const cases: readonly { name: string; fields: Fields; spec?: Fields; want: Fields }[] = [
@@ -167,7 +167,7 @@ describe("what the server puts into new pods", () => {
 
   test("gates hold a pod back from the start", () => {
     const { object } = runPod({ schedulingGates: [{ name: "g" }] }, {}, { nowMs: 86_400_000 });
-    assert.deepEqual((object as unknown as { status: Fields }).status, {
+    assert.deepEqual(object.status, {
       phase: "Pending",
       conditions: [
         {
@@ -198,8 +198,7 @@ describe("what the server puts into new pods", () => {
       },
       { labels: { v: "7" } },
     );
-    const { spec } = object as unknown as { spec: { topologySpreadConstraints: [Fields] } };
-    assert.deepEqual(spec.topologySpreadConstraints[0].labelSelector, {
+    assert.deepEqual(object.spec.topologySpreadConstraints?.[0]?.labelSelector, {
       matchLabels: { a: "b" },
       matchExpressions: [{ key: "v", operator: "In", values: ["7"] }],
     });
@@ -208,9 +207,8 @@ describe("what the server puts into new pods", () => {
   test("AppArmor annotations become fields", () => {
     const annotations = { "container.apparmor.security.beta.kubernetes.io/c": "localhost/p" };
     const { object, faults } = runPod({}, { annotations });
-    const { spec } = object as unknown as { spec: { containers: [Fields] } };
     assert.deepEqual(faults, []);
-    assert.deepEqual(spec.containers[0].securityContext, {
+    assert.deepEqual(object.spec.containers?.[0]?.securityContext, {
       appArmorProfile: { type: "Localhost", localhostProfile: "p" },
     });
   });
@@ -223,7 +221,7 @@ describe("what the server puts into new pods", () => {
 
 test("a class of service that is given is kept", () => {
   const given = { ...podOf(), status: { qosClass: "Guaranteed" } };
-  const { status } = runPod({}, {}, { object: given }).object as unknown as { status: Fields };
+  const { status } = runPod({}, {}, { object: given }).object;
   assert.equal(status.qosClass, "Guaranteed");
 });
 

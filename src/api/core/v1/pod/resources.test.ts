@@ -86,8 +86,7 @@ describe("resources of a pod", () => {
       ...container({ requests: { cpu: "500m" } }),
       resources: { limits: { cpu: "2", memory: "1Gi" } },
     });
-    const { spec } = object as unknown as { spec: PodSpec };
-    assert.deepEqual(spec.resources?.requests, { cpu: "500m", memory: "1Gi" });
+    assert.deepEqual(object.spec.resources?.requests, { cpu: "500m", memory: "1Gi" });
   });
 
   test("a windows pod has none", () => {
@@ -145,7 +144,7 @@ describe("classes of service", () => {
   for (const { name, resources, pod, want } of cases) {
     test(name, () => {
       const containers = resources.map((each, i) => ({ name: `c${i}`, resources: each }));
-      const spec = { containers, ...(pod && { resources: pod }) } as unknown as PodSpec;
+      const spec: PodSpec = { containers, ...(pod && { resources: pod }) };
       assert.equal(qosClassOf(spec), want);
     });
   }

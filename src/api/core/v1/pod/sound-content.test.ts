@@ -22,7 +22,7 @@ function stored(spec: Record<string, unknown>): Pod {
     resourceVersion: "1",
     creationTimestamp: "2030-01-01T00:00:00Z",
   };
-  const pod = normalizerOf(schemaOf("core.v1.Pod"))(podOf(spec, metadata)) as unknown as Draft<Pod>;
+  const pod = normalizerOf(schemaOf("core.v1.Pod"))(podOf(spec, metadata)) as Draft<Pod>;
   defaultPod(pod);
   return deepFreeze(pod) as Pod;
 }

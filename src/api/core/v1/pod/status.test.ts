@@ -148,7 +148,7 @@ describe("status of pods", () => {
       { conditions: [{ type: "Ready", status: "False" }], qosClass: "" },
       { conditions, observedGeneration: 3 },
     );
-    const { spec, status } = object as unknown as { spec: Fields; status: Fields };
+    const { spec, status } = object;
     assert.equal(spec.hostname, undefined);
     assert.equal(status.observedGeneration, 3);
     assert.equal(status.qosClass, "BestEffort");
@@ -164,7 +164,7 @@ describe("status of pods", () => {
   });
 
   test("an address alone becomes a list of one", () => {
-    const { status } = report({ podIP: "10.0.0.1" }).object as unknown as { status: Fields };
+    const { status } = report({ podIP: "10.0.0.1" }).object;
     assert.deepEqual(status.podIPs, [{ ip: "10.0.0.1" }]);
   });
 });

@@ -218,9 +218,10 @@ describe("volumes", () => {
       { podCertificate: { signerName: "a.b/c", keyType: "ED25519", keyPath: "k" } },
     ];
     const { object, faults } = runPod({ volumes: [{ name: "v", projected: { sources } }] });
-    const [volume] = (object as unknown as { spec: { volumes: [Record<string, unknown>] } }).spec
-      .volumes;
     assert.deepEqual(faults, []);
-    assert.deepEqual(volume.projected, { sources: [{}, {}], defaultMode: 0o644 });
+    assert.deepEqual(object.spec.volumes?.[0]?.projected, {
+      sources: [{}, {}],
+      defaultMode: 0o644,
+    });
   });
 });
