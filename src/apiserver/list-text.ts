@@ -28,22 +28,15 @@ const END = whole(Buffer.from("]}\n"));
 
 export function jsonText(list: ObjectList): ListText {
   const { names, apiVersion } = list.kind;
-  const { items } = list;
   const empty = { kind: names.list, apiVersion, metadata: listMeta(list), items: [] };
-  const head = Buffer.from(JSON.stringify(empty).slice(0, -2));
-  const separators = items.length === 0 ? 0 : items.length * SEPARATOR.bytes.length - 1;
-  let length = head.length + separators + END.bytes.length;
-  for (const item of items) length += item.jsonBytes - item.itemStart;
-  return textOf(length, function* () {
-    yield whole(head);
-    let before = OPEN;
-    for (const item of items) {
-      yield before;
-      before = SEPARATOR;
-      yield { bytes: item.line, start: item.itemStart, end: item.jsonBytes };
-    }
-    yield END;
-  });
+  const parts = [whole(Buffer.from(JSON.stringify(empty).slice(0, -2)))];
+  let before = OPEN;
+  for (const item of list.items) {
+    parts.push(before, { bytes: item.line, start: item.itemStart, end: item.jsonBytes });
+    before = SEPARATOR;
+  }
+  parts.push(END);
+  return textOf(parts);
 }
 
 const ITEM_TAG = 0x12;
@@ -53,19 +46,13 @@ export function protobufText(list: ObjectList): ListText {
   const empty = { kind: names.list, apiVersion, metadata: listMeta(list), items: [] };
   const envelope = readEnvelope(encodeProtobuf(protobufSchemaOf(empty), empty));
   if (!envelope.ok) throw new Error(envelope.error);
-  const messages = list.items.map(messageOf);
-  let inside = envelope.message.length;
-  for (const { length } of messages) inside += 1 + varintLength(length) + length;
-  const { before, after } = wrapMessage(empty.kind, apiVersion, inside);
-  return textOf(before.length + inside + after.length, function* () {
-    yield whole(before);
-    yield whole(envelope.message);
-    for (const message of messages) {
-      yield whole(itemHead(message.length));
-      yield whole(message);
-    }
-    yield whole(after);
-  });
+  const inside = [whole(envelope.message)];
+  for (const item of list.items) {
+    const message = messageOf(item);
+    inside.push(whole(itemHead(message.length)), whole(message));
+  }
+  const { before, after } = wrapMessage(empty.kind, apiVersion, lengthOf(inside));
+  return textOf([whole(before), ...inside, whole(after)]);
 }
 
 /** A stretch of bytes. */
@@ -79,8 +66,15 @@ function whole({ buffer, byteOffset, byteLength }: Uint8Array): Part {
   return { bytes: Buffer.from(buffer, byteOffset, byteLength), start: 0, end: byteLength };
 }
 
-function textOf(length: number, parts: () => Iterator<Part, void>): ListText {
-  const reader = (): ListReader => new PartReader(parts());
+function lengthOf(parts: readonly Part[]): number {
+  let length = 0;
+  for (const { start, end } of parts) length += end - start;
+  return length;
+}
+
+function textOf(parts: readonly Part[]): ListText {
+  const length = lengthOf(parts);
+  const reader = (): ListReader => new PartReader(parts);
   return {
     length,
     reader,
@@ -92,38 +86,35 @@ function textOf(length: number, parts: () => Iterator<Part, void>): ListText {
   };
 }
 
-class PartReader implements ListReader {
-  readonly #parts: Iterator<Part, void>;
-  #bytes: Buffer = Buffer.alloc(0);
-  #at = 0;
-  #end = 0;
+/** Up to here bytes are copied one by one: the call that copies many costs more. */
+const FEW_BYTES = 8;
 
-  constructor(parts: Iterator<Part, void>) {
+class PartReader implements ListReader {
+  readonly #parts: readonly Part[];
+  #index = 0;
+  /** How much of the part at hand has been read. */
+  #done = 0;
+
+  constructor(parts: readonly Part[]) {
     this.#parts = parts;
   }
 
   read(target: Buffer): number {
     let used = 0;
-    while (used < target.length) {
-      if (this.#at === this.#end) {
-        const { done, value } = this.#parts.next();
-        if (done) break;
-        this.#bytes = value.bytes;
-        this.#at = value.start;
-        this.#end = value.end;
-      }
-      const count = this.#bytes.copy(target, used, this.#at, this.#end);
-      this.#at += count;
+    while (used < target.length && this.#index < this.#parts.length) {
+      const { bytes, start, end } = this.#parts[this.#index]!;
+      const from = start + this.#done;
+      const count = Math.min(end - from, target.length - used);
+      if (count > FEW_BYTES) bytes.copy(target, used, from, from + count);
+      else for (let n = 0; n < count; n++) target[used + n] = bytes[from + n]!;
       used += count;
+      this.#done += count;
+      if (from + count < end) break;
+      this.#index += 1;
+      this.#done = 0;
     }
     return used;
   }
-}
-
-function varintLength(value: number): number {
-  let length = 1;
-  for (let rest = value; rest > 127; rest = Math.floor(rest / 128)) length += 1;
-  return length;
 }
 
 function itemHead(length: number): Buffer {

@@ -74,6 +74,21 @@ describe("OrderedMap", () => {
     );
   });
 
+  test("gives and counts what is between two keys", () => {
+    const key = fc.string({ maxLength: 2 });
+    fc.assert(
+      fc.property(fc.array(key), key, key, fc.nat({ max: 5 }), (keys, low, high, countMax) => {
+        const map = OrderedMap.byString<string>();
+        for (const each of keys) map.setSoon(each, `value of ${each}`);
+        const want = [...new Set(keys)].filter((each) => low <= each && each < high).sort();
+        const values = want.map((each) => `value of ${each}`);
+        assert.deepEqual(map.valuesBetween(low, high), values);
+        assert.deepEqual(map.valuesBetween(low, high, countMax), values.slice(0, countMax));
+        assert.equal(map.countBetween(low, high), want.length);
+      }),
+    );
+  });
+
   test("what is set soon is there at once, however much of it", () => {
     const map = OrderedMap.byNumber<number>();
     for (let key = 0; key < 3_000; key++) map.setSoon((key * 7) % 3_000, key);

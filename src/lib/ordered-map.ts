@@ -86,6 +86,22 @@ export class OrderedMap<Key, Value> {
     return this.#placed().entries(key);
   }
 
+  /** Values of the keys from `low` up to, but without, `high`, in order: `countMax` at most. */
+  valuesBetween(low: Key, high: Key, countMax = Number.POSITIVE_INFINITY): Value[] {
+    const values: Value[] = [];
+    if (countMax <= 0 || this.#compare(low, high) >= 0) return values;
+    this.#placed().forRange(low, high, false, (_, value) => {
+      values.push(value);
+      return values.length < countMax ? undefined : STOP;
+    });
+    return values;
+  }
+
+  /** How many they are. Cheaper than to go through them. */
+  countBetween(low: Key, high: Key): number {
+    return this.#compare(low, high) < 0 ? this.#placed().forRange(low, high, false) : 0;
+  }
+
   /** A copy that from now on lives its own life. */
   fork(): OrderedMap<Key, Value> {
     return new OrderedMap(this.#placed().clone(), this.#compare);
@@ -101,3 +117,5 @@ export class OrderedMap<Key, Value> {
     return tree;
   }
 }
+
+const STOP = { break: true };

@@ -69,6 +69,25 @@ describe("a list", () => {
     ]);
   });
 
+  test("a page says how many follow it in its namespace", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a", "b", "c"]);
+    await t.want(201, "POST", "/api/v1/namespaces/other/configmaps", { body: configMap("z") });
+    const cases = [
+      { url: `${CONFIG_MAPS}?limit=2`, names: ["a", "b"], remaining: 1 },
+      { url: `${CONFIG_MAPS}?limit=3`, names: ["a", "b", "c"], remaining: undefined },
+      { url: `${CONFIG_MAPS}?limit=4`, names: ["a", "b", "c"], remaining: undefined },
+      { url: "/api/v1/configmaps?limit=1", names: ["a"], remaining: 3 },
+      { url: "/api/v1/namespaces/nowhere/configmaps?limit=1", names: [], remaining: undefined },
+    ];
+    for (const { url, names, remaining } of cases) {
+      const page = await t.want(200, "GET", url);
+      assert.deepEqual(namesOf(page), names, url);
+      assert.equal(page.metadata.remainingItemCount, remaining, url);
+      assert.equal(page.metadata.continue === undefined, remaining === undefined, url);
+    }
+  });
+
   test("a page whose revision is gone says so, and how to go on", async () => {
     await using t = await startTestApi();
     await fill(t, ["a", "b", "c"]);

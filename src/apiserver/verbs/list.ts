@@ -20,6 +20,7 @@ import type { ObjectList } from "../answer.ts";
 import { type ContinuePoint, decodeContinue, encodeContinue } from "../continue-token.ts";
 import { statusOfStoreError } from "../object-store.ts";
 import { type ListOptions, listOptions } from "../query-options.ts";
+import type { ResourceCache } from "../resource-cache.ts";
 import type { Revision } from "../revision.ts";
 import { type Selection, select } from "../selection.ts";
 import type { VerbRequest, VerbResult } from "../verb.ts";
@@ -129,11 +130,14 @@ async function readPage(
       const items = found !== undefined && (selection.matches?.(found) ?? true) ? [found] : [];
       return success({ items, next: undefined, remaining: 0, revision: at });
     }
-    const under = cache.under(selection.prefix, startAfter);
-    const whole =
-      selection.matches === undefined && options.limit === 0 && startAfter === undefined;
+    const { prefix, matches } = selection;
+    if (matches !== undefined) {
+      const under = cache.under(prefix, startAfter);
+      return success({ ...takePage(under, selection, options.limit), revision: at });
+    }
+    const whole = options.limit === 0 && startAfter === undefined;
     const state = whole ? String(cache.lastChange) : undefined;
-    return success({ ...takePage(under, selection, options.limit), revision: at, state });
+    return success({ ...pageOf(cache, prefix, startAfter, options.limit), revision: at, state });
   }
   try {
     const { resource } = verb;
@@ -146,6 +150,20 @@ async function readPage(
       tooOld(selection, options, { startAfter: startAfter ?? "", revision: undefined }),
     );
   }
+}
+
+/** Up to `limit` objects, all if that is 0, and how many follow. */
+function pageOf(
+  cache: ResourceCache,
+  prefix: string,
+  after: string | undefined,
+  limit: number,
+): Omit<Page, "revision"> {
+  if (limit === 0) return { items: cache.list(prefix, after), next: undefined, remaining: 0 };
+  const items = cache.list(prefix, after, limit);
+  const last = items.length < limit ? undefined : items.at(-1)!.key;
+  const remaining = last === undefined ? 0 : cache.count(prefix, last);
+  return { items, next: remaining > 0 ? last : undefined, remaining };
 }
 
 /** Takes up to `limit` matching objects; others that follow count as remaining. */
