@@ -17,9 +17,10 @@ import {
 } from "#api/meta/status.ts";
 import { findSchemaOfKind, schemaOf } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
+import { bodyBytes } from "./body-bytes.ts";
 import { bodyEncoding, MEDIA_TYPES } from "./negotiate.ts";
 import type { FieldValidation } from "./query-options.ts";
-import type { ApiRequest, RequestBody } from "./request.ts";
+import type { ApiRequest } from "./request.ts";
 import { strictWarnings } from "./strict-warnings.ts";
 
 export interface BodyExpectation {
@@ -75,13 +76,11 @@ function decodeAny(
   if (encoding === undefined) {
     return failure(unsupportedMediaTypeStatus(Object.values(MEDIA_TYPES)));
   }
-  const bytes = bytesOf(body);
+  const sent = bodyBytes(body);
+  if (!sent.ok) return sent;
+  const bytes = sent.value;
   if (encoding === "protobuf") return decodeProtobufBody(bytes, expected);
   return encoding === "yaml" ? decodeYamlBody(bytes, expected) : decodeJsonBody(bytes, expected);
-}
-
-function bytesOf(body: RequestBody): Uint8Array {
-  return body.form === "bytes" ? body.bytes : new Uint8Array(0);
 }
 
 function decodeValue(object: unknown, expected: BodyExpectation): Result<DecodedBody> {

@@ -11,13 +11,16 @@ import {
   unsupportedMediaTypeStatus,
 } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
+import { bodyBytes } from "./body-bytes.ts";
 import { bodyEncoding, type Encoding, MEDIA_TYPES } from "./negotiate.ts";
 import { checkDeleteOptions, deleteOptionsFromQuery } from "./query-options.ts";
 import type { ApiRequest } from "./request.ts";
 
 export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Result<DeleteOptions> {
   if (body.form === "object") return checkDeleteOptions(body.object as DeleteOptions);
-  if (body.form !== "bytes" || body.bytes.length === 0) {
+  const sent = bodyBytes(body);
+  if (!sent.ok) return sent;
+  if (sent.value.length === 0) {
     const options = deleteOptionsFromQuery(query);
     return options.ok ? checkDeleteOptions(options.value) : options;
   }
@@ -25,7 +28,7 @@ export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Resul
   if (encoding === undefined) {
     return failure(unsupportedMediaTypeStatus(Object.values(MEDIA_TYPES)));
   }
-  const decoded = decode(encoding, body.bytes);
+  const decoded = decode(encoding, sent.value);
   if (!decoded.ok) return failure(badRequestStatus(decoded.error));
   const options = decoded.value as DeleteOptions;
   const { kind = "DeleteOptions", apiVersion = "v1" } = options;

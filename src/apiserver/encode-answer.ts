@@ -1,6 +1,7 @@
 /**
  * Answers as bytes. JSON of stored objects is sent as it is; other forms are made from the values.
  */
+import { escapeHtml } from "#api/codec/html-escapes.ts";
 import { encodeJson } from "#api/codec/json.ts";
 import { encodeProtobuf } from "#api/codec/protobuf.ts";
 import { encodeYaml } from "#api/codec/yaml.ts";
@@ -49,8 +50,8 @@ export function encodeAnswer(
 export function encodeValue(value: ApiValue, media: Media): Uint8Array {
   if (media.encoding === "protobuf") return encodeProtobuf(protobufSchemaOf(value), value);
   if (media.encoding === "yaml") return Buffer.from(encodeYaml(value));
-  if (media.pretty) return Buffer.from(JSON.stringify(value, undefined, 2));
-  return Buffer.from(`${encodeJson(value)}\n`);
+  if (media.pretty) return Buffer.from(escapeHtml(JSON.stringify(value, undefined, 2)));
+  return Buffer.from(`${escapeHtml(encodeJson(value))}\n`);
 }
 
 function presentedValue(

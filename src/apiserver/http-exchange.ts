@@ -95,14 +95,23 @@ export class Http1Exchange implements HttpRequest, Reply {
   deadline: Deadline | undefined = undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  #wantsContinue: boolean;
   /** Where pieces went last. */
   #direct: Writable | undefined;
   readonly #leaving = new Leaving();
 
-  constructor(request: IncomingMessage, response: ServerResponse, peer: Peer, done: () => void) {
+  /** `wantsContinue`: the client sends its body when it is told that someone wants it. */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    peer: Peer,
+    done: () => void,
+    wantsContinue: boolean,
+  ) {
     this.peer = peer;
     this.#request = request;
     this.#response = response;
+    this.#wantsContinue = wantsContinue && !hasAll(request);
     response.on("close", () => {
       done();
       this.deadline?.end();
@@ -133,6 +142,7 @@ export class Http1Exchange implements HttpRequest, Reply {
     return this.#response.headersSent;
   }
   get bodyStream(): NodeJS.ReadableStream {
+    this.#continue();
     return this.#request;
   }
 
@@ -141,6 +151,7 @@ export class Http1Exchange implements HttpRequest, Reply {
   }
 
   readBody(): Promise<Uint8Array | undefined> {
+    this.#continue();
     return readAll(this.#request, Number(this.#request.headers["content-length"] ?? -1));
   }
 
@@ -149,11 +160,14 @@ export class Http1Exchange implements HttpRequest, Reply {
     const length = BODILESS.has(code) ? {} : { "content-length": body.length };
     // Whoever is still talking after the answer is not listened to.
     if (code === 504 && !hasAll(this.#request)) this.#response.shouldKeepAlive = false;
+    this.#leaveOutTheUsual();
+    if (code === 413) this.#response.statusMessage = "Request Entity Too Large"; // as it once was
     this.#response.writeHead(code, { ...all, ...length });
     this.#response.end(body); // Node leaves the body out where there is none
   }
 
   start(code: number, headers: OutgoingHeaders): void {
+    this.#leaveOutTheUsual();
     this.#response.writeHead(code, headers as OutgoingHttpHeaders);
     this.#response.flushHeaders();
     if (!("content-length" in headers)) this.#endWithClient();
@@ -185,6 +199,20 @@ export class Http1Exchange implements HttpRequest, Reply {
 
   destroy(): void {
     this.#request.socket.destroy();
+  }
+
+  #continue(): void {
+    if (this.#wantsContinue) this.#response.writeContinue();
+    this.#wantsContinue = false;
+  }
+
+  /** That a connection of HTTP/1.1 is kept goes without saying. */
+  #leaveOutTheUsual(): void {
+    const { httpVersionMinor, socket } = this.#request;
+    // Who says no more will be left with the answer, which Node forgets without the header.
+    if (httpVersionMinor > 0 && this.#response.shouldKeepAlive && !socket.readableEnded) {
+      this.#response.removeHeader("connection");
+    }
   }
 
   /** Who says no more gets the rest of an answer, but does not wait for one without end. */

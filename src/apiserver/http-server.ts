@@ -17,6 +17,7 @@ import { type ClientAuthorities, peerOf } from "./authn/peer-certificate.ts";
 import { Http1Exchange, Http2Exchange } from "./http-exchange.ts";
 import type { Peer } from "./request.ts";
 import { methodNotAllowedStatus } from "./router.ts";
+import { hasBadEscape } from "./split-url.ts";
 
 const HEADERS_BYTES_MAX = 1024 * 1024;
 const STREAMS_PER_CONNECTION_MAX = 250;
@@ -73,17 +74,43 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if (options.disconnected) socket.once("close", () => options.disconnected?.(peer));
     return peer;
   };
-  const http1 = createHttp1({ maxHeaderSize: HEADERS_BYTES_MAX, requestTimeout: 0 });
+  const http1 = createHttp1({
+    maxHeaderSize: HEADERS_BYTES_MAX,
+    requestTimeout: 0,
+    requireHostHeader: false, // looked at here, for the words
+  });
+  http1.maxHeadersCount = 0; // their bytes are counted
   http1.keepAliveTimeout = idleMaxMs;
   http1.headersTimeout = HEADERS_WITHIN_MS;
   // Who says no more may still be waiting for an answer. The types do not know this, node does.
   (http1 as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
   http1.emit("listening"); // it listens to nothing itself, but has to look after its timeouts
-  http1.on("request", (request, response) => {
+  const onRequest = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    wantsContinue: boolean,
+  ): void => {
     response.on("close", () => {
       if (closing) request.socket.destroySoon();
     });
-    handleHttp1(answerer, peerAt(request.socket as TLSSocket), request, response);
+    const socket = request.socket as TLSSocket;
+    const fault = requestFault(request);
+    if (fault !== undefined) {
+      refuse(response, fault);
+      return;
+    }
+    const peer = peerAt(socket);
+    answerer.run(new Http1Exchange(request, response, peer, occupy(socket), wantsContinue));
+  };
+  http1.on("request", (request, response) => onRequest(request, response, false));
+  http1.on("checkContinue", (request, response) => onRequest(request, response, true));
+  http1.on("checkExpectation", (_request, response) =>
+    refuse(response, "417 Expectation Failed", ""),
+  );
+  http1.on("connect", (_request, socket) => {
+    socket.end(
+      `HTTP/1.1 404 Not Found\r\n${PLAIN_TEXT}Connection: close\r\n\r\n404 page not found\n`,
+    );
   });
   http1.on("upgrade", (request, socket, sent) => {
     const { method = "GET", url = "/", rawHeaders } = request;
@@ -93,10 +120,6 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     answerer.join(head, peerAt(request.socket as TLSSocket), socket, sent);
   });
   http1.on("clientError", (error, socket) => answerBadRequest(error, socket as Socket));
-  http1.on("checkContinue", (request, response) => {
-    response.writeContinue();
-    http1.emit("request", request, response);
-  });
   // Loaded where connections are, which often is in another thread: it takes its time.
   const http2 = process.getBuiltinModule("node:http2").createServer({
     settings: {
@@ -197,21 +220,40 @@ function occupy(connection: TLSSocket | ServerHttp2Session): () => void {
   };
 }
 
-function handleHttp1(
-  answerer: Answerer,
-  peer: Peer,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const socket = request.socket as TLSSocket;
-  const coding = request.headers["transfer-encoding"];
-  if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    response.writeHead(501, { "content-type": "text/plain; charset=utf-8", connection: "close" });
-    response.end("Unsupported transfer encoding");
-    return;
+/** What makes a request none, in the words of its answer's first line. */
+function requestFault(request: IncomingMessage): string | undefined {
+  const { httpVersionMajor, httpVersionMinor, headers, url = "" } = request;
+  if (httpVersionMajor !== 1) {
+    return httpVersionMajor === 0
+      ? "400 Bad Request"
+      : "505 HTTP Version Not Supported: unsupported protocol version";
   }
-  answerer.run(new Http1Exchange(request, response, peer, occupy(socket)));
+  if (headers.host === undefined && httpVersionMinor > 0) {
+    return "400 Bad Request: missing required Host header";
+  }
+  if (hasBadEscape(url)) return "400 Bad Request";
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") return "501 Not Implemented";
+  return undefined;
 }
+
+/** The connection ends with the answer, and nothing that comes on it is listened to any more. */
+function refuse(response: ServerResponse, fault: string, text = TEXTS[fault] ?? fault): void {
+  const [code = ""] = fault.split(" ", 1);
+  if (response.socket !== null) refused.add(response.socket);
+  response.useChunkedEncodingByDefault = false;
+  response.writeHead(Number(code), fault.slice(code.length + 1), {
+    ...(text === "" ? { "content-length": 0 } : { "content-type": "text/plain; charset=utf-8" }),
+    connection: "close",
+  });
+  response.end(text);
+}
+
+const TEXTS: Readonly<Record<string, string>> = {
+  "501 Not Implemented": "Unsupported transfer encoding",
+};
+const refused = new WeakSet<Socket>();
+const PLAIN_TEXT = "Content-Type: text/plain; charset=utf-8\r\n";
 
 function handleHttp2(
   answerer: Answerer,
@@ -231,7 +273,7 @@ function answerBadRequest(
   { code, rawPacket }: NodeJS.ErrnoException & { readonly rawPacket?: Buffer },
   socket: Socket,
 ): void {
-  if (!socket.writable) return;
+  if (!socket.writable || refused.has(socket)) return;
   const line = code === "HPE_INVALID_METHOD" ? (rawPacket?.toString("latin1") ?? "") : "";
   if (/^[\w!#$%&'*+.^`|~-]+ \S+ HTTP\/1\.[01]\r\n/.test(line)) {
     const length = Buffer.byteLength(UNKNOWN_METHOD);
@@ -243,8 +285,7 @@ function answerBadRequest(
   }
   const body = REFUSALS[code ?? ""] ?? "400 Bad Request";
   socket.end(
-    `HTTP/1.1 ${body}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n` +
-      `Content-Length: ${body.length}\r\n\r\n${body}`,
+    `HTTP/1.1 ${body}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${body}`,
   );
 }
 

@@ -54,6 +54,8 @@ export interface ApiRequest {
 export type RequestBody =
   | { readonly form: "none" }
   | { readonly form: "bytes"; readonly bytes: Uint8Array }
+  /** More than is read of any. */
+  | { readonly form: "too-long" }
   /** What is only passed on is not read. */
   | { readonly form: "stream"; readonly stream: NodeJS.ReadableStream }
   /** In-process callers hand over the object itself; it is never changed. */

@@ -8,9 +8,10 @@ import { encodeAnswer, isWhole } from "./encode-answer.ts";
 import { parseQuery } from "./parse-query.ts";
 import { runTunnel } from "./proxy/tunnel.ts";
 import type { ApiRequest, Peer } from "./request.ts";
-import { headersOf, splitUrl } from "./serve.ts";
+import { headersOf } from "./serve.ts";
 import { isForWebSocket, serveWebSocket } from "./serve-websocket.ts";
 import type { ApiServer } from "./server.ts";
+import { splitUrl } from "./split-url.ts";
 
 export async function serveUpgrade(
   api: Pick<ApiServer, "handle" | "tables" | "newAuditId" | "closing" | "watches" | "fanOuts">,

@@ -2,12 +2,12 @@
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { badRequestStatus, requestTooLargeStatus, timeoutStatus } from "#api/meta/status.ts";
+import { badRequestStatus, timeoutStatus } from "#api/meta/status.ts";
 import type { Eventual } from "#lib/eventual.ts";
 import { type Answer, type AnswerStream, type OutgoingHeaders, statusAnswer } from "./answer.ts";
 import { encodeAnswer, warningHeaders } from "./encode-answer.ts";
 import { isLongRunning } from "./flow/flow-control.ts";
-import { BODY_BYTES_MAX, type HttpRequest, type Reply } from "./http-exchange.ts";
+import type { HttpRequest, Reply } from "./http-exchange.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
 import { parseQuery } from "./parse-query.ts";
 import { isPassedOn } from "./passed-on.ts";
@@ -15,6 +15,7 @@ import type { ApiRequest, RequestBody } from "./request.ts";
 import { requestInfoOf } from "./request-info.ts";
 import { isPlainList, sendList } from "./send-list.ts";
 import type { ApiServer } from "./server.ts";
+import { splitUrl } from "./split-url.ts";
 import { streamWatch } from "./stream-watch.ts";
 import type { WatchFeed } from "./watch-feed.ts";
 import { createFrameEncoder } from "./watch-frames.ts";
@@ -60,16 +61,13 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
     headers: request.headers,
     rawHeaders: request.rawHeaders,
     auditId: auditIdOf(api, request),
-    body: body ?? { form: "none" },
+    body,
     peer: request.peer,
     get signal() {
       return request.signal;
     },
   };
-  const answer =
-    body === undefined
-      ? statusAnswer(requestTooLargeStatus(`limit is ${BODY_BYTES_MAX}`))
-      : await api.handle(apiRequest);
+  const answer = await api.handle(apiRequest);
   try {
     if (reply.started) return; // it was too late
     await send(answer, apiRequest, api, reply);
@@ -179,36 +177,17 @@ export function headersOf({ headers, warnings }: Answer, { auditId }: ApiRequest
 }
 
 const NO_BODY: RequestBody = { form: "none" };
+const TOO_LONG: RequestBody = { form: "too-long" };
 
-/** Undefined when it is too long. */
-async function bodyOf(
-  request: HttpRequest,
-  { turn }: Pick<Serving, "turn">,
-): Promise<RequestBody | undefined> {
+async function bodyOf(request: HttpRequest, { turn }: Pick<Serving, "turn">): Promise<RequestBody> {
   if (isPassedOn(request)) return { form: "stream", stream: request.bodyStream };
   const bodiless = request.method === "GET" || request.method === "HEAD";
   const bytes = bodiless ? undefined : await request.readBody();
   await turn.wait(); // with all the others that have just come
   if (bodiless) return NO_BODY;
-  return bytes === undefined ? undefined : { form: "bytes", bytes };
+  return bytes === undefined ? TOO_LONG : { form: "bytes", bytes };
 }
 
 function acceptsGzip(accepted: string | undefined): boolean {
   return accepted?.split(",").some((coding) => coding.trim() === "gzip") ?? false;
-}
-
-const ABSOLUTE = /^https?:\/\/[^/?]*/i;
-
-/** Undefined for a path that is no proper text. Whole addresses are taken for their path. */
-export function splitUrl(target: string): { path: string; query: string } | undefined {
-  const url = target.startsWith("/") ? target : target.replace(ABSOLUTE, "") || "/";
-  const mark = url.indexOf("?");
-  const raw = mark < 0 ? url : url.slice(0, mark);
-  const query = mark < 0 ? "" : url.slice(mark + 1);
-  if (!raw.includes("%")) return { path: raw, query };
-  try {
-    return { path: decodeURIComponent(raw), query };
-  } catch {
-    return undefined;
-  }
 }

@@ -3,6 +3,7 @@
  * version, without a resourceVersion. Both forms are read, whichever is written.
  */
 
+import { escapeHtml } from "#api/codec/html-escapes.ts";
 import { encodeJson } from "#api/codec/json.ts";
 import { decodeProtobuf, encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
@@ -34,7 +35,8 @@ export class StorageCodec {
   }
 
   encodeAsJson(object: KubeObject): Uint8Array {
-    return Buffer.from(encodeJson(isStoredForm(object) ? object : withoutVersion(object)));
+    const stored = isStoredForm(object) ? object : withoutVersion(object);
+    return Buffer.from(escapeHtml(encodeJson(stored)));
   }
 
   isJson(bytes: Uint8Array): boolean {

@@ -2,6 +2,7 @@
  * Events of a watch as bytes: a line of JSON each, or a length and a protobuf message. What many
  * watchers ask for is made once and kept with the change.
  */
+import { escapeHtml } from "#api/codec/html-escapes.ts";
 import { encodeJson } from "#api/codec/json.ts";
 import { encodeWatchFrame } from "#api/codec/protobuf.ts";
 import type { Kind } from "#api/kind.ts";
@@ -85,7 +86,7 @@ function objectFrame(type: string, object: Revision, media: Media): Uint8Array {
 
 function frame(type: string, object: ApiValue, media: Media): Uint8Array {
   if (media.encoding === "protobuf") return encodeWatchFrame(type, encodeValue(object, media));
-  return Buffer.from(`${encodeJson({ type, object })}\n`);
+  return Buffer.from(`${escapeHtml(encodeJson({ type, object }))}\n`);
 }
 
 /** An object with nothing in it but the revision that the watch has reached. */

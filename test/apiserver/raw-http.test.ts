@@ -83,17 +83,57 @@ describe("a connection", () => {
     assert.match(await raw.until(/ok$/), /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close/i);
   });
 
-  test("without a Host is refused, as is text that is no request", async () => {
-    for (const text of [
-      "GET /healthz HTTP/1.1\r\n\r\n",
-      "nonsense\r\n\r\n",
-      "\u0016\u0003\u0001\r\n\r\n",
-    ]) {
-      using raw = await open();
-      raw.send(text);
-      await raw.until(/^HTTP\/1\.1 400 Bad Request\r\n/);
-      await raw.ended;
-    }
+  test.each([
+    ["nonsense\r\n\r\n", "400 Bad Request"],
+    ["\u0016\u0003\u0001\r\n\r\n", "400 Bad Request"],
+    ["GET /healthz HTTP/1.1\r\n\r\n", "400 Bad Request: missing required Host header"],
+    [
+      "GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
+      "505 HTTP Version Not Supported: unsupported protocol version",
+    ],
+    ["GET /healthz\r\n\r\n", "400 Bad Request"],
+    ["GET /api/%ff%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400 Bad Request"],
+  ])("whose request is none is refused, and ends: %j", async (text, fault) => {
+    using raw = await open();
+    raw.send(text);
+    await raw.ended;
+    const told = await raw.until(/^HTTP/);
+    assert.equal(told.split("\r\n")[0], `HTTP/1.1 ${fault}`);
+    assert.equal(told.split("\r\n\r\n")[1], fault);
+  });
+
+  test("is not told that it is kept, nor of an expectation that nobody can meet", async () => {
+    using raw = await open();
+    raw.send("GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n");
+    const text = await raw.until(/^HTTP\/1\.1 200 OK[\s\S]*ok$/);
+    assert.doesNotMatch(text, /keep-alive/i);
+    using other = await open();
+    other.send("GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: much\r\n\r\n");
+    await other.ended;
+    await other.until(/^HTTP\/1\.1 417 Expectation Failed\r\n[\s\S]*content-length: 0\r\n/i);
+  });
+
+  test("may have bytes in its path that are no text", async () => {
+    using raw = await open();
+    raw.send(`GET ${CONFIG_MAPS}/a%ffb HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await raw.until(/^HTTP\/1\.1 404 Not Found[\s\S]*"reason":"NotFound"/);
+  });
+
+  test("hears what else is wrong first, however long its body is", async () => {
+    using raw = await open();
+    const bytes = 4 * MEGABYTE;
+    const headers = `Host: x\r\nContent-Type: text/plain\r\nContent-Length: ${bytes}\r\n`;
+    raw.send(`POST ${CONFIG_MAPS} HTTP/1.1\r\n${headers}\r\n${"x".repeat(bytes)}`);
+    await raw.until(/^HTTP\/1\.1 415 Unsupported Media Type\r\n/);
+  });
+
+  test("is answered with the signs of pages escaped", async () => {
+    using raw = await open();
+    const body = JSON.stringify({ metadata: { name: "signs" }, data: { a: "<&>" } });
+    raw.send(post(body, [`Content-Length: ${body.length}`]));
+    await raw.until(/^HTTP\/1\.1 201 Created[\s\S]*"data":\{"a":"\\u003c\\u0026\\u003e"\}/);
+    raw.send(post("", ["Content-Length: 0"]));
+    await raw.until(/400 Bad Request[\s\S]*\(\\u003cempty\\u003e\)/);
   });
 
   test("with a method that nobody knows is told so", async () => {
@@ -137,7 +177,7 @@ describe("a connection", () => {
           ? post(`${bytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`, ["Transfer-Encoding: chunked"])
           : post(body, [`Content-Length: ${bytes}`]),
       );
-      const text = await raw.until(/^HTTP\/1\.1 413 [\s\S]*"code":413/);
+      const text = await raw.until(/^HTTP\/1\.1 413 Request Entity Too Large[\s\S]*"code":413/);
       assert.match(text, /"reason":"RequestEntityTooLarge"/);
     }
   });
@@ -169,12 +209,6 @@ describe("a connection", () => {
     bigger.send(`GET /healthz HTTP/1.1\r\nHost: x\r\nX-Big: ${"x".repeat(2 * MEGABYTE)}\r\n\r\n`);
     await bigger.until(/^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/);
     await bigger.ended;
-  });
-
-  test("whose path is no text is refused", async () => {
-    using raw = await open();
-    raw.send("GET /api/%ff%zz HTTP/1.1\r\nHost: x\r\n\r\n");
-    await raw.until(/^HTTP\/1\.1 400 /);
   });
 
   test("that says no more still hears the answer", async () => {

@@ -5,8 +5,8 @@ import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import type { ApiRequest } from "../request.ts";
 
 export function sentObject({ body, headers }: ApiRequest): unknown {
-  if (body.form === "none" || body.form === "stream") return undefined;
   if (body.form === "object") return body.object;
+  if (body.form !== "bytes") return undefined;
   const type = headers["content-type"] ?? "application/json";
   if (type.includes("protobuf")) return fromProtobuf(body.bytes);
   const text = Buffer.from(body.bytes).toString("utf8");

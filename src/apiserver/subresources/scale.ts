@@ -10,6 +10,7 @@ import { validateKubeMeta } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateNonNegative } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import { bodyBytes } from "../body-bytes.ts";
 import { decodeBody } from "../decode-body.ts";
 import { applyConfiguration, trackUpdate } from "../managed-fields.ts";
 import { mediaTypeOf } from "../negotiate.ts";
@@ -59,7 +60,9 @@ export async function patchScale(verb: VerbRequest): Promise<VerbResult> {
   const type = PATCH_TYPES[mediaTypeOf(request.headers["content-type"] ?? "")];
   const options = writeOptions(request.query, "PatchOptions", type === "apply");
   if (!options.ok) return options;
-  const bytes = request.body.form === "bytes" ? request.body.bytes : new Uint8Array(0);
+  const sent = bodyBytes(request.body);
+  if (!sent.ok) return sent;
+  const bytes = sent.value;
   return await rescale(
     verb,
     options.value,

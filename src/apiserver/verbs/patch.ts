@@ -8,12 +8,12 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
+import { bodyBytes } from "../body-bytes.ts";
 import { applyConfiguration, trackUpdate } from "../managed-fields.ts";
 import { mediaTypeOf } from "../negotiate.ts";
 import { settleNamespace } from "../object-metadata.ts";
 import { type PatchType, patchDocument } from "../patch-document.ts";
 import { writeOptions } from "../query-options.ts";
-import type { RequestBody } from "../request.ts";
 import { updateObject } from "../update-object.ts";
 import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
 import { checkName, subresourceOf } from "./update.ts";
@@ -32,7 +32,9 @@ export async function patch(verb: VerbRequest): Promise<VerbResult> {
   const isApply = type === "apply";
   const options = writeOptions(request.query, "PatchOptions", isApply);
   if (!options.ok) return options;
-  const bytes = bytesOf(request.body);
+  const sent = bodyBytes(request.body);
+  if (!sent.ok) return sent;
+  const bytes = sent.value;
   const next = (current: KubeObject | undefined): Result<Draft<KubeObject>> => {
     if (isApply) return applyConfiguration(verb, current, bytes, options.value);
     const patched = patchDocument(type, current!, bytes, resource.kind, options.value, verb.warn);
@@ -64,10 +66,4 @@ export async function patch(verb: VerbRequest): Promise<VerbResult> {
   if (!updated.ok) return updated;
   const object = updated.value.revision.as(resource.kind);
   return success({ code: updated.value.created ? 201 : 200, body: { form: "object", object } });
-}
-
-/** A caller in the same process hands a patch over as a value. */
-function bytesOf(body: RequestBody): Uint8Array {
-  if (body.form === "bytes") return body.bytes;
-  return body.form === "object" ? Buffer.from(JSON.stringify(body.object)) : new Uint8Array(0);
 }
