@@ -6,27 +6,22 @@
  *    struct's fields are made when they are first looked at.
  * 2. The same name always gives the same StructSchema, so that it can serve as a cache key.
  */
-import {
-  type FactTable,
-  type FieldFacts,
-  parseFacts,
-  type TypeExpression,
-} from "#api/facts/parse.ts";
+import { type FactTable, parseFacts, type TypeExpression } from "#api/facts/parse.ts";
 import { factTables } from "#api/facts/tables.ts";
-import type {
-  AnySchema,
-  Field,
-  InlinedBy,
-  ListSchema,
-  MapSchema,
-  PatchFacts,
-  Scalar,
-  ScalarSchema,
-  Schema,
-  StatedFacts,
-  StructSchema,
-  UnionFacts,
-} from "./schema.ts";
+import {
+  inlinedField,
+  LazyField,
+  LazyStruct,
+  lazily,
+  lazyAny,
+  lazyList,
+  lazyMap,
+  renamed,
+  type Use,
+  withMapType,
+} from "./lazy-schema.ts";
+import { ANY, SCALARS } from "./plain-types.ts";
+import type { Field, Schema, StructSchema } from "./schema.ts";
 
 /** The schema of a built-in type, by its name in the fact tables (`core.v1.Pod`). */
 export function schemaOf(type: string): StructSchema {
@@ -85,39 +80,6 @@ export function allTypeNames(): string[] {
   );
 }
 
-const SCALARS: Readonly<Record<string, { scalar: Scalar; goType: string }>> = {
-  string: { scalar: "string", goType: "string" },
-  bool: { scalar: "bool", goType: "bool" },
-  int: { scalar: "int", goType: "int" },
-  int32: { scalar: "int32", goType: "int32" },
-  int64: { scalar: "int64", goType: "int64" },
-  float64: { scalar: "float64", goType: "float64" },
-  bytes: { scalar: "bytes", goType: "[]uint8" },
-  Time: { scalar: "Time", goType: "v1.Time" },
-  MicroTime: { scalar: "MicroTime", goType: "v1.MicroTime" },
-  Duration: { scalar: "Duration", goType: "v1.Duration" },
-  Quantity: { scalar: "Quantity", goType: "resource.Quantity" },
-  IntOrString: { scalar: "IntOrString", goType: "intstr.IntOrString" },
-  UID: { scalar: "UID", goType: "types.UID" },
-  NodeName: { scalar: "string", goType: "types.NodeName" },
-};
-
-/** Types that hold any JSON; some of them may also be a JSON schema. */
-const ANY: Readonly<Record<string, { goType: string; struct?: string }>> = {
-  "interface{}": { goType: "interface {}" },
-  RawExtension: { goType: "runtime.RawExtension" },
-  FieldsV1: { goType: "v1.FieldsV1" },
-  JSON: { goType: "v1.JSON" },
-  JSONSchemaPropsOrArray: { goType: "v1.JSONSchemaPropsOrArray", struct: "JSONSchemaProps" },
-  JSONSchemaPropsOrBool: { goType: "v1.JSONSchemaPropsOrBool", struct: "JSONSchemaProps" },
-  JSONSchemaPropsOrStringArray: {
-    goType: "v1.JSONSchemaPropsOrStringArray",
-    struct: "JSONSchemaProps",
-  },
-};
-
-/** What a field says about the list, map or struct that stands in it. */
-type Use = Pick<FieldFacts, "listType" | "listKeys" | "mapType">;
 const PLAIN_USE: Use = { listType: undefined, listKeys: [], mapType: undefined };
 
 class Table {
@@ -136,7 +98,7 @@ class Table {
     const known = this.#structs.get(name);
     if (known !== undefined) return known;
     if (name in ANY || !this.#facts.structs.has(name)) return this.#aliasedStruct(name);
-    const struct = new StructFromFacts(this.#facts, name, () => this.#fieldsOf(name));
+    const struct = new LazyStruct(this.#facts, name, () => this.#fieldsOf(name));
     this.#structs.set(name, struct);
     return struct;
   }
@@ -157,7 +119,8 @@ class Table {
   #fieldsOf(name: string): Field[] {
     const { members } = this.#facts.structs.get(name)!;
     return members.flatMap((member) => {
-      if (member.member === "field") return [new FieldFromFacts(member, this)];
+      if (member.member === "field")
+        return [new LazyField(member, () => this.schema(member.type, member))];
       const inlined = this.#structNamed(member.type);
       if (inlined === undefined) throw new Error(`${name} inlines the unknown ${member.type}`);
       return inlined.fields.map((f) =>
@@ -183,7 +146,10 @@ class Table {
     const scalar = SCALARS[name];
     if (scalar !== undefined) return { shape: "scalar", ...scalar };
     const any = ANY[name];
-    if (any !== undefined) return new AnyFromFacts(any.goType, this, any.struct);
+    if (any !== undefined) {
+      const { goType, struct } = any;
+      return lazyAny(goType, struct === undefined ? undefined : () => this.struct(struct)!);
+    }
 
     const dot = name.lastIndexOf(".");
     if (dot >= 0)
@@ -202,176 +168,14 @@ class Table {
     return renamed(this.schema(alias.type, use), goType);
   }
 
-  #list(of: TypeExpression, use: Use, goType: string | undefined, message = false): ListSchema {
-    const item = lazily(() => this.schema(of, PLAIN_USE));
-    return {
-      shape: "list",
-      listType: use.listType ?? "atomic",
-      keys: use.listKeys,
-      message,
-      get item() {
-        return item();
-      },
-      get goType() {
-        return goType ?? `[]${item().goType}`;
-      },
-    };
+  #list(of: TypeExpression, use: Use, goType: string | undefined, message = false): Schema {
+    return lazyList(() => this.schema(of, PLAIN_USE), use, goType, message);
   }
 
-  #map(type: TypeExpression & { form: "map" }, use: Use, goType: string | undefined): MapSchema {
-    const value = lazily(() => this.schema(type.of, PLAIN_USE));
-    const key = lazily(() => this.schema(type.key, PLAIN_USE).goType);
-    return {
-      shape: "map",
-      atomic: use.mapType === "atomic",
-      get value() {
-        return value();
-      },
-      get goType() {
-        return goType ?? `map[${key()}]${value().goType}`;
-      },
-    };
+  #map(type: TypeExpression & { form: "map" }, use: Use, goType: string | undefined): Schema {
+    const key = () => this.schema(type.key, PLAIN_USE);
+    return lazyMap(key, () => this.schema(type.of, PLAIN_USE), use, goType);
   }
-}
-
-class StructFromFacts implements StructSchema {
-  readonly shape = "struct";
-  readonly name: string;
-  readonly proto: string;
-  readonly goType: string;
-  readonly atomic: boolean;
-  readonly union: UnionFacts | undefined;
-  readonly preserveUnknown = false;
-  readonly #fields: () => readonly Field[];
-  readonly #byName: () => ReadonlyMap<string, Field>;
-
-  constructor(facts: FactTable, name: string, fields: () => readonly Field[]) {
-    this.name = `${facts.openapi}.${name}`;
-    this.proto = `${facts.proto}.${name}`;
-    this.goType = `${facts.version}.${name}`;
-    this.atomic = facts.structs.get(name)!.atomic;
-    this.union = facts.structs.get(name)!.union;
-    this.#fields = lazily(fields);
-    this.#byName = lazily(() => new Map(this.fields.map((field) => [field.name, field])));
-  }
-
-  get fields(): readonly Field[] {
-    return this.#fields();
-  }
-
-  get byName(): ReadonlyMap<string, Field> {
-    return this.#byName();
-  }
-}
-
-class FieldFromFacts implements Field {
-  readonly name: string;
-  readonly number: number;
-  readonly pointer: boolean;
-  readonly omitEmpty: boolean;
-  readonly omitZero: boolean;
-  readonly required: boolean;
-  readonly enum: readonly string[] | undefined;
-  readonly default: unknown;
-  readonly patch: PatchFacts | undefined;
-  readonly stated: StatedFacts;
-  readonly inlinedBy: readonly InlinedBy[] = [];
-  readonly #schema: () => Schema;
-
-  constructor(facts: FieldFacts, table: Table) {
-    this.name = facts.name;
-    this.number = facts.number;
-    this.pointer = facts.type.form === "pointer";
-    this.omitEmpty = facts.omitEmpty;
-    this.omitZero = facts.omitZero;
-    this.required = facts.required;
-    this.enum = facts.enum;
-    this.default = facts.default === undefined ? undefined : JSON.parse(facts.default);
-    this.patch = patchFactsOf(facts);
-    this.stated = { listType: facts.listType, mapType: facts.mapType };
-    this.#schema = lazily(() => table.schema(facts.type, facts));
-  }
-
-  get schema(): Schema {
-    return this.#schema();
-  }
-}
-
-class AnyFromFacts implements AnySchema {
-  readonly shape = "any";
-  readonly goType: string;
-  readonly #table: Table;
-  readonly #struct: string | undefined;
-
-  constructor(goType: string, table: Table, struct: string | undefined) {
-    this.goType = goType;
-    this.#table = table;
-    this.#struct = struct;
-  }
-
-  get struct(): StructSchema {
-    return (this.#struct === undefined ? undefined : this.#table.struct(this.#struct))!;
-  }
-}
-
-/** TypeMeta has no number: the kind and version of an object travel outside of its message. */
-function inlinedField(field: Field, by: InlinedBy): Field {
-  const outside = by.number === 0;
-  return {
-    name: field.name,
-    number: outside ? 0 : field.number,
-    get schema() {
-      return field.schema;
-    },
-    pointer: field.pointer,
-    omitEmpty: field.omitEmpty,
-    omitZero: field.omitZero,
-    required: field.required,
-    enum: field.enum,
-    default: field.default,
-    patch: field.patch,
-    ...(field.stated === undefined ? {} : { stated: field.stated }),
-    inlinedBy: outside ? [] : [by, ...field.inlinedBy],
-  };
-}
-
-function patchFactsOf({ patchStrategies, patchMergeKey }: FieldFacts): PatchFacts | undefined {
-  if (patchStrategies.length === 0) return undefined;
-  return { strategies: patchStrategies as PatchFacts["strategies"], mergeKey: patchMergeKey };
-}
-
-/** A struct where the field that holds it overrides whether it is one value. */
-function withMapType(struct: StructSchema, mapType: Use["mapType"]): StructSchema {
-  if (mapType === undefined || struct.atomic === (mapType === "atomic")) return struct;
-  return {
-    shape: "struct",
-    name: struct.name,
-    proto: struct.proto,
-    goType: struct.goType,
-    atomic: mapType === "atomic",
-    preserveUnknown: struct.preserveUnknown,
-    get fields() {
-      return struct.fields;
-    },
-    get byName() {
-      return struct.byName;
-    },
-  };
-}
-
-/** A named scalar keeps the shape of what it names; a named named type takes the outer name. */
-function renamed(schema: Schema, goType: string): Schema {
-  if (schema.shape !== "scalar") return schema;
-  const scalar: ScalarSchema = { shape: "scalar", scalar: schema.scalar, goType };
-  return scalar;
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 // Memory of pure results: a table is the same however often it is read.
