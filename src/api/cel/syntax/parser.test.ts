@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, test } from "vitest";
 import { debugString } from "../testing/debug-string.ts";
 import { OPTIONAL_MACROS, STANDARD_MACROS, TWO_VARIABLE_MACROS } from "./macros.ts";
-import { type Parsed, type ParserOptions, parse } from "./parser.ts";
+import { type Parsed, parse } from "./parser.ts";
+import type { ParserOptions } from "./tree-reader.ts";
 
 const MACROS = [...STANDARD_MACROS, ...OPTIONAL_MACROS, ...TWO_VARIABLE_MACROS];
 const OPTIONS: ParserOptions = { macros: MACROS, optionalSyntax: true };
