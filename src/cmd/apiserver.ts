@@ -18,10 +18,7 @@ export const apiserverCommand: Command = {
   run: async (args, signal) => {
     const flags = readFlags(args);
     if (typeof flags === "number") return flags;
-    const { clock, random, logger } = processSurroundings(flags.logLevel, flags.logFormat);
-    if (flags.withoutEffect.length > 0) {
-      logger.warn("flags without effect", { flags: flags.withoutEffect });
-    }
+    const { clock, random, logger } = processSurroundings(flags);
     const startMs = clock.elapsedMs();
     // The server's life ends with `close`, which lets running requests finish first.
     const server = await runApiServer(

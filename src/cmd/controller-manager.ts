@@ -20,11 +20,13 @@ import {
 } from "#controllers/select.ts";
 import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
-import type { Random } from "#lib/random.ts";
+import { type Random, systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
 import { AccountClients } from "./account-clients.ts";
 import type { Command } from "./command.ts";
 import { type ComponentServerOptions, startComponentServer } from "./component-server.ts";
 import { addControllerFlags, controllerOptionsOf, durationOf } from "./controller-flags.ts";
+import { addLogFlags, type LogFlags, logFlagsOf } from "./log-flags.ts";
 import { addPaceFlags, rateLimitFor, rateLimitOf, withPace } from "./pace-flags.ts";
 import { FlagError, parseFlags } from "./parse-flags.ts";
 import { processSurroundings } from "./process-surroundings.ts";
@@ -38,6 +40,7 @@ const CONTROLLERS_HELP =
   `All: ${controllerNames.join(", ")}. Off by default: ${offByDefault.join(", ")}`;
 
 interface Config {
+  readonly log: LogFlags;
   readonly connection: Connection;
   readonly controllers: readonly AnyController[];
   /** Asked for by name, and not to be had. */
@@ -62,10 +65,10 @@ export const controllerManagerCommand: Command = {
   name: "controller-manager",
   summary: "run the controllers",
   run: async (args, signal) => {
-    const { clock, random, logger } = processSurroundings();
     const parser = managerFlags();
-    const parsed = parseFlags(parser, args, (flags) => configOf(flags, clock, random));
+    const parsed = parseFlags(parser, args, (flags) => configOf(flags, systemClock, systemRandom));
     if ("exitCode" in parsed) return parsed.exitCode;
+    const { clock, random, logger } = processSurroundings(parsed.config.log);
     const withoutEffect = flagsWithoutEffect(parser);
     if (withoutEffect.length > 0)
       logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
@@ -110,7 +113,9 @@ export const controllerManagerCommand: Command = {
 /** All that upstream's controller manager takes. */
 export function managerFlags(): Parser {
   return addUpstreamFlags(
-    addPaceFlags(addWorkerFlags(addControllerFlags(new Parser("k8ts controller-manager")))),
+    addLogFlags(
+      addPaceFlags(addWorkerFlags(addControllerFlags(new Parser("k8ts controller-manager")))),
+    ),
   )
     .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
     .option("--master <url>", "the API server, if not the one of the kubeconfig")
@@ -146,6 +151,7 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random
   const all = builtInControllers(options);
   const here = new Set([...all.map(({ name }) => name), "garbage-collector-controller"]);
   return {
+    log: logFlagsOf({ v: Number(text("v")), loggingFormat: text("loggingFormat") }),
     missing: selection.named.filter((name) => !here.has(name)),
     connection: connectionOf(text("kubeconfig"), text("master")),
     controllers: withPace(withWorkers(selectControllers(all, selection), flags), flags, random),

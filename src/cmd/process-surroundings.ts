@@ -2,10 +2,11 @@
 
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import { createLogger, type LogLevel } from "#lib/logger.ts";
+import { createLogger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
+import type { LogFlags } from "./log-flags.ts";
 
 export interface ProcessSurroundings {
   readonly clock: Clock;
@@ -13,17 +14,14 @@ export interface ProcessSurroundings {
   readonly logger: Logger;
 }
 
-export function processSurroundings(
-  level: LogLevel = "info",
-  format: "text" | "json" = process.stderr.isTTY ? "text" : "json",
-): ProcessSurroundings {
+export function processSurroundings({ logLevel, logFormat }: LogFlags): ProcessSurroundings {
   return {
     clock: systemClock,
     random: systemRandom,
     logger: createLogger({
-      level,
+      level: logLevel,
       clock: systemClock,
-      format: format === "text" && process.stderr.isTTY ? "pretty" : format,
+      format: logFormat === "text" && process.stderr.isTTY ? "pretty" : logFormat,
       write: (line) => process.stderr.write(line),
     }),
   };

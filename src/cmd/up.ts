@@ -7,26 +7,18 @@ import { chmodSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { Command as Parser } from "commander";
-import { isIpv6Cidr } from "#api/validation/ip.ts";
-import { builtInControllers } from "#controllers/controllers.ts";
 import { untilAborted } from "#lib/aborted.ts";
-import { Metrics } from "#lib/metrics.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import { type ApiServerFlags, parseFlags } from "./apiserver/flags.ts";
-import { type RunningApiServer, runApiServer, type Surroundings } from "./apiserver/run.ts";
+import { runApiServer, type Surroundings } from "./apiserver/run.ts";
+import { runClusterControllers } from "./cluster-controllers.ts";
 import type { Command } from "./command.ts";
-import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
 import { edgeThread } from "./edge-thread.ts";
-import { inProcessClients } from "./in-process-clients.ts";
-import { inProcessTransport } from "./in-process-transport.ts";
 import { parseArguments, refuseFlags } from "./parse-flags.ts";
 import { processSurroundings } from "./process-surroundings.ts";
-import { runControllers } from "./run-controllers.ts";
 
 /** Requests that are being answered get this long when the cluster is told to end. */
 const GRACE_MS = 1_000;
-
-const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
 
 export const PID_FILE = "k8ts.pid";
 
@@ -41,7 +33,7 @@ export const upCommand: Command = {
     const read = readFlags(args);
     if (typeof read === "number") return read;
     const { server: flags } = read;
-    const { clock, random, logger } = processSurroundings(flags.logLevel, flags.logFormat);
+    const { clock, random, logger } = processSurroundings(flags);
     const surroundings: Surroundings = {
       clock,
       random,
@@ -51,18 +43,19 @@ export const upCommand: Command = {
       components: { "controller-manager": async () => ({ well: true, message: "ok" }) },
     };
     const server = await runApiServer(flags, surroundings, signal);
-    // Controllers may do nothing before their roles are there.
-    await Promise.race([server.bootstrapped, untilAborted(signal)]);
-    if (!signal.aborted) {
-      const controllers = startControllers(read, server, surroundings, signal);
+    try {
+      // Controllers may do nothing before their roles are there.
+      await Promise.race([server.bootstrapped, untilAborted(signal)]);
+      if (signal.aborted) return 0;
+      const controllers = runClusterControllers(server, { ...surroundings, ...read }, signal);
       announce(flags.dataDir, server.port);
       collectWhenQuiet(clock, ownHeap(), signal);
-      await untilAborted(signal);
-      await controllers.catch((error: unknown) => logger.error("controllers failed", { error }));
+      await controllers;
+      return 0;
+    } finally {
+      await server.close(GRACE_MS);
+      rmSync(join(flags.dataDir, PID_FILE), { force: true });
     }
-    await server.close(GRACE_MS);
-    rmSync(join(flags.dataDir, PID_FILE), { force: true });
-    return 0;
   },
 };
 
@@ -123,57 +116,4 @@ function announce(dataDir: string, port: number): void {
     `ready in ${Math.round(process.uptime() * 1000)} ms: https://127.0.0.1:${port}\n` +
       `  export KUBECONFIG=${kubeconfig}\n`,
   );
-}
-
-async function startControllers(
-  { server: flags, localStorage }: UpFlags,
-  { api }: RunningApiServer,
-  { clock, random, logger }: Surroundings,
-  signal: AbortSignal,
-): Promise<void> {
-  const { client, clientFor } = inProcessClients({
-    transportAs: (user, agent) => inProcessTransport(api.handle, user, agent),
-    clock,
-    random,
-  });
-  await runControllers(
-    {
-      controllers: builtInControllers({
-        ...controllerOptionsOf(controllerFlags(flags), clock),
-        ...(localStorage ? { localVolumes: { directory: join(flags.dataDir, "volumes") } } : {}),
-      }),
-      collectGarbage: true,
-      client,
-      clientFor,
-      clock,
-      random,
-      logger,
-      metrics: new Metrics(),
-    },
-    signal,
-  );
-}
-
-/** The controller manager's flags, pointing at the keys that the cluster made. */
-function controllerFlags({
-  dataDir,
-  clientCaFile,
-  serviceAccountSigningKeyFile,
-  serviceClusterIpRange: serviceRanges,
-}: ApiServerFlags): Readonly<Record<string, unknown>> {
-  const file = (name: string): string => join(dataDir, "pki", name);
-  const podRanges = serviceRanges.map((range) => POD_RANGES[isIpv6Cidr(range) ? "IPv6" : "IPv4"]);
-  const args = [
-    "--allocate-node-cidrs",
-    ...["--cluster-cidr", podRanges.join(",")],
-    ...["--service-cluster-ip-range", serviceRanges.join(",")],
-    ...["--service-account-private-key-file", serviceAccountSigningKeyFile ?? file("sa.key")],
-    ...["--root-ca-file", clientCaFile ?? file("ca.crt")],
-  ];
-  // What another authority than the cluster's own trusts is not for us to sign.
-  if (clientCaFile === undefined) {
-    args.push("--cluster-signing-cert-file", file("ca.crt"));
-    args.push("--cluster-signing-key-file", file("ca.key"));
-  }
-  return addControllerFlags(new Parser()).parse(args, { from: "user" }).opts();
 }

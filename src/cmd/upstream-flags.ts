@@ -33,7 +33,7 @@ const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["pv-recycler-minimum-timeout-nfs", "pv-recycler-pod-template-filepath-hostpath"],
   ...["pv-recycler-pod-template-filepath-nfs", "pv-recycler-timeout-increment-hostpath"],
   ...["log-flush-frequency", "log-json-info-buffer-size", "log-json-split-stream"],
-  ...["log-text-info-buffer-size", "log-text-split-stream", "logging-format", "vmodule"],
+  ...["log-text-info-buffer-size", "log-text-split-stream", "vmodule"],
 ];
 
 /** Flags of which only some values can be kept: what else they ask for is refused. */
@@ -51,7 +51,6 @@ export function addUpstreamFlags(parser: Parser): Parser {
   for (const name of Object.keys(KEPT)) {
     parser.addOption(parser.createOption(`--${name} <value>`).hideHelp());
   }
-  parser.addOption(parser.createOption("-v, --v [level]").hideHelp());
   return parser;
 }
 

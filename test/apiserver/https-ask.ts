@@ -21,7 +21,10 @@ export interface HttpsAnswer {
   readonly json: any;
 }
 
-export function askHttps(server: TestServer, ask: HttpsAsk): Promise<HttpsAnswer> {
+/** Where to ask; the folder has the authority to check with. */
+export type HttpsPlace = Pick<TestServer, "port" | "directory">;
+
+export function askHttps(server: HttpsPlace, ask: HttpsAsk): Promise<HttpsAnswer> {
   const { method = "GET", path, token, body } = ask;
   return new Promise((resolve, reject) => {
     const outgoing = request({
@@ -60,6 +63,6 @@ export function askHttps(server: TestServer, ask: HttpsAsk): Promise<HttpsAnswer
   });
 }
 
-export function authorityOf({ directory }: TestServer): string {
+export function authorityOf({ directory }: HttpsPlace): string {
   return readFileSync(join(directory, "pki", "ca.crt"), "utf8");
 }

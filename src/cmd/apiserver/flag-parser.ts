@@ -11,14 +11,14 @@ import {
   seconds,
   settings,
 } from "../flag-values.ts";
+import { addLogFlags } from "../log-flags.ts";
 import { addOtherFlags } from "./other-flags.ts";
 
 export function flagParser(): Parser {
   const command = new Parser("k8ts apiserver")
     .description("Runs the API server.")
-    .option("--data-dir <dir>", "where the embedded store and the keys are kept", "k8ts-data")
-    .option("-v, --v <level>", "how much to log", integer, 0)
-    .option("--logging-format <format>", "text or json", "text");
+    .option("--data-dir <dir>", "where the embedded store and the keys are kept", "k8ts-data");
+  addLogFlags(command);
   addServing(command);
   addStorage(command);
   addSecurity(command);

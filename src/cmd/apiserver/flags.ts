@@ -1,11 +1,12 @@
 /** The flags of `k8ts apiserver`: upstream's names where upstream has the flag. */
+import { type GivenLogFlags, type LogFlags, logFlagsOf } from "../log-flags.ts";
 import { FlagError, parseArguments } from "../parse-flags.ts";
 import { flagParser } from "./flag-parser.ts";
 import { checkOtherFlags } from "./other-flags.ts";
 import { type TlsVersion, tlsVersionOf } from "./tls-flags.ts";
 import { checkFlags } from "./validate-flags.ts";
 
-export interface ApiServerFlags {
+export interface ApiServerFlags extends LogFlags {
   readonly dataDir: string;
   readonly securePort: number;
   readonly bindAddress: string;
@@ -103,30 +104,24 @@ export interface ApiServerFlags {
   readonly disableHttp2Serving: boolean;
   /** Flags that were given but change nothing here. */
   readonly withoutEffect: readonly string[];
-  readonly logLevel: "debug" | "info" | "warn" | "error";
-  readonly logFormat: "text" | "json";
 }
 
 /** As the parser declares them. What has another name or form in the end is here as it was given. */
 interface GivenFlags
-  extends Omit<ApiServerFlags, "authorizationMode" | "tlsMinVersion" | "withoutEffect"> {
+  extends Omit<ApiServerFlags, "authorizationMode" | "tlsMinVersion" | "withoutEffect">,
+    GivenLogFlags {
   readonly authorizationMode: readonly string[] | undefined;
   readonly eventTtl: number;
   readonly requestTimeout: number;
   readonly shutdownDelayDuration: number;
   readonly tlsMinVersion: string | undefined;
-  readonly v: number;
-  readonly loggingFormat: string;
 }
 
 /** Throws FlagError, which says what is wrong, for flags that cannot be used. */
 export function parseFlags(args: readonly string[]): ApiServerFlags {
   const raw = parseArguments(flagParser(), args).opts<GivenFlags>();
   const withoutEffect = checkOtherFlags({ ...raw });
-  const { eventTtl, requestTimeout, shutdownDelayDuration, tlsMinVersion, v, loggingFormat } = raw;
-  if (loggingFormat !== "text" && loggingFormat !== "json") {
-    throw new FlagError(`format: Invalid value: "${loggingFormat}": Unsupported log format`);
-  }
+  const { eventTtl, requestTimeout, shutdownDelayDuration, tlsMinVersion } = raw;
   return checkFlags({
     ...raw,
     withoutEffect,
@@ -135,8 +130,7 @@ export function parseFlags(args: readonly string[]): ApiServerFlags {
     tlsMinVersion: tlsVersionOf(tlsMinVersion ?? ""),
     eventTtlSeconds: eventTtl,
     requestTimeoutSeconds: requestTimeout,
-    logLevel: v >= 4 ? "debug" : "info",
-    logFormat: loggingFormat,
+    ...logFlagsOf(raw),
   });
 }
 

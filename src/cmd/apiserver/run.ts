@@ -84,6 +84,9 @@ async function runBehind(
   signal: AbortSignal,
 ): Promise<RunningApiServer> {
   const { clock, random, logger, hostname } = surroundings;
+  if (flags.withoutEffect.length > 0) {
+    logger.warn("flags without effect", { flags: flags.withoutEffect });
+  }
   makeDataDir(flags.dataDir);
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
   const shared = flags.etcdServers.length > 0;

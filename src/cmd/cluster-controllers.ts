@@ -1,0 +1,81 @@
+/** The controllers of a cluster in one process: they call the API server beside them directly. */
+import { join } from "node:path";
+import { Command as Parser } from "commander";
+import { isIpv6Cidr } from "#api/validation/ip.ts";
+import { runLeaderElection } from "#client/leader-election.ts";
+import { builtInControllers } from "#controllers/controllers.ts";
+import { Metrics } from "#lib/metrics.ts";
+import type { ApiServerFlags } from "./apiserver/flags.ts";
+import type { RunningApiServer, Surroundings } from "./apiserver/run.ts";
+import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
+import { inProcessClients } from "./in-process-clients.ts";
+import { inProcessTransport } from "./in-process-transport.ts";
+import { runControllers } from "./run-controllers.ts";
+
+const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
+
+/** Upstream's: a controller manager that runs elsewhere looks at it, too. */
+const LEASE = { namespace: "kube-system", name: "kube-controller-manager" };
+
+export interface ClusterControllersOptions extends Surroundings {
+  readonly server: ApiServerFlags;
+  /** Offer directories of the nodes as the default storage. */
+  readonly localStorage: boolean;
+}
+
+/**
+ * Lives until the signal aborts. A store that is ours alone has no other controllers; on one that
+ * others use as well, they work only while they hold the lease.
+ */
+export async function runClusterControllers(
+  { api }: RunningApiServer,
+  options: ClusterControllersOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random, logger, hostname, localStorage, server: flags } = options;
+  const { client, clientFor } = inProcessClients({
+    transportAs: (user, agent) => inProcessTransport(api.handle, user, agent),
+    clock,
+    random,
+  });
+  const controllers = builtInControllers({
+    ...controllerOptionsOf(controllerFlags(flags), clock),
+    ...(localStorage ? { localVolumes: { directory: join(flags.dataDir, "volumes") } } : {}),
+  });
+  const metrics = new Metrics();
+  const lead = (leading: AbortSignal): Promise<void> =>
+    runControllers(
+      {
+        ...{ controllers, collectGarbage: true, client, clientFor },
+        ...{ clock, random, logger, metrics },
+      },
+      leading,
+    );
+  if (flags.etcdServers.length === 0) return await lead(signal);
+  const identity = `${hostname}_${random.uuid()}`;
+  await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, lead, signal);
+}
+
+/** The controller manager's flags, pointing at the keys that the cluster made. */
+function controllerFlags({
+  dataDir,
+  clientCaFile,
+  serviceAccountSigningKeyFile,
+  serviceClusterIpRange: serviceRanges,
+}: ApiServerFlags): Readonly<Record<string, unknown>> {
+  const file = (name: string): string => join(dataDir, "pki", name);
+  const podRanges = serviceRanges.map((range) => POD_RANGES[isIpv6Cidr(range) ? "IPv6" : "IPv4"]);
+  const args = [
+    "--allocate-node-cidrs",
+    ...["--cluster-cidr", podRanges.join(",")],
+    ...["--service-cluster-ip-range", serviceRanges.join(",")],
+    ...["--service-account-private-key-file", serviceAccountSigningKeyFile ?? file("sa.key")],
+    ...["--root-ca-file", clientCaFile ?? file("ca.crt")],
+  ];
+  // What another authority than the cluster's own trusts is not for us to sign.
+  if (clientCaFile === undefined) {
+    args.push("--cluster-signing-cert-file", file("ca.crt"));
+    args.push("--cluster-signing-key-file", file("ca.key"));
+  }
+  return addControllerFlags(new Parser()).parse(args, { from: "user" }).opts();
+}
