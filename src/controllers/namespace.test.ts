@@ -44,7 +44,7 @@ const rows: {
   {
     name: "held back by others it tells that it is empty",
     state: { namespace: namespace(["kubernetes", "example.com/x"]) },
-    want: { writes: ["update Namespace shop/finalize", "patch Namespace shop/status"] },
+    want: { writes: ["update Namespace shop/status"] },
   },
   {
     name: "others' finalizers are theirs",

@@ -17,7 +17,7 @@ import {
   type Resource,
 } from "#runtime/controller.ts";
 import { discoverResources } from "#runtime/discovery.ts";
-import { deleteAll, patch, updateSubresource, type Write } from "#runtime/writes.ts";
+import { deleteAll, updateSubresource } from "#runtime/writes.ts";
 import { findCondition } from "./conditions.ts";
 
 const FINALIZER = "kubernetes";
@@ -86,7 +86,14 @@ function decide(state: NamespaceState, nowMs: number): Outcome {
     ? []
     : [updateSubresource(namespaceKind, next, "status")];
   if (content.length === 0 && undiscovered.length === 0 && unlisted.length === 0) {
-    return { writes: releaseWrites(next), because: "nothing is left in it" };
+    const left = finalizers.filter((finalizer) => finalizer !== FINALIZER);
+    // One that others still hold back says that it is empty before it is let go here.
+    if (left.length > 0 && statusWrites.length > 0) return { writes: statusWrites };
+    const released = { ...namespace, spec: { ...namespace.spec, finalizers: left } };
+    return {
+      writes: [updateSubresource(namespaceKind, released, "finalize")],
+      because: "nothing is left in it",
+    };
   }
   const pods = content.filter(
     ({ resource }) => resource.group === "" && resource.names.plural === "pods",
@@ -101,16 +108,6 @@ function decide(state: NamespaceState, nowMs: number): Outcome {
     // What was deleted just now is gone unless something holds it back: then there is time.
     recheckInMs: deletable.length > 0 ? RECHECK_MIN_MS : waitFor(now, nowMs),
   };
-}
-
-/** One that others still hold back says, once it has been let go here, that it is empty. */
-function releaseWrites(namespace: Namespace): readonly Write[] {
-  const finalizers = (namespace.spec.finalizers ?? []).filter((f) => f !== FINALIZER);
-  const released = { ...namespace, spec: { ...namespace.spec, finalizers } };
-  const release = updateSubresource(namespaceKind, released, "finalize");
-  if (finalizers.length === 0) return [release];
-  const { conditions } = namespace.status;
-  return [release, patch(namespaceKind, namespace, "merge", { status: { conditions } }, "status")];
 }
 
 /** Until the first of them can be expected to be gone: pods have a grace period. */
