@@ -1,7 +1,11 @@
 /** A controller manager that dies at one of its writes. */
 import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
-import { type AnyController, builtInControllers } from "#controllers/controllers.ts";
+import {
+  type AnyController,
+  builtInControllers,
+  type ControllerOptions,
+} from "#controllers/controllers.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
@@ -15,7 +19,12 @@ export class Mortal {
   readonly #done: Promise<void>;
 
   /** `more`: controllers beside the built-in ones. */
-  constructor(cluster: Cluster, diesAt: number, more: readonly AnyController[] = []) {
+  constructor(
+    cluster: Cluster,
+    diesAt: number,
+    more: readonly AnyController[] = [],
+    options: ControllerOptions = {},
+  ) {
     const { clock } = cluster;
     const random = seededRandom(1);
     const transport: Transport = {
@@ -45,7 +54,7 @@ export class Mortal {
       recorder,
     });
     this.#done = this.runtime.run(
-      [...builtInControllers({ rootCa: "ca" }), ...more],
+      [...builtInControllers({ rootCa: "ca", ...options }), ...more],
       this.#life.signal,
     );
   }
