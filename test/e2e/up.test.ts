@@ -130,7 +130,7 @@ describe("k8ts up", () => {
     }
     assert.equal(await ended, 0, told);
     assert.match(told, /flags without effect.*--profiling/);
-    assert.match(told, /controllers that are not here.*selinux-warning-controller/);
+    assert.match(told, /a controller does not run.*selinux-warning-controller/);
     assert.doesNotMatch(told, /Error/);
   }, 30_000);
 
