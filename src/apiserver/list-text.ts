@@ -2,9 +2,13 @@
  * A list as bytes, read piece by piece into memory that the reader brings along: a client that reads
  * slowly, or a list that is very long, never needs the whole of it, and sending one makes no garbage.
  * Items are copied, not encoded again.
+ *
+ * `known`: the items of lists that were asked for before.
  */
 import { encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import type { ObjectList } from "./answer.ts";
+import { joined, lengthOf, type Part, PartReader, whole } from "./byte-parts.ts";
+import { JoinedItems } from "./joined-items.ts";
 import { listMeta } from "./list-meta.ts";
 import { messageOf, wrapMessage } from "./protobuf-messages.ts";
 import { protobufSchemaOf } from "./protobuf-schema.ts";
@@ -26,95 +30,58 @@ const OPEN = whole(Buffer.from("{"));
 const SEPARATOR = whole(Buffer.from(",{"));
 const END = whole(Buffer.from("]}\n"));
 
-export function jsonText(list: ObjectList): ListText {
-  const { names, apiVersion } = list.kind;
-  const empty = { kind: names.list, apiVersion, metadata: listMeta(list), items: [] };
-  const parts = [whole(Buffer.from(JSON.stringify(empty).slice(0, -2)))];
+export function jsonText(list: ObjectList, known = new JoinedItems()): ListText {
+  const head = Buffer.from(JSON.stringify(emptyList(list)).slice(0, -2));
+  const items = known.of(`json ${placeOf(list)}`, list.state, () => jsonItems(list));
+  return textOf([whole(head), ...items, END]);
+}
+
+function jsonItems({ items }: ObjectList): readonly Part[] {
+  const parts: Part[] = [];
   let before = OPEN;
-  for (const item of list.items) {
+  for (const item of items) {
     parts.push(before, { bytes: item.line, start: item.itemStart, end: item.jsonBytes });
     before = SEPARATOR;
   }
-  parts.push(END);
-  return textOf(parts);
+  return parts;
+}
+
+export function protobufText(list: ObjectList, known = new JoinedItems()): ListText {
+  const empty = emptyList(list);
+  const envelope = readEnvelope(encodeProtobuf(protobufSchemaOf(empty), empty));
+  if (!envelope.ok) throw new Error(envelope.error);
+  const items = known.of(`protobuf ${placeOf(list)}`, list.state, () => protobufItems(list));
+  const inside = envelope.message.length + lengthOf(items);
+  const { before, after } = wrapMessage(empty.kind, empty.apiVersion, inside);
+  return textOf([whole(before), whole(envelope.message), ...items, whole(after)]);
 }
 
 const ITEM_TAG = 0x12;
 
-export function protobufText(list: ObjectList): ListText {
-  const { names, apiVersion } = list.kind;
-  const empty = { kind: names.list, apiVersion, metadata: listMeta(list), items: [] };
-  const envelope = readEnvelope(encodeProtobuf(protobufSchemaOf(empty), empty));
-  if (!envelope.ok) throw new Error(envelope.error);
-  const inside = [whole(envelope.message)];
-  for (const item of list.items) {
+function protobufItems({ items }: ObjectList): readonly Part[] {
+  const parts: Part[] = [];
+  for (const item of items) {
     const message = messageOf(item);
-    inside.push(whole(itemHead(message.length)), whole(message));
+    parts.push(whole(itemHead(message.length)), whole(message));
   }
-  const { before, after } = wrapMessage(empty.kind, apiVersion, lengthOf(inside));
-  return textOf([whole(before), ...inside, whole(after)]);
+  return parts;
 }
 
-/** A stretch of bytes. */
-interface Part {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
+function emptyList(list: ObjectList) {
+  const { names, apiVersion } = list.kind;
+  return { kind: names.list, apiVersion, metadata: listMeta(list), items: [] };
 }
 
-function whole({ buffer, byteOffset, byteLength }: Uint8Array): Part {
-  return { bytes: Buffer.from(buffer, byteOffset, byteLength), start: 0, end: byteLength };
-}
-
-function lengthOf(parts: readonly Part[]): number {
-  let length = 0;
-  for (const { start, end } of parts) length += end - start;
-  return length;
+function placeOf({ kind, place }: ObjectList): string {
+  return `${kind.apiVersion} ${place}`;
 }
 
 function textOf(parts: readonly Part[]): ListText {
-  const length = lengthOf(parts);
-  const reader = (): ListReader => new PartReader(parts);
   return {
-    length,
-    reader,
-    whole: () => {
-      const target = Buffer.allocUnsafe(length);
-      reader().read(target);
-      return target;
-    },
+    length: lengthOf(parts),
+    reader: () => new PartReader(parts),
+    whole: () => joined(parts),
   };
-}
-
-/** Up to here bytes are copied one by one: the call that copies many costs more. */
-const FEW_BYTES = 8;
-
-class PartReader implements ListReader {
-  readonly #parts: readonly Part[];
-  #index = 0;
-  /** How much of the part at hand has been read. */
-  #done = 0;
-
-  constructor(parts: readonly Part[]) {
-    this.#parts = parts;
-  }
-
-  read(target: Buffer): number {
-    let used = 0;
-    while (used < target.length && this.#index < this.#parts.length) {
-      const { bytes, start, end } = this.#parts[this.#index]!;
-      const from = start + this.#done;
-      const count = Math.min(end - from, target.length - used);
-      if (count > FEW_BYTES) bytes.copy(target, used, from, from + count);
-      else for (let n = 0; n < count; n++) target[used + n] = bytes[from + n]!;
-      used += count;
-      this.#done += count;
-      if (from + count < end) break;
-      this.#index += 1;
-      this.#done = 0;
-    }
-    return used;
-  }
 }
 
 function itemHead(length: number): Buffer {

@@ -3,6 +3,7 @@ import type { Clock } from "#lib/clock.ts";
 import { nextTurn } from "#lib/next-turn.ts";
 import type { ObjectList, OutgoingHeaders } from "./answer.ts";
 import { AHEAD_BYTES_MAX, type Reply } from "./http-exchange.ts";
+import type { JoinedItems } from "./joined-items.ts";
 import { jsonText, type ListText, protobufText } from "./list-text.ts";
 import { MEDIA_TYPES, type Media } from "./negotiate.ts";
 import type { ZippedLists } from "./zipped-lists.ts";
@@ -15,6 +16,7 @@ const STALL_MS = 60_000;
 
 export interface ListSender {
   readonly zipped: ZippedLists;
+  readonly joined: JoinedItems;
   readonly spare: SpareBuffers;
   readonly clock: Clock;
 }
@@ -45,7 +47,7 @@ export function isPlainList({ encoding, pretty, as }: Media): boolean {
 }
 
 export async function sendList(
-  { zipped, spare, clock }: ListSender,
+  { zipped, joined, spare, clock }: ListSender,
   list: ObjectList,
   { encoding }: Media,
   code: number,
@@ -53,7 +55,7 @@ export async function sendList(
   acceptsGzip: boolean,
   reply: Reply,
 ): Promise<void> {
-  const text = encoding === "protobuf" ? protobufText(list) : jsonText(list);
+  const text = encoding === "protobuf" ? protobufText(list, joined) : jsonText(list, joined);
   const typed = { ...headers, "content-type": MEDIA_TYPES[encoding] };
   if (acceptsGzip && text.length > GZIP_BYTES_MIN) {
     const what = `${encoding} ${list.kind.apiVersion} ${list.place}`;

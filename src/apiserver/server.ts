@@ -19,6 +19,7 @@ import { FanOuts } from "./fan-out.ts";
 import { addFlowMetrics } from "./flow/flow-metrics.ts";
 import { createHandler, type Handler, type PathHandler } from "./handler.ts";
 import { Health } from "./health.ts";
+import { JoinedItems } from "./joined-items.ts";
 import { ObjectStore } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
 import { OpenApi } from "./openapi.ts";
@@ -213,7 +214,12 @@ export async function startApiServer(
     ports,
     discovery,
     tables: new Tables(descriptions, clock),
-    lists: { zipped: new ZippedLists(), spare: new SpareBuffers(), clock },
+    lists: {
+      zipped: new ZippedLists(),
+      joined: new JoinedItems(),
+      spare: new SpareBuffers(),
+      clock,
+    },
     turn: new SharedTurn(),
     newAuditId: () => random.uuid(),
     watches: new WatchMetrics(options.metrics),
