@@ -109,7 +109,10 @@ async function answerOf(
   trail: AuditTrail | undefined,
 ): Promise<Answer> {
   const refusal = await options.security.authorize(request, info, user, trail);
-  if (refusal?.code === 500) return textAnswer(500, undecidedText(request, refusal));
+  if (refusal?.code === 500) {
+    const why = refusal.details?.causes?.[0]?.message ?? "";
+    return textAnswer(500, undecidedText(request, why));
+  }
   if (refusal !== undefined) {
     return statusAnswer(refusal, { media: mediaOrJson(request), headers: NO_SNIFFING });
   }

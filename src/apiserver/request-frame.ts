@@ -3,8 +3,10 @@
  * (audit). A seat is held while the request is worked on, by a watch until it has told what is there;
  * what lives long holds its place until its answer has ended.
  */
+import { andThen, type Eventual } from "#lib/eventual.ts";
 import { type Answer, textAnswer } from "./answer.ts";
 import type { AuditedAnswer, AuditTrail } from "./audit/audit.ts";
+import { undecidedText } from "./authz/forbidden.ts";
 import { type Admitted, isLongRunning } from "./flow/flow-control.ts";
 import type { ApiRequest, RequestInfo } from "./request.ts";
 import type { KnownIdentity, RequestSecurity } from "./security.ts";
@@ -28,11 +30,15 @@ export async function inFrame(
       : { user: impersonator, impersonated: user, constraint: constraint ?? "" },
     receivedMs,
   );
+  const stored = trail?.received();
+  if (stored !== undefined && !(await stored)) {
+    return textAnswer(500, undecidedText(request, "failed to store audit event"));
+  }
   for (const [key, value] of Object.entries(notes?.annotations ?? {})) trail?.annotate(key, value);
   // Components in this process have no connection that could be overloaded.
   const turn = request.peer.user === undefined ? await flow?.admit(user, info, request) : undefined;
   if (turn?.outcome === "refused") {
-    return withTrail(tooBusy(turn.retryAfterSeconds), trail, false);
+    return await withTrail(tooBusy(turn.retryAfterSeconds), trail, false);
   }
   const long = isLongRunning(info);
   let answer: Answer;
@@ -51,7 +57,8 @@ export async function inFrame(
     else turn.seat.release();
   }
   const flows = turn !== undefined && (!long || info.verb === "watch");
-  const told = withTrail(flows ? withFlow(answer, turn) : answer, trail, long);
+  const ended = withTrail(flows ? withFlow(answer, turn) : answer, trail, long);
+  const told = ended instanceof Promise ? await ended : ended;
   const place = turn?.place;
   return place === undefined ? told : whenSent(told, () => place.release());
 }
@@ -66,11 +73,12 @@ function withFlow(answer: Answer, { flow }: Admitted): Answer {
   return { ...answer, headers };
 }
 
-function withTrail(answer: Answer, trail: AuditTrail | undefined, long: boolean): Answer {
+function withTrail(answer: Answer, trail: AuditTrail | undefined, long: boolean): Eventual<Answer> {
   if (trail === undefined) return answer;
   const told = auditedAnswer(answer);
-  if (long) trail.started(told);
-  return whenSent(answer, () => trail.completed(told));
+  if (!long && trail.waits) return andThen(trail.completed(told), () => answer);
+  const started = long ? trail.started(told) : undefined;
+  return andThen(started, () => whenSent(answer, () => void trail.completed(told)));
 }
 
 /** The answer, with something to do once it has been sent. */

@@ -48,7 +48,7 @@ export interface SecurityOptions {
   readonly serviceAccounts: ServiceAccountOptions;
   /** Fairness between users, or mere limits; without either everything runs at once. */
   readonly flow?: Omit<FlowControlOptions, "clock"> | MaxInFlightOptions;
-  readonly audit?: Pick<AuditOptions, "policy" | "write">;
+  readonly audit?: Pick<AuditOptions, "policy" | "write" | "waits">;
   readonly clock: Clock;
   readonly random: Random;
 }

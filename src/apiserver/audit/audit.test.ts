@@ -123,7 +123,9 @@ describe("events", () => {
         events.push(JSON.parse(line));
       },
     });
-    return { events, trail: audit.begin(request, info, { user }, clock.nowMs())! };
+    const one = audit.begin(request, info, { user }, clock.nowMs())!;
+    one.received();
+    return { events, trail: one };
   }
 
   test("one per stage, with who, what and what came of it", () => {
@@ -185,7 +187,9 @@ describe("events", () => {
       write: (line) => void events.push(JSON.parse(line)),
     });
     const asker = { user, impersonated: { name: "bob", groups: [] } };
-    audit.begin(request, info, asker, 0)!.completed({ code: 200 });
+    const one = audit.begin(request, info, asker, 0)!;
+    one.received();
+    one.completed({ code: 200 });
     assert.deepEqual(
       events.map(({ impersonatedUser }) => impersonatedUser),
       [undefined, { username: "bob" }],

@@ -5,7 +5,9 @@
  * Promises:
  * 1. A request that the policy does not want costs one look at the policy.
  * 2. What an event says of the response is what the client got.
- * 3. Objects are told only from level Request on, and never with more than the client sent or got.
+ * 3. Where the log makes requests wait, nothing is done before the request has been told, and the
+ *    answer goes out after that has been told.
+ * 4. Objects are told only from level Request on, and never with more than the client sent or got.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
@@ -26,9 +28,14 @@ export interface AuditOptions {
   readonly policy: AuditPolicy;
   readonly clock: Pick<Clock, "nowMs">;
   readonly random: Random;
+  /** Requests wait until their events are stored. */
+  readonly waits?: boolean;
   /** Takes a line with its end. */
-  write(line: string): void;
+  write(line: string): Stored;
 }
+
+/** Where requests wait: whether the event was stored, as far as that matters. */
+export type Stored = Promise<boolean> | undefined;
 
 /** Who asks, and as whom. */
 export interface Asker {
@@ -48,12 +55,15 @@ export interface AuditedAnswer {
 
 /** One request on its way. */
 export interface AuditTrail {
+  /** Answers wait for what is told of them. */
+  readonly waits: boolean;
+  received(): Stored;
   annotate(key: string, value: string): void;
   /** What the client sent, as it was understood; otherwise it is told as it came. */
   sent(object: object): void;
   /** The first bytes of an answer that goes on for long. */
-  started(answer: AuditedAnswer): void;
-  completed(answer: AuditedAnswer): void;
+  started(answer: AuditedAnswer): Stored;
+  completed(answer: AuditedAnswer): Stored;
 }
 
 const USER_AGENT_LENGTH_MAX = 1024;
@@ -68,7 +78,7 @@ export class Audit {
       ...options,
       write: (line) => {
         this.#written += 1;
-        write(line);
+        return write(line);
       },
     };
   }
@@ -90,17 +100,6 @@ export class Audit {
     asker: Asker,
     receivedMs: number,
   ): AuditTrail | undefined {
-    const trail = this.#trail(request, info, asker, receivedMs);
-    trail?.received();
-    return trail;
-  }
-
-  #trail(
-    request: ApiRequest,
-    info: RequestInfo,
-    asker: Asker,
-    receivedMs: number,
-  ): Trail | undefined {
     const scope = auditScope(this.#options.policy, info, asker.user);
     this.#levels.set(scope.level, (this.#levels.get(scope.level) ?? 0) + 1);
     if (scope.level === "None") return undefined;
@@ -116,9 +115,11 @@ export class Audit {
   ): void {
     const answer = { code: status.code ?? 0, status, object: () => status };
     if (refused !== undefined) {
-      this.begin(request, info, { user: refused }, receivedMs)?.completed(answer);
+      const trail = this.begin(request, info, { user: refused }, receivedMs);
+      trail?.received();
+      trail?.completed(answer);
     } else {
-      this.#trail(request, info, { user: NOBODY }, receivedMs)?.started(answer);
+      this.begin(request, info, { user: NOBODY }, receivedMs)?.started(answer);
     }
   }
 }
@@ -153,8 +154,12 @@ class Trail implements AuditTrail {
     this.#id = request.auditId ?? options.random.uuid();
   }
 
-  received(): void {
-    this.#write("RequestReceived", {});
+  get waits(): boolean {
+    return this.#options.waits ?? false;
+  }
+
+  received(): Stored {
+    return this.#write("RequestReceived", {});
   }
 
   annotate(key: string, value: string): void {
@@ -166,12 +171,12 @@ class Trail implements AuditTrail {
     if (this.#tellsSent()) this.#sent = structuredClone(object);
   }
 
-  started(answer: AuditedAnswer): void {
-    this.#write("ResponseStarted", this.#about(answer));
+  started(answer: AuditedAnswer): Stored {
+    return this.#write("ResponseStarted", this.#about(answer));
   }
 
-  completed(answer: AuditedAnswer): void {
-    this.#write("ResponseComplete", this.#about(answer));
+  completed(answer: AuditedAnswer): Stored {
+    return this.#write("ResponseComplete", this.#about(answer));
   }
 
   #tellsSent(): boolean {
@@ -192,8 +197,8 @@ class Trail implements AuditTrail {
     return this.#scope.omitManagedFields ? withoutManagedFields(object) : object;
   }
 
-  #write(stage: AuditStage, more: Readonly<Record<string, unknown>>): void {
-    if (this.#scope.omitStages.has(stage)) return;
+  #write(stage: AuditStage, more: Readonly<Record<string, unknown>>): Stored {
+    if (this.#scope.omitStages.has(stage)) return undefined;
     const annotated = Object.keys(this.#annotations).length > 0;
     // Whom someone acts as is found out after the request was received.
     const { user } = this.#asker;
@@ -211,7 +216,7 @@ class Trail implements AuditTrail {
       stageTimestamp: microTimeFromMs(this.#options.clock.nowMs()),
       ...(annotated ? { annotations: this.#annotations } : {}),
     };
-    this.#options.write(`${JSON.stringify(event)}\n`);
+    return this.#options.write(`${JSON.stringify(event)}\n`);
   }
 }
 

@@ -38,7 +38,7 @@ export class LogFile {
   #pending: string[] = [];
   #pendingBytes = 0;
   #dropped = 0;
-  #writing: Promise<void> | undefined;
+  #writing: Promise<boolean> | undefined;
 
   constructor(options: LogFileOptions) {
     this.#options = options;
@@ -56,14 +56,23 @@ export class LogFile {
     });
   }
 
+  /** The same; resolves when it has been written, to whether it was. */
+  async stored(line: string): Promise<boolean> {
+    const dropped = this.#dropped;
+    this.write(line);
+    return this.#dropped === dropped && (await this.#writing) !== false;
+  }
+
   async close(): Promise<void> {
     await this.#writing;
     await this.#file?.close();
     this.#file = undefined;
   }
 
-  async #drain(): Promise<void> {
+  /** Whether all could be written. */
+  async #drain(): Promise<boolean> {
     const { logger, path } = this.#options;
+    let good = true;
     while (this.#pending.length > 0) {
       const text = this.#pending.join("");
       this.#pending = [];
@@ -72,6 +81,7 @@ export class LogFile {
         const file = await this.#ready(Buffer.byteLength(text));
         await file.appendFile(text);
       } catch (error) {
+        good = false;
         logger.error("audit events could not be written", { path, error });
       }
       if (this.#dropped > 0) {
@@ -82,6 +92,7 @@ export class LogFile {
         this.#dropped = 0;
       }
     }
+    return good;
   }
 
   /** The open file, a new one if this much more would be too much. */

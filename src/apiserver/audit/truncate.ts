@@ -9,10 +9,12 @@ export function truncateEvent(line: string, bytesMax: number): string | undefine
     responseObject: _got,
     ...event
   } = JSON.parse(line) as {
+    level?: string;
     requestObject?: unknown;
     responseObject?: unknown;
     annotations?: Readonly<Record<string, string>>;
   };
+  if (event.level === "Metadata") return undefined; // has no objects that it could lose
   const short = { ...event, annotations: { ...event.annotations, [TRUNCATED]: "true" } };
   const text = `${JSON.stringify(short)}\n`;
   return Buffer.byteLength(text) <= bytesMax ? text : undefined;

@@ -1,21 +1,28 @@
 /**
- * Audit events for a server elsewhere, many at a time. Requests never wait for it: what it does not take
- * in time is dropped, and that is logged.
+ * Audit events for a server elsewhere. Either many at a time, and requests never wait for it: what it
+ * does not take in time is dropped, and that is logged. Or each as it comes, and requests wait.
  *
- * Limits: `bufferMax` events are kept; one batch is under way at a time.
+ * Limits of the first: `bufferMax` events are kept; one batch is under way at a time.
  */
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { AskWebhook } from "../webhook/webhook.ts";
 
-export interface AuditWebhookOptions {
-  readonly send: AskWebhook;
-  /** 1: every event goes as it comes. */
+export interface AuditWebhookOptions extends Destination {
   readonly batchMax: number;
   readonly waitMsMax: number;
   readonly bufferMax: number;
   readonly clock: Pick<Clock, "schedule">;
+}
+
+interface Destination {
+  readonly send: AskWebhook;
   readonly logger: Logger;
+}
+
+/** Sends one event; resolves when it has been taken or given up, to whether it was taken. */
+export async function sendEvent(event: string, destination: Destination): Promise<boolean> {
+  return await sendEvents([event], destination);
 }
 
 export class AuditWebhook {
@@ -55,7 +62,7 @@ export class AuditWebhook {
     const { batchMax, waitMsMax, clock } = this.#options;
     const batch = this.#events.slice(0, batchMax);
     this.#events = this.#events.slice(batchMax);
-    this.#sending = this.#send(batch).then(() => {
+    this.#sending = sendEvents(batch, this.#options).then(() => {
       this.#sending = undefined;
       if (this.#events.length >= batchMax) this.#flush();
       else if (this.#events.length > 0) {
@@ -63,17 +70,16 @@ export class AuditWebhook {
       }
     });
   }
+}
 
-  async #send(batch: readonly string[]): Promise<void> {
-    const { send, logger } = this.#options;
-    const head = '{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[';
-    try {
-      await send(`${head}${batch.join(",")}]}`);
-    } catch (error) {
-      logger.error("audit events were lost: the webhook did not take them", {
-        count: batch.length,
-        error,
-      });
-    }
+async function sendEvents(batch: readonly string[], { send, logger }: Destination) {
+  const head = '{"kind":"EventList","apiVersion":"audit.k8s.io/v1","metadata":{},"items":[';
+  try {
+    await send(`${head}${batch.join(",")}]}`);
+    return true;
+  } catch (error) {
+    const count = batch.length;
+    logger.error("audit events were lost: the webhook did not take them", { count, error });
+    return false;
   }
 }

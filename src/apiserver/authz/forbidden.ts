@@ -11,9 +11,8 @@ export function accessDeniedStatus(attributes: AccessAttributes, reason: string)
   return forbiddenStatus({ group, resource }, name, reason === "" ? text : `${text}: ${reason}`);
 }
 
-/** Access on which nobody could decide is told in plain text. */
-export function undecidedText({ rawUrl, path }: ApiRequest, { message, details }: Status): string {
-  const why = details?.causes?.[0]?.message ?? message;
+/** What keeps the server from looking at a request at all is told in plain text. */
+export function undecidedText({ rawUrl, path }: ApiRequest, why: string): string {
   return escapeMarkup(`Internal Server Error: ${goQuote(rawUrl ?? path)}: ${why}\n`);
 }
 

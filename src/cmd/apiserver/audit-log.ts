@@ -1,10 +1,11 @@
 /** The audit log that the flags ask for: a file, a webhook, or both. */
 import { readFileSync } from "node:fs";
 import { load } from "js-yaml";
+import type { Stored } from "#apiserver/audit/audit.ts";
 import { LogFile } from "#apiserver/audit/log-file.ts";
 import { readAuditPolicy } from "#apiserver/audit/policy.ts";
 import { truncateEvent } from "#apiserver/audit/truncate.ts";
-import { AuditWebhook } from "#apiserver/audit/webhook.ts";
+import { AuditWebhook, sendEvent } from "#apiserver/audit/webhook.ts";
 import type { SecurityOptions } from "#apiserver/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -31,7 +32,8 @@ interface Surroundings {
 }
 
 interface Sink {
-  write(line: string): void;
+  readonly waits: boolean;
+  write(line: string): Stored;
   close(): Promise<void>;
 }
 
@@ -49,13 +51,18 @@ export function openAuditLog(flags: ApiServerFlags, around: Surroundings): Audit
   const write =
     sinks.length === 1
       ? only.write
-      : (line: string): void => {
-          for (const sink of sinks) sink.write(line);
-        };
+      : (line: string): Stored => allStored(sinks.map((sink) => sink.write(line)));
+  const waits = sinks.some((sink) => sink.waits);
   return {
-    options: { policy, write },
+    options: { policy, write, waits },
     close: async () => void (await Promise.all(sinks.map((sink) => sink.close()))),
   };
+}
+
+function allStored(stored: readonly Stored[]): Stored {
+  const waiting = stored.filter((one) => one !== undefined);
+  if (waiting.length === 0) return undefined;
+  return Promise.all(waiting).then((all) => !all.includes(false));
 }
 
 function fileSink(flags: ApiServerFlags, { clock, logger }: Surroundings): Sink | undefined {
@@ -64,7 +71,7 @@ function fileSink(flags: ApiServerFlags, { clock, logger }: Surroundings): Sink 
   const bytesMax = flags.auditLogTruncateEnabled ? flags.auditLogTruncateMaxEventSize : undefined;
   if (path === "-") {
     const write = cut((line) => void process.stdout.write(line), bytesMax, logger);
-    return { write, close: async () => undefined };
+    return { waits: false, write, close: async () => undefined };
   }
   const file = new LogFile({
     path,
@@ -75,31 +82,41 @@ function fileSink(flags: ApiServerFlags, { clock, logger }: Surroundings): Sink 
     clock,
     logger,
   });
-  return { write: cut((line) => file.write(line), bytesMax, logger), close: () => file.close() };
+  // Only who insists waits for the disk; lines are in order and few are ever under way.
+  const waits = flags.auditLogMode === "blocking-strict";
+  const write = (line: string): Stored => (waits ? file.stored(line) : void file.write(line));
+  return { waits, write: cut(write, bytesMax, logger), close: () => file.close() };
 }
 
 function webhookSink(flags: ApiServerFlags, around: Surroundings): Sink | undefined {
   const { auditWebhookConfigFile: kubeconfig } = flags;
   if (kubeconfig === undefined) return undefined;
   const { clock, logger } = around;
-  const batches = flags.auditWebhookMode === "batch";
+  const send = withRetries(
+    webhookFrom(kubeconfig, WEBHOOK_TIMEOUT_MS, false),
+    around,
+    flags.auditWebhookInitialBackoff * 1000,
+  );
+  const bytesMax = flags.auditWebhookTruncateEnabled
+    ? flags.auditWebhookTruncateMaxEventSize
+    : undefined;
+  if (flags.auditWebhookMode !== "batch") {
+    const strict = flags.auditWebhookMode === "blocking-strict";
+    const write = async (line: string): Promise<boolean> =>
+      (await sendEvent(line.trimEnd(), { send, logger })) || !strict;
+    return { waits: true, write: cut(write, bytesMax, logger), close: async () => undefined };
+  }
   const hook = new AuditWebhook({
-    send: withRetries(
-      webhookFrom(kubeconfig, WEBHOOK_TIMEOUT_MS, false),
-      around,
-      flags.auditWebhookInitialBackoff * 1000,
-    ),
-    batchMax: batches ? flags.auditWebhookBatchMaxSize : 1,
+    send,
+    batchMax: flags.auditWebhookBatchMaxSize,
     waitMsMax: flags.auditWebhookBatchMaxWait * 1000,
     bufferMax: flags.auditWebhookBatchBufferSize,
     clock,
     logger,
   });
-  const bytesMax = flags.auditWebhookTruncateEnabled
-    ? flags.auditWebhookTruncateMaxEventSize
-    : undefined;
   return {
-    write: cut((line) => hook.write(line.trimEnd()), bytesMax, logger),
+    waits: false,
+    write: cut((line) => void hook.write(line.trimEnd()), bytesMax, logger),
     close: async () => {
       const closed = new AbortController();
       const tooLong = clock.sleep(CLOSE_WITHIN_MS, closed.signal).catch(() => undefined);
@@ -110,15 +127,12 @@ function webhookSink(flags: ApiServerFlags, around: Surroundings): Sink | undefi
 }
 
 /** Long events are told with less, if there is a limit. */
-function cut(
-  write: (line: string) => void,
-  bytesMax: number | undefined,
-  logger: Logger,
-): (line: string) => void {
+function cut(write: Sink["write"], bytesMax: number | undefined, logger: Logger): Sink["write"] {
   if (bytesMax === undefined) return write;
   return (line) => {
     const short = truncateEvent(line, bytesMax);
-    if (short === undefined) logger.error("an audit event is too large even after truncating");
-    else write(short);
+    if (short !== undefined) return write(short);
+    logger.error("an audit event is too large even after truncating");
+    return undefined;
   };
 }

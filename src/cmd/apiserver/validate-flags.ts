@@ -184,9 +184,7 @@ function auditFaults(flags: ApiServerFlags): string[] {
   if (!AUDIT_MODES.includes(mode)) {
     faults.push(`invalid audit log mode ${mode}, allowed modes are ${AUDIT_MODES.join(",")}`);
   }
-  if (flags.auditWebhookMode === "blocking-strict") {
-    faults.push('--audit-webhook-mode cannot be "blocking-strict": requests do not wait for it');
-  } else if (!AUDIT_MODES.includes(flags.auditWebhookMode)) {
+  if (!AUDIT_MODES.includes(flags.auditWebhookMode)) {
     const allowed = AUDIT_MODES.join(",");
     faults.push(
       `invalid audit webhook mode ${flags.auditWebhookMode}, allowed modes are ${allowed}`,
