@@ -17,6 +17,7 @@ import type { PluginConfigurations } from "./configuration.ts";
 import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
 import { defaultTolerationSeconds, type TolerationSeconds } from "./default-toleration-seconds.ts";
 import { eventRateLimit } from "./event-rate-limit.ts";
+import { imagePolicyWebhook, type OpenWebhook } from "./image-policy.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
 import { nodeDeclaredFeatureValidator } from "./node-declared-features.ts";
@@ -57,6 +58,7 @@ export interface AdmissionDependencies {
   /** Every kind there is. */
   readonly kinds: readonly Kind[];
   readonly configurations?: PluginConfigurations;
+  readonly openWebhook?: OpenWebhook;
 }
 
 export interface AdmissionChoice {
@@ -71,8 +73,6 @@ const WITHOUT_EFFECT: readonly string[] = [
   "PodGroupProtection",
   "PodGroupWorkloadExists",
 ];
-/** Upstream's, but not ours: it may be turned off, which it is. */
-const NOT_BUILT = "ImagePolicyWebhook";
 /** The names under which flags speak of the two places. */
 const WEBHOOKS_AND_POLICIES: readonly string[] = [
   "MutatingAdmissionPolicy",
@@ -91,7 +91,6 @@ export function admissionPlugins(
     ...table.map(({ name }) => name),
     ...WITHOUT_EFFECT,
     ...WEBHOOKS_AND_POLICIES,
-    NOT_BUILT,
   ]);
   for (const [flag, names] of [
     ["enable-admission-plugins", enable],
@@ -99,9 +98,6 @@ export function admissionPlugins(
   ] as const) {
     const unknown = names.find((name) => !known.has(name));
     if (unknown !== undefined) throw new Error(`${flag} plugin "${unknown}" is unknown`);
-  }
-  if (enable.includes(NOT_BUILT)) {
-    throw new Error(`enable-admission-plugins plugin "${NOT_BUILT}" is not available here`);
   }
   const both = [...new Set(enable.filter((name) => disable.includes(name)))].sort();
   if (both.length > 0) {
@@ -123,6 +119,7 @@ const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
   "DenyServiceExternalIPs",
   "EventRateLimit",
   "ExtendedResourceToleration",
+  "ImagePolicyWebhook",
   "LimitPodHardAntiAffinityTopology",
   "NamespaceAutoProvision",
   "NamespaceExists",
@@ -141,6 +138,7 @@ function allPlugins(
   dependencies: AdmissionDependencies,
 ): readonly (AdmissionPlugin | Configured)[] {
   const { authorizer, tolerationSeconds, mutating, validating, clock, kinds } = dependencies;
+  const { openWebhook } = dependencies;
   const configured = (
     name: string,
     make: (configuration: unknown) => AdmissionPlugin,
@@ -156,6 +154,7 @@ function allPlugins(
     nodeRestriction(authorizer),
     taintNodesByCondition,
     alwaysPullImages,
+    configured("ImagePolicyWebhook", (given) => imagePolicyWebhook(given, clock, openWebhook)),
     configured("PodSecurity", podSecurity),
     configured("PodNodeSelector", podNodeSelector),
     priority,

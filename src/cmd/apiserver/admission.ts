@@ -11,9 +11,13 @@ import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import { admissionPlugins } from "#apiserver/admission/registry.ts";
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
 import type { RequestSecurity } from "#apiserver/security.ts";
+import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { ApiServerFlags } from "./flags.ts";
+import { webhookFrom } from "./webhook-call.ts";
+
+const WEBHOOK_TIMEOUT_MS = 30_000;
 
 export function admissionOf(
   flags: ApiServerFlags,
@@ -34,6 +38,8 @@ export function admissionOf(
         mutating: [],
         validating: [],
         kinds: builtInKinds,
+        openWebhook: (kubeconfig, firstRetryMs) =>
+          withRetries(webhookFrom(kubeconfig, WEBHOOK_TIMEOUT_MS), { clock, random }, firstRetryMs),
         ...configurationsOf(flags),
       },
       { enable: flags.enableAdmissionPlugins, disable: flags.disableAdmissionPlugins },

@@ -1,7 +1,9 @@
 /** Asks a webhook that a kubeconfig file names: its server with the whole path, and who we are there. */
+import type { IncomingHttpHeaders } from "node:http";
 import { Agent, request } from "node:https";
 import { type AskWebhook, WebhookError } from "#apiserver/webhook/webhook.ts";
 import { type Connection, connectionFromFile } from "#client/kubeconfig.ts";
+import { statusFrom } from "#client/status-from.ts";
 
 const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 const TRANSIENT_CODES: ReadonlySet<number> = new Set([429, 500, 504]);
@@ -72,7 +74,8 @@ function post(
       response.on("end", () => {
         const { statusCode: code = 0, headers: got } = response;
         if (code < 200 || code >= 300) {
-          fail(`it answered ${code}`, TRANSIENT_CODES.has(code) || "retry-after" in got);
+          const why = statusFrom(code, refusalOf(Buffer.concat(chunks).toString(), got)).message;
+          reject(new WebhookError(why ?? "", TRANSIENT_CODES.has(code) || "retry-after" in got));
           return;
         }
         resolve(Buffer.concat(chunks).toString());
@@ -80,4 +83,15 @@ function post(
     });
     outgoing.end(body);
   });
+}
+
+/** A Status or a text; what is neither says nothing. */
+function refusalOf(body: string, { "content-type": type = "" }: IncomingHttpHeaders): unknown {
+  if (type.startsWith("text/")) return body;
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === "object" ? parsed : "unknown";
+  } catch {
+    return "unknown";
+  }
 }
