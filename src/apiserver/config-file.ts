@@ -6,7 +6,7 @@
 import { decodeJson } from "#api/codec/json.ts";
 import { yamlToJson } from "#api/codec/yaml.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import type { Field, Scalar, Schema, StructSchema } from "#api/schema/schema.ts";
+import type { AnySchema, Field, Scalar, Schema, StructSchema } from "#api/schema/schema.ts";
 
 export interface ConfigKind {
   readonly kind: string;
@@ -18,19 +18,32 @@ export interface ConfigKind {
 type FieldType = Schema | { readonly optional: Schema };
 
 /** Throws, naming what is wrong. */
-export function decodeConfig(text: string, { kind, apiVersions, schema }: ConfigKind): unknown {
+export function decodeConfig(text: string, kind: ConfigKind): unknown {
   const converted = yamlToJson(text);
   if (!converted.ok) throw new Error(converted.error);
-  const given = JSON.parse(converted.json) as { kind?: unknown; apiVersion?: unknown } | null;
-  if (!given?.kind) throw new Error(`Object 'Kind' is missing in '${converted.json}'`);
-  if (!given.apiVersion) throw new Error(`Object 'apiVersion' is missing in '${converted.json}'`);
+  return decodeJsonConfig(converted.json, kind, converted.strictErrors);
+}
+
+/** The same for a document that is part of another. */
+export function decodeConfigPart(document: unknown, kind: ConfigKind): unknown {
+  return decodeJsonConfig(JSON.stringify(document ?? null), kind, []);
+}
+
+function decodeJsonConfig(
+  json: string,
+  { kind, apiVersions, schema }: ConfigKind,
+  strictErrors: readonly string[],
+): unknown {
+  const given = JSON.parse(json) as { kind?: unknown; apiVersion?: unknown } | null;
+  if (!given?.kind) throw new Error(`Object 'Kind' is missing in '${json}'`);
+  if (!given.apiVersion) throw new Error(`Object 'apiVersion' is missing in '${json}'`);
   if (given.kind !== kind || !apiVersions.includes(String(given.apiVersion))) {
     const what = `no kind ${goQuote(String(given.kind))} is registered for version`;
     throw new Error(`${what} ${goQuote(String(given.apiVersion))}, expected ${kind}`);
   }
-  const decoded = decodeJson(schema, converted.json);
+  const decoded = decodeJson(schema, json);
   if (!decoded.ok) throw new Error(decoded.error);
-  const faults = [...converted.strictErrors, ...decoded.strictErrors];
+  const faults = [...strictErrors, ...decoded.strictErrors];
   if (faults.length > 0) throw new Error(`strict decoding error: ${faults.join(", ")}`);
   return decoded.value;
 }
@@ -78,7 +91,9 @@ export function listOf(item: Schema & { readonly goType: string }): Schema {
 
 export const STRING = scalar("string", "string");
 export const BOOL = scalar("bool", "bool");
+export const INT32 = scalar("int32", "int32");
 export const DURATION = scalar("Duration", "v1.Duration");
+export const ANY_CONFIG: AnySchema = { shape: "any", goType: "runtime.Unknown" };
 
 function scalar(kind: Scalar, goType: string) {
   return { shape: "scalar", scalar: kind, goType } as const satisfies Schema;

@@ -43,7 +43,7 @@ export function measureOf(group: string, plural: string): Measure | undefined {
 }
 
 /** All of a quota's scopes: the old list and the selector. */
-function scopesOf({ spec }: ResourceQuota): ScopedResourceSelectorRequirement[] {
+export function scopesOf({ spec }: ResourceQuota): ScopedResourceSelectorRequirement[] {
   return [
     ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: "Exists" })),
     ...(spec.scopeSelector?.matchExpressions ?? []),

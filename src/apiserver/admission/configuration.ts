@@ -1,38 +1,53 @@
 /** The file of `--admission-control-config-file`: what single plug-ins are told. */
 
+import {
+  ANY_CONFIG,
+  type ConfigKind,
+  configSchema,
+  decodeConfig,
+  listOf,
+  STRING,
+  struct,
+} from "../config-file.ts";
+
 /** By plug-in; what a plug-in does not find is its default. */
 export type PluginConfigurations = Readonly<Record<string, unknown>>;
 
 interface ConfigFile {
-  readonly apiVersion?: string;
-  readonly kind?: string;
   readonly plugins?: readonly {
-    readonly name: string;
+    readonly name?: string;
     readonly path?: string;
     readonly configuration?: unknown;
   }[];
 }
 
-const API_VERSIONS = [
-  "apiserver.config.k8s.io/v1",
-  "apiserver.k8s.io/v1",
-  "apiserver.k8s.io/v1alpha1",
-];
+const ADMISSION_CONFIGURATION: ConfigKind = {
+  kind: "AdmissionConfiguration",
+  apiVersions: ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1", "apiserver.k8s.io/v1alpha1"],
+  schema: configSchema("v1.AdmissionConfiguration", {
+    plugins: listOf(
+      struct("v1.AdmissionPluginConfiguration", {
+        name: STRING,
+        path: STRING,
+        configuration: { optional: ANY_CONFIG },
+      }),
+    ),
+  }),
+};
 
-/** Throws when the document is none. `readDocument`: a file that the document names. */
+/** Throws when the text is none. `readDocument`: a file that it names. */
 export function readPluginConfigurations(
-  document: unknown,
-  file: string,
+  text: string,
   readDocument: (path: string) => unknown,
 ): PluginConfigurations {
-  const config = (document ?? {}) as ConfigFile;
-  if (config.kind !== "AdmissionConfiguration" || !API_VERSIONS.includes(config.apiVersion ?? "")) {
-    throw new Error(
-      `${file} must be of kind AdmissionConfiguration in one of ${API_VERSIONS.join(", ")}`,
-    );
+  let config: ConfigFile;
+  try {
+    config = decodeConfig(text, ADMISSION_CONFIGURATION) as ConfigFile;
+  } catch (error) {
+    throw new Error(`failed to read plugin config: ${(error as Error).message}`);
   }
   return Object.fromEntries(
-    (config.plugins ?? []).map(({ name, path = "", configuration }) => [
+    (config.plugins ?? []).map(({ name = "", path = "", configuration }) => [
       name,
       configuration ?? (path === "" ? undefined : readDocument(path)),
     ]),

@@ -7,9 +7,18 @@ import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
 import type { Clock } from "#lib/clock.ts";
 import { aggregateText } from "../aggregate-text.ts";
+import {
+  type ConfigKind,
+  configSchema,
+  decodeConfigPart,
+  INT32,
+  listOf,
+  STRING,
+  struct,
+} from "../config-file.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 
-const TYPES = ["Namespace", "Server", "SourceAndObject", "User"] as const;
+const TYPES = ["Server", "Namespace", "User", "SourceAndObject"] as const;
 
 interface Limit {
   readonly type: (typeof TYPES)[number];
@@ -21,14 +30,27 @@ interface Limit {
 
 const CACHE_SIZE = 4096;
 
+const CONFIGURATION: ConfigKind = {
+  kind: "Configuration",
+  apiVersions: ["eventratelimit.admission.k8s.io/v1alpha1"],
+  schema: configSchema("v1alpha1.Configuration", {
+    limits: listOf(
+      struct("v1alpha1.Limit", { type: STRING, qps: INT32, burst: INT32, cacheSize: INT32 }),
+    ),
+  }),
+};
+
 /** Throws when the configuration is none. */
 export function eventRateLimit(
   configuration: unknown,
   clock: Pick<Clock, "nowMs">,
 ): AdmissionPlugin {
-  const { limits = [] } = (configuration ?? {}) as { limits?: readonly Limit[] };
+  const { limits = [] } =
+    configuration === undefined
+      ? {}
+      : (decodeConfigPart(configuration, CONFIGURATION) as { limits?: readonly Limit[] });
   const faults = limitFaults(limits);
-  if (faults.length > 0) throw new Error(`EventRateLimit: ${formatFieldErrors(faults)}`);
+  if (faults.length > 0) throw new Error(formatFieldErrors(faults));
   const buckets = limits.map((limit) => new Buckets(limit));
   return {
     name: "EventRateLimit",
@@ -97,7 +119,7 @@ function keyOf({ type }: Limit, request: AdmissionRequest): string {
 function limitFaults(limits: readonly Limit[]): FieldError[] {
   const root = Path.of("limits");
   if (limits.length === 0) return [invalid(root, limits, "must not be empty")];
-  return limits.flatMap(({ type, burst, qps, cacheSize = 0 }, index) => {
+  return limits.flatMap(({ type, burst = 0, qps = 0, cacheSize = 0 }, index) => {
     const at = root.index(index);
     const faults: FieldError[] = [];
     if (!TYPES.includes(type)) faults.push(notSupported(at.child("type"), type, TYPES));

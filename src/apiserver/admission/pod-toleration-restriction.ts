@@ -4,6 +4,8 @@ import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { Toleration } from "#api/generated/core.v1.ts";
 import { unknownStatus } from "#api/meta/status.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import { type ConfigKind, configSchema, decodeConfigPart, listOf } from "../config-file.ts";
 import type { Objects } from "../objects.ts";
 import { covers, mergeTolerations } from "./merge-tolerations.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
@@ -25,7 +27,8 @@ interface Configuration {
 }
 
 export function podTolerationRestriction(configuration: unknown): AdmissionPlugin {
-  const cluster = (configuration ?? {}) as Configuration;
+  const cluster: Configuration =
+    configuration === undefined ? {} : (decodeConfigPart(configuration, configKind()) as object);
   const check: NonNullable<AdmissionPlugin["validate"]> = (request, { objects }) => {
     const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
     const tolerations = pod?.spec.tolerations ?? [];
@@ -80,4 +83,16 @@ function annotated(
   if (text === "") return [];
   const parsed = parseJson(text);
   return parsed.ok ? (parsed.value as Toleration[]) : parsed.error;
+}
+
+function configKind(): ConfigKind {
+  const tolerations = listOf(schemaOf("core.v1.Toleration"));
+  return {
+    kind: "Configuration",
+    apiVersions: ["podtolerationrestriction.admission.k8s.io/v1alpha1"],
+    schema: configSchema("v1alpha1.Configuration", {
+      default: tolerations,
+      whitelist: tolerations,
+    }),
+  };
 }

@@ -14,7 +14,13 @@ describe("the registry", () => {
     mutating: [{ name: "MutatingAdmissionWebhook" }],
     validating: [{ name: "ValidatingAdmissionWebhook" }],
     kinds: [],
-    configurations: { EventRateLimit: { limits: [{ type: "Nothing", qps: 1, burst: 1 }] } },
+    configurations: {
+      EventRateLimit: {
+        apiVersion: "eventratelimit.admission.k8s.io/v1alpha1",
+        kind: "Configuration",
+        limits: [{ type: "Nothing", qps: 1, burst: 1 }],
+      },
+    },
   };
   const names = (choice: { enable?: string[]; disable?: string[] }) =>
     admissionPlugins(dependencies, { enable: [], disable: [], ...choice }).map(({ name }) => name);
@@ -53,7 +59,7 @@ describe("the registry", () => {
     names({});
     assert.throws(
       () => names({ enable: ["EventRateLimit"] }),
-      /limits\[0\]\.type: Unsupported value: "Nothing"/,
+      /couldn't init admission plugin "EventRateLimit": limits\[0\]\.type: Unsupported value: "Nothing"/,
     );
   });
 });

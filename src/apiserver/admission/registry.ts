@@ -142,7 +142,17 @@ function allPlugins(
   const configured = (
     name: string,
     make: (configuration: unknown) => AdmissionPlugin,
-  ): Configured => ({ name, make: () => make(dependencies.configurations?.[name]) });
+  ): Configured => ({
+    name,
+    make() {
+      try {
+        return make(dependencies.configurations?.[name]);
+      } catch (error) {
+        const { message } = error as Error;
+        throw new Error(`couldn't init admission plugin "${name}": ${message}`);
+      }
+    },
+  });
   return [
     alwaysAdmit,
     namespaceAutoProvision,
@@ -177,7 +187,7 @@ function allPlugins(
     podResizeValidator,
     ...mutating,
     ...validating,
-    resourceQuota(),
+    configured("ResourceQuota", resourceQuota),
     alwaysDeny,
   ];
 }

@@ -232,3 +232,56 @@ test("of many writes at once exactly as many as there is room for get through, i
   assert.deepEqual(usedOf(objects), { configmaps: "30" });
   assert.ok(writes <= 3, `${writes} writes`);
 });
+
+describe("what only a quota allows", () => {
+  const config = (...limitedResources: Loose[]): Loose => ({
+    apiVersion: "apiserver.config.k8s.io/v1",
+    kind: "ResourceQuotaConfiguration",
+    limitedResources,
+  });
+  const ask = async (limit: Loose, given: never, ...quotas: ResourceQuota[]) => {
+    const options = { objects: world(...quotas), namespace: "ns" };
+    const { status } = await admitWith(resourceQuota(config(limit)), podKind, given, options);
+    return status?.message;
+  };
+  const cpu = { resource: "pods", matchContains: ["cpu"] };
+  const critical = { scopeName: "PriorityClass", operator: "In", values: ["critical"] };
+  const scoped = { resource: "pods", matchScopes: [critical] };
+  const one = { requests: { cpu: "1" } };
+
+  test("amounts by parts of their names", async () => {
+    const quotas = [
+      quota("q", { "requests.cpu": "4" }, { "requests.cpu": "0" }),
+      quota("r", { cpu: "4" }, { cpu: "0" }),
+    ];
+    const refused = 'pods "x" is forbidden: insufficient quota to consume: cpu,requests.cpu';
+    assert.equal(await ask(cpu, pod(one)), refused);
+    assert.equal(await ask(cpu, pod({})), undefined);
+    assert.equal(await ask({ ...cpu, resource: "services" }, pod(one)), undefined);
+    assert.equal(await ask(cpu, pod(one), ...quotas), undefined);
+  });
+
+  test("pods by their scopes", async () => {
+    const given = pod({}, { priorityClassName: "critical" });
+    const refused = "insufficient quota to match these scopes: [{PriorityClass In [critical]}]";
+    const covering = quota(
+      "q",
+      { pods: "4" },
+      { pods: "0" },
+      {
+        scopeSelector: { matchExpressions: [critical] },
+      },
+    );
+    assert.equal(await ask(scoped, given), refused);
+    assert.equal(await ask(scoped, pod({})), undefined);
+    assert.equal(await ask(scoped, given, quota("q", { pods: "4" }, { pods: "0" })), refused);
+    assert.equal(await ask(scoped, given, covering), undefined);
+  });
+
+  test("a limit without a resource stops the start", () => {
+    assert.throws(
+      () => resourceQuota(config({})),
+      /limitedResources\[0\]\.resource: Required value/,
+    );
+  });
+});

@@ -19,10 +19,13 @@ import { isTerminating } from "#api/quota/pod-measure.ts";
 import type { Objects } from "../objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./plugin.ts";
 import { chargeQuota, type Demand } from "./quota-charge.ts";
+import { readQuotaLimits, uncoveredRefusal } from "./quota-limits.ts";
 import { refuse } from "./refuse.ts";
 import { isOf, oldObject, writtenObject } from "./requests.ts";
 
-export function resourceQuota(): AdmissionPlugin {
+/** Throws when the configuration is none. */
+export function resourceQuota(configuration?: unknown): AdmissionPlugin {
+  const limits = readQuotaLimits(configuration);
   const desks = new Map<string, QuotaDesk>();
   return {
     name: "ResourceQuota",
@@ -31,7 +34,8 @@ export function resourceQuota(): AdmissionPlugin {
       if (namespace === "" || object === undefined || isOf(kind, "", "namespaces")) return;
       const measure = measureOf(kind.group, kind.names.plural);
       if (measure === undefined || !isCounted(request)) return;
-      if (quotasOf(objects, namespace).length === 0) return;
+      const quotas = quotasOf(objects, namespace);
+      if (quotas.length === 0 && limits.length === 0) return;
       const demand: Demand = {
         measure,
         object,
@@ -39,7 +43,9 @@ export function resourceQuota(): AdmissionPlugin {
         subresource,
         nowMs,
       };
-      if (request.dryRun) return refusalOf(request, demand, quotasOf(objects, namespace));
+      const uncovered = uncoveredRefusal(request, demand, quotas, limits);
+      if (uncovered !== undefined || quotas.length === 0) return uncovered;
+      if (request.dryRun) return refusalOf(request, demand, quotas);
       const desk = desks.get(namespace) ?? new QuotaDesk(namespace, objects);
       desks.set(namespace, desk);
       return desk.charge(request, demand).finally(() => {

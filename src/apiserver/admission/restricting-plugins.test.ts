@@ -24,7 +24,9 @@ const withNamespace = (annotations: Record<string, string>): { objects: MemoryOb
 test("EventRateLimit: a burst, then so many a second, for each key", async () => {
   const clock = new VirtualClock(0);
   const limits = [{ type: "Namespace", qps: 1, burst: 2 }];
-  const plugin = eventRateLimit({ limits }, clock);
+  const group = "eventratelimit.admission.k8s.io";
+  const config = { apiVersion: `${group}/v1alpha1`, kind: "Configuration", limits };
+  const plugin = eventRateLimit(config, clock);
   const send = async (namespace: string, more: object = {}): Promise<string> => {
     const event = { metadata: { name: "e", namespace } } as never;
     const { status } = await admitWith(plugin, eventKind, event, more);
@@ -131,7 +133,11 @@ describe("PodTolerationRestriction", () => {
     ];
   for (const { name, annotations, spec, want } of rows) {
     test(name, async () => {
-      const plugin = podTolerationRestriction({ default: [b] });
+      const plugin = podTolerationRestriction({
+        apiVersion: "podtolerationrestriction.admission.k8s.io/v1alpha1",
+        kind: "Configuration",
+        default: [b],
+      });
       const given = withNamespace(annotations);
       const { status, object } = await admitWith(plugin, podKind, pod(spec), given);
       assert.deepEqual(status?.message ?? (object as Pod).spec.tolerations, want);

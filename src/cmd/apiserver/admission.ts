@@ -53,5 +53,5 @@ function configurationsOf({ admissionControlConfigFile: file }: ApiServerFlags):
 } {
   if (file === undefined) return {};
   const read = (path: string): unknown => load(readFileSync(resolve(dirname(file), path), "utf8"));
-  return { configurations: readPluginConfigurations(load(readFileSync(file, "utf8")), file, read) };
+  return { configurations: readPluginConfigurations(readFileSync(file, "utf8"), read) };
 }

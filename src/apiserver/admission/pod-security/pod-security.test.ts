@@ -183,7 +183,12 @@ const namespace = (labels: Record<string, string>): Namespace =>
 const ENFORCED = "pod-security.kubernetes.io/enforce-policy";
 
 describe("the configuration", () => {
+  const head = {
+    apiVersion: "pod-security.admission.config.k8s.io/v1",
+    kind: "PodSecurityConfiguration",
+  };
   const config = {
+    ...head,
     defaults: { enforce: "baseline", "enforce-version": "v1.30" },
     exemptions: { usernames: ["boss"], namespaces: ["free"], runtimeClasses: ["vm"] },
   };
@@ -209,10 +214,13 @@ describe("the configuration", () => {
       assert.equal(annotations["pod-security.kubernetes.io/exempt"] ?? annotations[ENFORCED], want);
     });
   }
+  test("so does a field that is none", () => {
+    assert.throws(() => podSecurity({ ...head, default: {} }), /unknown field "default"/);
+  });
   test("a level that is none stops the start", () => {
     assert.throws(
-      () => podSecurity({ defaults: { warn: "x" } }),
-      /defaults.warn: Invalid value: "x"/,
+      () => podSecurity({ ...head, defaults: { warn: "x" } }),
+      /PodSecurity configuration error: warn: must be one of privileged, baseline, restricted/,
     );
   });
 });
