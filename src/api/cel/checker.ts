@@ -11,7 +11,9 @@ import type {
   SelectExpr,
   StructExpr,
 } from "./ast.ts";
-import { candidateNames, type Declarations, type FunctionDeclaration } from "./declarations.ts";
+import type { Declarations, FunctionDeclaration } from "./declarations.ts";
+import { findFunction, findIdent, qualifiedName, type Scope } from "./names.ts";
+import { matchOverloads } from "./overloads.ts";
 import type { Faults } from "./syntax/faults.ts";
 import type { Source } from "./syntax/source.ts";
 import { Inference, mostGeneral } from "./types/inference.ts";
@@ -25,16 +27,13 @@ import {
   isDyn,
   isDynOrError,
   isOptional,
-  isSameType,
   listType,
   mapType,
   NULL,
   optionalType,
-  paramType,
   STRING,
   showType,
   type Type,
-  typeType,
   UINT,
   unwrapOptional,
 } from "./types/type.ts";
@@ -75,11 +74,6 @@ const CONSTANT_TYPES = {
   string: STRING,
   bytes: BYTES,
 } as const;
-
-interface Scope {
-  readonly variables: ReadonlyMap<string, Type>;
-  readonly outer: Scope | undefined;
-}
 
 class Checker {
   readonly #source: Source;
@@ -170,17 +164,17 @@ class Checker {
     for (const arg of expr.args) this.check(arg);
     const { target } = expr;
     if (target === undefined) {
-      const found = this.#lookupFunction(expr.name);
+      const found = findFunction(this.#declarations, expr.name);
       if (found === undefined) return this.#undeclared(expr, expr.name);
       return this.#resolve(expr, found, undefined, false);
     }
     const prefix = qualifiedName(target);
     if (prefix !== undefined) {
-      const found = this.#lookupFunction(`${prefix}.${expr.name}`);
+      const found = findFunction(this.#declarations, `${prefix}.${expr.name}`);
       if (found !== undefined) return this.#resolve(expr, found, undefined, true);
     }
     this.check(target);
-    const found = this.#lookupFunction(expr.name);
+    const found = findFunction(this.#declarations, expr.name);
     if (found === undefined) return this.#undeclared(expr, expr.name);
     return this.#resolve(expr, found, target, false);
   }
@@ -204,21 +198,16 @@ class Checker {
     if (found.name === "_&&_" || found.name === "_||_") {
       return this.#resolveLogic(expr, found, argTypes);
     }
-    const matching: string[] = [];
-    let result: Type | undefined;
-    for (const overload of found.overloads) {
-      if (overload.member !== (target !== undefined) || this.#isDisabled(overload.id)) continue;
-      const params = new Map(overload.typeParams.map((name) => [name, this.#inference.fresh()]));
-      const wanted = overload.args.map((arg) => renameParams(arg, params));
-      if (!this.#inference.assignAll(argTypes, wanted)) continue;
-      matching.push(overload.id);
-      const given = this.#inference.substitute(renameParams(overload.result, params), false);
-      if (result === undefined) result = given;
-      else if (!isDyn(result) && !isSameType(given, result)) result = DYN;
-    }
-    if (result !== undefined) {
-      this.#refer(expr, found.name, matching, namespaced);
-      return result;
+    const call = {
+      argTypes,
+      member: target !== undefined,
+      // Nothing turns them off inside of comprehensions.
+      crossTypeComparisons: this.#declarations.crossTypeComparisons || this.#scope !== undefined,
+    };
+    const match = matchOverloads(found, call, this.#inference);
+    if (match !== undefined) {
+      this.#refer(expr, found.name, match.overloads, namespaced);
+      return match.result;
     }
     const shown = argTypes.map((type) => showType(this.#inference.substitute(type, true)));
     const receiver = target === undefined ? "" : `${shown.shift()}.`;
@@ -238,12 +227,6 @@ class Checker {
     if (!fits) return ERROR;
     this.#refer(expr, found.name, [found.overloads[0]!.id], false);
     return BOOL;
-  }
-
-  /** Comparisons of unlike numbers, which nothing turns off inside of comprehensions. */
-  #isDisabled(overload: string): boolean {
-    const enabled = this.#declarations.crossTypeComparisons || this.#scope !== undefined;
-    return !enabled && CROSS_TYPE.test(overload);
   }
 
   #checkList(expr: ListExpr): Type {
@@ -270,7 +253,7 @@ class Checker {
   }
 
   #checkStruct(expr: StructExpr): Type {
-    const found = this.#lookupIdent(expr.typeName);
+    const found = findIdent(this.#declarations, this.#scope, expr.typeName);
     if (found === undefined) return this.#undeclared(expr, expr.typeName);
     this.#references.set(expr.id, { kind: "ident", name: found.name });
     const type = this.#messageType(expr, found.type);
@@ -362,33 +345,9 @@ class Checker {
   }
 
   #resolveIdent(id: number, name: string): Type | undefined {
-    const found = this.#lookupIdent(name);
+    const found = findIdent(this.#declarations, this.#scope, name);
     if (found !== undefined) this.#references.set(id, { kind: "ident", name: found.name });
     return found?.type;
-  }
-
-  #lookupIdent(name: string): { name: string; type: Type } | undefined {
-    const { container, variables, provider } = this.#declarations;
-    for (const candidate of candidateNames(container, name)) {
-      for (let scope = this.#scope; scope !== undefined; scope = scope.outer) {
-        const type = scope.variables.get(candidate);
-        if (type !== undefined) return { name: candidate, type };
-      }
-      const type = variables.get(candidate);
-      if (type !== undefined) return { name: candidate, type };
-      const named = provider.findType(candidate);
-      if (named !== undefined) return { name: candidate, type: typeType(named) };
-    }
-    return undefined;
-  }
-
-  #lookupFunction(name: string): FunctionDeclaration | undefined {
-    const { container, functions } = this.#declarations;
-    for (const candidate of candidateNames(container, name)) {
-      const found = functions.get(candidate);
-      if (found !== undefined) return found;
-    }
-    return undefined;
   }
 
   #lookupField(offset: number, typeName: string, field: string): Type | undefined {
@@ -420,21 +379,4 @@ class Checker {
     this.#faults.addAt(this.#source, offset, message);
     return ERROR;
   }
-}
-
-const CROSS_TYPE =
-  /^(?:less|greater)(?:_equals)?_(?:int64_(?:double|uint64)|uint64_(?:double|int64)|double_(?:int64|uint64))$/;
-
-/** `a.b.c` as one name, if it is nothing but names. */
-export function qualifiedName(expr: Expr): string | undefined {
-  if (expr.kind === "ident") return expr.name;
-  if (expr.kind !== "select" || expr.testOnly) return undefined;
-  const prefix = qualifiedName(expr.operand);
-  return prefix === undefined ? undefined : `${prefix}.${expr.field}`;
-}
-
-function renameParams(type: Type, params: ReadonlyMap<string, Type>): Type {
-  if (type.kind === "param") return params.get(type.name) ?? paramType(type.name);
-  if (type.params.length === 0) return type;
-  return { ...type, params: type.params.map((param) => renameParams(param, params)) };
 }

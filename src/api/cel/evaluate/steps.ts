@@ -9,13 +9,14 @@ import type {
   SelectExpr,
   StructExpr,
 } from "../ast.ts";
-import { type Checked, qualifiedName } from "../checker.ts";
+import type { Checked } from "../checker.ts";
 import { LIST_BASE, MAP_BASE, STRUCT_BASE } from "../cost/estimate.ts";
 import { candidateNames } from "../declarations.ts";
 import type { Environment } from "../environment.ts";
 import { optionalIndex } from "../libraries/optionals.ts";
 import { indexList, indexMap } from "../libraries/standard.ts";
 import type { Overload } from "../library.ts";
+import { qualifiedName } from "../names.ts";
 import { isSameType } from "../types/type.ts";
 import {
   ArrayList,
