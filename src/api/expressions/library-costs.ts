@@ -15,7 +15,8 @@ import {
   UNKNOWN,
   union,
 } from "#api/cel/cost/estimate.ts";
-import type { CallCost, CostEstimator, CostNode } from "#api/cel/cost/static-cost.ts";
+import type { CostNode } from "#api/cel/cost/known-sizes.ts";
+import type { CallCost, CostEstimator } from "#api/cel/cost/static-cost.ts";
 import { isSameType } from "#api/cel/types/type.ts";
 
 export function kubernetesCosts(size: CostEstimator["size"]): CostEstimator {

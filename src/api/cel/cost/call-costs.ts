@@ -13,7 +13,8 @@ import {
   times,
   UNKNOWN,
 } from "./estimate.ts";
-import type { CallCost, CostNode } from "./static-cost.ts";
+import type { CostNode } from "./known-sizes.ts";
+import type { CallCost } from "./static-cost.ts";
 
 export function overloadCost(
   overload: string,
