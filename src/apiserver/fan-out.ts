@@ -16,8 +16,8 @@ import { Piece } from "./piece.ts";
 
 /** So many send before others have their turn. */
 const AT_A_TIME = 500;
-/** A few times what a write costs, so most of the time is left for what makes the changes. */
-const REST_MS_PER_WRITE = 0.1;
+/** About twice what a write costs, so most of the time is left for what makes the changes. */
+const REST_MS_PER_WRITE = 0.05;
 /** A shorter rest is none. */
 const REST_MIN_MS = 1;
 /** Nobody notices that an event is so late. */
