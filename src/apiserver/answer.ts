@@ -2,8 +2,10 @@
  * What a request is answered with, before it is encoded. Callers in the same process take the
  * objects as they are; the HTTP side encodes them as the client asked.
  */
+
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
+import type { Histogram } from "#lib/metrics.ts";
 import { JSON_MEDIA, type Media } from "./negotiate.ts";
 import type { Tunnel } from "./proxy/tunnel.ts";
 import type { Revision } from "./revision.ts";
@@ -16,6 +18,10 @@ export interface Answer {
   readonly headers: OutgoingHeaders;
   /** Texts for Warning headers. */
   readonly warnings: readonly string[];
+  /** Told how long the request was worked on. */
+  readonly executed?: Histogram;
+  /** Told how many bytes were sent. */
+  readonly sizes?: Histogram;
   /** Called once when the client has all of it, or is gone. */
   readonly sent?: () => void;
 }

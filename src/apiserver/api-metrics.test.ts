@@ -31,8 +31,46 @@ describe("what dashboards and alerts read", () => {
         `^apiserver_request_sli_duration_seconds_bucket{verb="GET",${place},le="0.05"} 2$`,
       ),
     );
+    has(
+      text,
+      new RegExp(`^apiserver_request_total{verb="POST",dry_run="",${place},code="201"} 1$`),
+    );
+    has(
+      text,
+      /^apiserver_request_body_size_bytes_bucket{verb="create",group="",resource="configmaps",le="1\.05e\+06"} 1$/,
+    );
+    has(text, /^apiserver_request_filter_duration_seconds_count{filter="authentication"} [1-9]/);
+    has(
+      text,
+      /^version_info{binary="1\.36\.\d+",component="kube",emulation="1\.36",min_compat="1\.35"} 1$/,
+    );
     has(text, /^authentication_duration_seconds_count{result="success"} [1-9]/);
     has(text, /^authorization_duration_seconds_count{result="allowed"} [1-9]/);
+  });
+
+  test("lists: how many, what they looked at, what they found", async () => {
+    await using api = await startTestApi();
+    for (const name of ["a", "b", "c"]) {
+      await api.want(201, "POST", CONFIG_MAPS, { body: configMap(name) });
+    }
+    await api.want(200, "GET", CONFIG_MAPS);
+    await api.want(200, "GET", `${CONFIG_MAPS}?limit=1`);
+    await api.want(200, "GET", `${CONFIG_MAPS}?labelSelector=x`);
+    await api.want(200, "GET", `${CONFIG_MAPS}?fieldSelector=metadata.name%3Db`);
+    const text = await metricsOf(api);
+    const place = 'group="",resource="configmaps"';
+    has(text, new RegExp(`^apiserver_cache_list_total{${place},index=""} 4$`));
+    has(text, new RegExp(`^apiserver_cache_list_fetched_objects_total{${place},index=""} 8$`));
+    has(text, new RegExp(`^apiserver_cache_list_returned_objects_total{${place}} 5$`));
+    has(text, new RegExp(`^apiserver_watch_cache_initializations_total{${place}} 1$`));
+  });
+
+  test("health checks that were asked for", async () => {
+    await using api = await startTestApi();
+    await api.want(200, "GET", "/livez");
+    const text = String(await api.want(200, "GET", "/metrics/slis"));
+    has(text, /^kubernetes_healthcheck{name="ping",type="livez"} 1$/);
+    has(text, /^kubernetes_healthchecks_total{name="ping",type="livez",status="success"} 1$/);
   });
 
   test("changes, addresses, and what will go", async () => {
@@ -54,10 +92,10 @@ describe("what dashboards and alerts read", () => {
     await using api = await startTestApi();
     const text = await metricsOf(api);
     has(text, /^# TYPE process_cpu_seconds_total counter$/);
-    has(text, /^process_resident_memory_bytes [1-9]\d+$/);
+    has(text, /^process_resident_memory_bytes [1-9][.\d]*e\+\d+$/);
     has(text, /^process_open_fds [1-9]/);
     has(text, /^process_max_fds [1-9]/);
-    has(text, /^process_network_receive_bytes_total \d+$/);
+    has(text, /^process_network_receive_bytes_total [\d.e+]+$/);
     has(text, /^kubernetes_build_info{.*git_version="v1\.36\.\d+".*major="1",minor="36",.*} 1$/);
   });
 });

@@ -8,6 +8,8 @@ const DURATIONS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
   60,
 ];
+const RESPONSE_BYTES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+const BODY_BYTES = Array.from({ length: 31 }, (_, at) => 50_000 + at * 100_000);
 /** Of what clients are promised: nothing is faster than good enough. */
 const PROMISED_DURATIONS = DURATIONS.slice(2);
 const COMPONENT = "apiserver";
@@ -18,6 +20,10 @@ const PLACE = ["group", "version", "resource", "subresource", "scope", "componen
 interface Series {
   readonly durations: Histogram;
   readonly promised: Histogram;
+  /** Of what is read. */
+  readonly sizes: Histogram | undefined;
+  /** Of what is written. */
+  readonly bodies: Histogram | undefined;
   readonly counts: Map<number, Counter>;
   readonly labels: readonly string[];
 }
@@ -27,6 +33,9 @@ export class ApiMetrics {
   readonly #requests: ReturnType<Metrics["counter"]>;
   readonly #durations: ReturnType<Metrics["histogram"]>;
   readonly #promised: ReturnType<Metrics["histogram"]>;
+  readonly #sizes: ReturnType<Metrics["histogram"]>;
+  readonly #bodies: ReturnType<Metrics["histogram"]>;
+  readonly #aborts: ReturnType<Metrics["counter"]>;
   readonly #deprecated: ReturnType<Metrics["gauge"]>;
   readonly #inFlight: { readonly mutating: Counter; readonly readOnly: Counter };
   readonly #longRunning: ReturnType<Metrics["gauge"]>;
@@ -51,6 +60,23 @@ export class ApiMetrics {
       help: "The same without what the server does not answer for, by which promises are measured.",
       labels: ["verb", ...PLACE],
       buckets: PROMISED_DURATIONS,
+    });
+    this.#sizes = metrics.histogram({
+      name: "apiserver_response_sizes",
+      help: "Bytes of answers to those who read, as they were sent.",
+      labels: ["verb", ...PLACE],
+      buckets: RESPONSE_BYTES,
+    });
+    this.#bodies = metrics.histogram({
+      name: "apiserver_request_body_size_bytes",
+      help: "Bytes of what was sent to be written.",
+      labels: ["verb", "group", "resource"],
+      buckets: BODY_BYTES,
+    });
+    this.#aborts = metrics.counter({
+      name: "apiserver_request_aborts_total",
+      help: "Answers that the server broke off, since their time was over.",
+      labels: ["verb", ...PLACE.slice(0, -1)],
     });
     this.#deprecated = metrics.gauge({
       name: "apiserver_requested_deprecated_apis",
@@ -81,7 +107,7 @@ export class ApiMetrics {
   }
 
   /** A request begins; call the outcome with its HTTP code and duration. */
-  begin(info: RequestInfo): (code: number, seconds: number, request: ApiRequest) => void {
+  begin(info: RequestInfo): (code: number, seconds: number, request: ApiRequest) => Series {
     const gauge = MUTATING.has(info.verb) ? this.#inFlight.mutating : this.#inFlight.readOnly;
     gauge.add(1);
     return (code, seconds, request) => {
@@ -93,9 +119,11 @@ export class ApiMetrics {
         series.counts.set(code, count);
       }
       count.add(1);
-      if (info.verb === "watch") return;
+      if (request.body.form === "bytes") series.bodies?.observe(request.body.bytes.length);
+      if (info.verb === "watch") return series;
       series.durations.observe(seconds);
       series.promised.observe(seconds);
+      return series;
     };
   }
 
@@ -109,6 +137,11 @@ export class ApiMetrics {
   /** The server itself ended a request: too late, or too much. */
   terminated(info: RequestInfo, code: number): void {
     this.#terminations(verbOf(info, undefined), ...placeOf(info), String(code)).add(1);
+  }
+
+  /** It broke an answer off. */
+  aborted(info: RequestInfo): void {
+    this.#aborts(verbOf(info, undefined), ...placeOf(info).slice(0, -1)).add(1);
   }
 
   handshakeFailed(): void {
@@ -132,6 +165,10 @@ export class ApiMetrics {
       labels,
       durations: this.#durations(...labels),
       promised: this.#promised(verb, ...place),
+      sizes: verb === "GET" || verb === "LIST" ? this.#sizes(verb, ...place) : undefined,
+      bodies: MUTATING.has(info.verb)
+        ? this.#bodies(info.verb, info.group, info.resource)
+        : undefined,
       counts: new Map(),
     };
     if (this.#byRoute.size < ROUTES_MAX) this.#byRoute.set(key, series);
@@ -151,15 +188,18 @@ const VERBS: Readonly<Record<string, string>> = {
   create: "POST",
   update: "PUT",
   patch: "PATCH",
+  deletecollection: "DELETE",
 };
+/** Subresources that connect clients with something, by whatever method. */
+const CONNECTING: ReadonlySet<string> = new Set(["attach", "exec", "portforward", "proxy"]);
 
 /** Methods are the clients' choice, too. */
 const KNOWN_VERBS: ReadonlySet<string> = new Set([
-  ...["APPLY", "CONNECT", "DELETE", "DELETECOLLECTION", "GET", "HEAD", "LIST", "OPTIONS"],
-  ...["PATCH", "POST", "PROXY", "PUT", "WATCH"],
+  ...["APPLY", "CONNECT", "DELETE", "GET", "HEAD", "LIST", "PATCH", "POST", "PUT", "WATCH"],
 ]);
 
-function verbOf({ verb }: RequestInfo, request: ApiRequest | undefined): string {
+function verbOf({ verb, subresource }: RequestInfo, request: ApiRequest | undefined): string {
+  if (CONNECTING.has(subresource)) return "CONNECT";
   if (verb === "patch") {
     const type = mediaTypeOf(request?.headers["content-type"] ?? "");
     if (type === "application/apply-patch+yaml") return "APPLY";
@@ -170,8 +210,17 @@ function verbOf({ verb }: RequestInfo, request: ApiRequest | undefined): string 
 
 /** Paths outside of resources are told by their first part: they must not fill the memory. */
 function placeOf(info: RequestInfo): string[] {
-  const { isResource, group, version, resource, subresource, name, namespace, path } = info;
-  if (!isResource) return ["", "", "", `/${path.split("/")[1] ?? ""}`, "", COMPONENT];
-  const scope = name !== "" ? "resource" : namespace !== "" ? "namespace" : "cluster";
+  const { isResource, verb, group, version, resource, subresource, name, namespace, path } = info;
+  if (!isResource) return ["", "", "", ...documentOf(path.split("/")[1] ?? "")];
+  const one = name !== "" || verb === "create";
+  const scope = one ? "resource" : namespace !== "" ? "namespace" : "cluster";
   return [group, version, resource, subresource, scope, COMPONENT];
 }
+
+/** Upstream's words for a document at a path of this beginning: subresource, scope and component. */
+function documentOf(root: string): readonly [string, string, string] {
+  if (HEALTH.has(root)) return [`/${root}`, "", ""];
+  return root === "api" || root === "apis" ? [root, "", COMPONENT] : [`/${root}`, "", COMPONENT];
+}
+
+const HEALTH: ReadonlySet<string> = new Set(["healthz", "livez", "readyz"]);

@@ -1,15 +1,18 @@
 /** What the server tells about the cluster that it keeps: addresses of Services, APIs of others. */
 import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
+import { serviceKind } from "#api/core/v1/service/service.ts";
 import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Objects } from "./objects.ts";
 import { type AddressRange, contains } from "./services/address-range.ts";
 import type { IpAllocator } from "./services/ip-allocator.ts";
+import type { PortRange } from "./services/port-allocator.ts";
 
 export function addClusterMetrics(
   metrics: Metrics,
   objects: Objects,
   addresses: Pick<IpAllocator, "ranges">,
+  nodePorts: PortRange,
 ): void {
   const ofRanges = (name: string, help: string, read: (range: AddressRange) => number): void =>
     metrics.gaugesOf(
@@ -28,6 +31,28 @@ export function addClusterMetrics(
     "available_ips",
     "Addresses of Services that are free.",
     (range) => Number(range.last - range.first + 1n) - taken(range),
+  );
+  const ports = (): number => {
+    let count = 0;
+    for (const { spec } of objects.list(serviceKind)) {
+      count += (spec.ports ?? []).filter(({ nodePort }) => (nodePort ?? 0) > 0).length;
+      if ((spec.healthCheckNodePort ?? 0) > 0) count += 1;
+    }
+    return count;
+  };
+  metrics.gaugeOf(
+    {
+      name: "kube_apiserver_nodeport_allocator_allocated_ports",
+      help: "Ports of nodes that Services have taken.",
+    },
+    ports,
+  );
+  metrics.gaugeOf(
+    {
+      name: "kube_apiserver_nodeport_allocator_available_ports",
+      help: "Ports of nodes that are free for Services.",
+    },
+    () => nodePorts.last - nodePorts.first + 1 - ports(),
   );
   metrics.gaugesOf(
     {

@@ -43,9 +43,12 @@ export function createHandler(options: HandlerOptions): Handler {
     const startMs = parts.clock.elapsedMs();
     const done = metrics.begin(info);
     const answer = await answerSafely(options, request, info);
-    done(answer.code, (parts.clock.elapsedMs() - startMs) / 1000, request);
+    const seconds = (parts.clock.elapsedMs() - startMs) / 1000;
+    const { sizes } = done(answer.code, seconds, request);
+    answer.executed?.observe(seconds);
     if (answer.code === 429 && answer.body.form === "bytes") metrics.terminated(info, 429);
-    return LONG.has(answer.body.form) ? whenSent(answer, metrics.longRunning(info)) : answer;
+    if (LONG.has(answer.body.form)) return whenSent(answer, metrics.longRunning(info));
+    return sizes === undefined ? answer : { ...answer, sizes };
   };
 }
 

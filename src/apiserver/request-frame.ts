@@ -63,14 +63,14 @@ export async function inFrame(
   return place === undefined ? told : whenSent(told, () => place.release());
 }
 
-function withFlow(answer: Answer, { flow }: Admitted): Answer {
+function withFlow(answer: Answer, { flow, executed }: Admitted): Answer {
   if (flow === undefined) return answer;
   const headers = {
     ...answer.headers,
     "x-kubernetes-pf-flowschema-uid": flow.schemaUid,
     "x-kubernetes-pf-prioritylevel-uid": flow.levelUid,
   };
-  return { ...answer, headers };
+  return executed === undefined ? { ...answer, headers } : { ...answer, headers, executed };
 }
 
 function withTrail(answer: Answer, trail: AuditTrail | undefined, long: boolean): Eventual<Answer> {

@@ -38,6 +38,8 @@ export class ResourceCache {
   readonly #subscriptions = new Set<Subscription>();
   readonly #observers = new Set<Observer>();
   readonly #triggered = new Map<string, Map<string, Set<Subscription>>>();
+  /** Lists that were answered from it, the objects that they looked at, and those that they found. */
+  readonly lists = { count: 0, looked: 0, found: 0 };
   #lastChange: number;
   #bytes = 0;
   #changes = 0;

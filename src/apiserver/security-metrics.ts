@@ -10,6 +10,7 @@ const CERTIFICATE_SECONDS = [
   0, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 345_600, 604_800, 2_592_000, 7_776_000,
   15_552_000, 31_104_000,
 ];
+const FILTER_SECONDS = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30];
 const STEP_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 /** Users who are counted by name; there is no end of others. */
 const NAMED: ReadonlySet<string> = new Set([
@@ -71,6 +72,28 @@ export function countSecurity(
     help: "Requests in another's name, by the kind of grant and whether they were allowed.",
     labels: ["decision", "mode"],
   });
+  const filters = metrics.histogram({
+    name: "apiserver_request_filter_duration_seconds",
+    help: "Time that requests spent in each step before they were carried out.",
+    labels: ["filter"],
+    buckets: FILTER_SECONDS,
+  });
+  const [authenticated, authorized] = [filters("authentication"), filters("authorization")];
+  metrics.countersOf(
+    {
+      name: "apiserver_authorization_decisions_total",
+      help: "Requests and reviews that each authorizer decided.",
+      labels: ["type", "name", "decision"],
+    },
+    () =>
+      security
+        .decisions()
+        .filter(({ count }) => count > 0)
+        .map(({ type, name, decision, count }) => ({
+          labels: [type, name, decision],
+          value: count,
+        })),
+  );
   countAudit(security, metrics);
   return {
     ...security,
@@ -78,6 +101,7 @@ export function countSecurity(
       const startMs = clock.elapsedMs();
       return andThen(security.authenticate(request, info), (identity) => {
         const seconds = (clock.elapsedMs() - startMs) / 1000;
+        authenticated.observe(seconds);
         const { certificate } = request.peer;
         if (certificate !== undefined) {
           certificateLives.observe((certificate.notAfterMs - clock.nowMs()) / 1000);
@@ -103,6 +127,7 @@ export function countSecurity(
       const startMs = clock.elapsedMs();
       return andThen(security.authorize(request, info, user, trail), (refusal) => {
         const seconds = (clock.elapsedMs() - startMs) / 1000;
+        authorized.observe(seconds);
         (refusal === undefined ? allowed : denied).add(1);
         (refusal === undefined ? allowedAfter : deniedAfter).observe(seconds);
         return refusal;

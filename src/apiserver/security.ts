@@ -21,6 +21,7 @@ import { createX509Authenticator } from "./authn/x509.ts";
 import { accessAttributes } from "./authz/attributes.ts";
 import type { AccessAttributes, Authorizer } from "./authz/authorizer.ts";
 import { alwaysAllow, alwaysDeny, chainAuthorizers } from "./authz/chain.ts";
+import { type DecisionCount, DecisionCounts } from "./authz/decision-counts.ts";
 import { accessDeniedStatus } from "./authz/forbidden.ts";
 import { createNodeAuthorizer } from "./authz/node.ts";
 import { NodeObjects } from "./authz/node-objects.ts";
@@ -99,6 +100,8 @@ export interface RequestSecurity {
   readonly flow?: TurnTaking;
   readonly audit?: Audit;
   readonly authorizer: Authorizer;
+  /** How often each of the authorizers decided. */
+  decisions(): readonly DecisionCount[];
   readonly rules: RbacRules;
   readonly tokens: TokenAuthenticator;
   readonly issueToken: IssueToken;
@@ -120,12 +123,13 @@ export function createSecurity(
   const rules = new RbacRules(objects);
   rules.start(signal);
   const related = new NodeObjects(objects, signal);
+  const decisions = new DecisionCounts();
   const authorizers = (modes: SecurityOptions["modes"]): Authorizer =>
     chainAuthorizers(
       modes.map((mode) =>
         typeof mode === "string"
-          ? authorizerOf(mode, rules, related)
-          : createWebhookAuthorizer({ ...mode, clock }),
+          ? decisions.of(authorizerOf(mode, rules, related), mode, mode.toLowerCase())
+          : decisions.of(createWebhookAuthorizer({ ...mode, clock }), "Webhook", mode.name),
       ),
     );
   let current = authorizers(options.modes);
@@ -159,6 +163,7 @@ export function createSecurity(
       },
     },
     authorizer,
+    decisions: () => decisions.all(),
     ...(flow === undefined ? {} : { flow }),
     ...(options.audit ? { audit: new Audit({ ...options.audit, clock, random }) } : {}),
     rules,

@@ -1,5 +1,6 @@
 /** Sends a list piece by piece, as fast as the client reads. */
 import type { Clock } from "#lib/clock.ts";
+import type { Histogram } from "#lib/metrics.ts";
 import { nextTurn } from "#lib/next-turn.ts";
 import type { ObjectList, OutgoingHeaders } from "./answer.ts";
 import { AHEAD_BYTES_MAX, type Reply } from "./http-exchange.ts";
@@ -54,15 +55,18 @@ export async function sendList(
   headers: OutgoingHeaders,
   acceptsGzip: boolean,
   reply: Reply,
+  sizes: Histogram | undefined,
 ): Promise<void> {
   const text = encoding === "protobuf" ? protobufText(list, joined) : jsonText(list, joined);
   const typed = { ...headers, "content-type": MEDIA_TYPES[encoding] };
   if (acceptsGzip && text.length > GZIP_BYTES_MIN) {
     const what = `${encoding} ${list.kind.apiVersion} ${list.place}`;
     const bytes = await zipped.of(what, list.state, text);
+    sizes?.observe(bytes.length);
     reply.send(code, { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" }, bytes);
     return;
   }
+  sizes?.observe(text.length);
   if (text.length <= WHOLE_BYTES_MAX) {
     reply.send(code, typed, text.whole());
     return;

@@ -86,7 +86,7 @@ export function expire(
   if (split === undefined) return;
   const info = requestInfoOf(request.method, split.path, parseQuery(split.query));
   if (isLongRunning(info)) return;
-  api.countTimeout(info);
+  api.countTimeout(info, reply.started);
   if (reply.started) {
     reply.destroy();
     return;
@@ -117,7 +117,7 @@ function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): 
   const { code, body, media } = answer;
   const gzips = acceptsGzip(request.headers["accept-encoding"]);
   if (body.form === "list" && request.method === "GET" && isPlainList(media)) {
-    return sendList(api.lists, body.list, media, code, headers, gzips, reply);
+    return sendList(api.lists, body.list, media, code, headers, gzips, reply, answer.sizes);
   }
   if (body.form === "watch") return sendWatch(body.feed, answer, headers, request, api, reply);
   if (body.form === "stream") return sendStream(body.stream, code, headers, request, reply);
@@ -129,8 +129,12 @@ function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): 
   const typed = contentType === "" ? headers : { ...headers, "content-type": contentType };
   if (bytes.length > GZIP_BYTES_MIN && !("content-encoding" in headers) && gzips) {
     const zipped = { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" };
-    return compress(bytes, { level: 1 }).then((packed) => reply.send(code, zipped, packed));
+    return compress(bytes, { level: 1 }).then((packed) => {
+      answer.sizes?.observe(packed.length);
+      reply.send(code, zipped, packed);
+    });
   }
+  answer.sizes?.observe(bytes.length);
   reply.send(code, typed, bytes);
 }
 

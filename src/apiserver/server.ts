@@ -4,7 +4,7 @@ import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Metrics } from "#lib/metrics.ts";
+import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import { SharedTurn } from "#lib/shared-turn.ts";
 import type { Store } from "#store/contract.ts";
@@ -111,7 +111,7 @@ export interface ApiServer {
   newAuditId(): string;
   readonly watches: WatchMetrics;
   /** A request took longer than it may. */
-  countTimeout(info: RequestInfo): void;
+  countTimeout(info: RequestInfo, brokenOff: boolean): void;
   readonly fanOuts: FanOuts;
   handshakeFailed(): void;
   /** A step of the start is done. */
@@ -190,10 +190,23 @@ export async function startApiServer(
   const descriptions = new ColumnDescriptions([...kinds, scaleKind], options.prose);
   const health = new Health(store, options.hooks ?? []);
   health.finished("caches");
+  const checkCounts = new Metrics();
+  const checked = checkCounts.counter({
+    name: "kubernetes_healthchecks_total",
+    help: "Health checks that were made, by their outcome.",
+    labels: ["name", "type", "status"],
+  });
   const paths: PathHandler[] = [
-    healthPaths(health.checks),
+    healthPaths(health.checks, (root, name, well) =>
+      checked(name, root, well ? "success" : "error").add(1),
+    ),
     versionPath,
-    metricsPath(options.metrics, health.checks, startMs / 1000),
+    metricsPath({
+      metrics: options.metrics,
+      checks: health.checks,
+      checkCounts,
+      startSeconds: startMs / 1000,
+    }),
     zPages({ startMs, nowMs: () => clock.nowMs(), flags: options.flags ?? {} }),
     indexPath(discovery, health.checks),
     discoveryPaths(discovery, options.externalAddress),
@@ -204,7 +217,7 @@ export async function startApiServer(
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every watch over HTTP listens
   addFlowMetrics(options.metrics, security.flow);
-  addClusterMetrics(options.metrics, objects, addresses);
+  addClusterMetrics(options.metrics, objects, addresses, options.nodePorts);
   const handle = createHandler({ parts, security, metrics: watched, paths, special });
   return {
     handle,
@@ -224,7 +237,10 @@ export async function startApiServer(
     newAuditId: () => random.uuid(),
     watches: new WatchMetrics(options.metrics),
     handshakeFailed: () => watched.handshakeFailed(),
-    countTimeout: (info) => watched.terminated(info, 504),
+    countTimeout: (info, brokenOff) => {
+      watched.terminated(info, 504);
+      if (brokenOff) watched.aborted(info);
+    },
     fanOuts: new FanOuts(clock),
     finished: (step) => health.finished(step),
     sayNotReady: () => health.shutDown(),

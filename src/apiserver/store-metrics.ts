@@ -67,6 +67,15 @@ export class StoreMetrics {
   }
 }
 
+export function addStorageSize(metrics: Metrics, name: string, read: () => number): void {
+  const options = {
+    name: "apiserver_storage_size_bytes",
+    help: "Bytes of the store's file.",
+    labels: ["storage_cluster_id"],
+  };
+  metrics.gaugesOf(options, () => [{ labels: [name], value: read() }]);
+}
+
 export function addCacheMetrics(metrics: Metrics, cache: WatchCache): void {
   const ofEach = (name: string, help: string, read: (of: Cached) => number): void =>
     metrics.gaugesOf({ name, help, labels: PLACE }, () =>
@@ -96,6 +105,29 @@ export function addCacheMetrics(metrics: Metrics, cache: WatchCache): void {
   changesOf("apiserver_storage_events_received_total", "Changes that the store told of.");
   changesOf("apiserver_watch_cache_events_received_total", "Changes that the caches took in.");
   changesOf("apiserver_watch_cache_events_dispatched_total", "Changes that watchers may hear of.");
+  const listsOf = (name: string, help: string, read: (of: Cached) => number): void => {
+    const labels = name.startsWith("returned") ? PLACE : [...PLACE, "index"];
+    metrics.countersOf({ name: `apiserver_cache_list_${name}`, help, labels }, () =>
+      [...cache.all()]
+        .filter(({ lists }) => lists.count > 0)
+        .map((of) => ({ labels: [of.resource.group, of.resource.plural, ""], value: read(of) })),
+    );
+  };
+  listsOf("total", "Lists that the caches answered.", ({ lists }) => lists.count);
+  listsOf("fetched_objects_total", "Objects that they looked at.", ({ lists }) => lists.looked);
+  listsOf("returned_objects_total", "Objects that they found.", ({ lists }) => lists.found);
+  metrics.countersOf(
+    {
+      name: "apiserver_watch_cache_initializations_total",
+      help: "How often the cache of each resource was filled.",
+      labels: PLACE,
+    },
+    () =>
+      [...cache.all()].map(({ resource: { group, plural } }) => ({
+        labels: [group, plural],
+        value: cache.loads,
+      })),
+  );
   metrics.gaugesOf(
     {
       name: "apiserver_storage_objects",

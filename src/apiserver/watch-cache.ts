@@ -37,6 +37,7 @@ export class WatchCache {
   readonly #waiters = new Set<Waiter>();
   #revision = 0;
   #loaded = false;
+  #loads = 0;
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
@@ -77,6 +78,11 @@ export class WatchCache {
     });
   }
 
+  /** How often the state was loaded. */
+  get loads(): number {
+    return this.#loads;
+  }
+
   /** Loads the state. Throws the StoreError of a store that cannot be read. */
   async load(): Promise<void> {
     const { store, decode, logger } = this.#options;
@@ -106,6 +112,7 @@ export class WatchCache {
     }
     this.#revision = atRevision;
     this.#loaded = true;
+    this.#loads += 1;
     for (const cache of this.#caches.values()) cache.load(loaded.get(cache) ?? [], atRevision);
     this.#settleWaiters();
   }

@@ -44,6 +44,24 @@ seconds_count{verb="GET"} 3
   );
 });
 
+test("numbers are written as Go writes them", () => {
+  const metrics = new Metrics();
+  const bind = metrics.gauge({ name: "n", help: "", labels: ["i"] });
+  const values = [0, 999_999, 1_000_000, 15_552_000, 0.0001, 0.00001, -2_500_000, 1e21];
+  for (const [at, value] of values.entries()) bind(String(at)).set(value);
+  const shown = [...metrics.text().matchAll(/} (.*)/g)].map(([, text]) => text);
+  assert.deepEqual(shown, [
+    "0",
+    "999999",
+    "1e+06",
+    "1.5552e+07",
+    "0.0001",
+    "1e-05",
+    "-2.5e+06",
+    "1e+21",
+  ]);
+});
+
 test("a name is registered once and must be a name", () => {
   const metrics = new Metrics();
   metrics.counter({ name: "a", help: "" });

@@ -192,9 +192,13 @@ function braced(labels: string): string {
   return labels === "" ? "" : `{${labels}}`;
 }
 
+/** As Go writes numbers: from a million on, and below a ten-thousandth, with an exponent. */
 function show(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return "+Inf";
-  return value === Number.NEGATIVE_INFINITY ? "-Inf" : String(value);
+  if (value === Number.NEGATIVE_INFINITY) return "-Inf";
+  const size = Math.abs(value);
+  if (value === 0 || (size >= 1e-4 && size < 1e6)) return String(value);
+  return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
 }
 
 function escapeLabel(text: string): string {

@@ -15,6 +15,7 @@ import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
 import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { Histogram } from "#lib/metrics.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import type { Objects } from "../objects.ts";
 import type { RequestInfo, User } from "../request.ts";
@@ -47,6 +48,8 @@ export interface Admitted {
   readonly seat: Seat;
   /** Held by what lives long until it ends. */
   readonly place?: Seat;
+  /** Told how long it was worked on. */
+  readonly executed?: Histogram | undefined;
   /** Of what decided, for the answer's headers. */
   readonly flow?: { readonly schemaUid: string; readonly levelUid: string };
 }
@@ -59,12 +62,12 @@ export type FlowDecision =
 export interface TurnTaking {
   /** Of the forms that have levels. */
   levels?(): readonly LevelState[];
-  /** Tells how long requests of a flow schema at a level wait, whether they run then or not. */
-  observeWaits?(of: ObserveWaits): void;
+  /** Who is told of each request of a flow schema at a level. */
+  observe?(of: ObserveFlow): void;
   admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision>;
 }
 
-type ObserveWaits = (schema: string, level: string) => NonNullable<LevelCounts["waits"]>;
+type ObserveFlow = (schema: string, level: string) => NonNullable<LevelCounts["told"]>;
 
 const REFUSED: FlowDecision = { outcome: "refused", retryAfterSeconds: 1 };
 const SHAPES_MAX = 256;
@@ -102,7 +105,7 @@ export class FlowControl implements TurnTaking {
   /** By level and flow schema; they outlive their configurations. */
   readonly #counts = new Map<string, Map<string, LevelCounts>>();
   #statsOf: (group: string, resource: string) => ResourceStats | undefined = () => undefined;
-  #observeWaits: ObserveWaits | undefined;
+  #observe: ObserveFlow | undefined;
   #longRunning = 0;
 
   constructor(options: FlowControlOptions) {
@@ -129,8 +132,10 @@ export class FlowControl implements TurnTaking {
     const { schema, level, uids, entrance } = flow;
     if (level === undefined) {
       entrance.counts.dispatched += 1;
-      entrance.counts.waits?.run.observe(0);
-      return { outcome: "admitted", seat: NO_SEAT, flow: uids };
+      entrance.counts.told?.run.observe(0);
+      entrance.counts.told?.seats.observe(1);
+      const executed = entrance.counts.told?.executed(info.verb);
+      return { outcome: "admitted", seat: NO_SEAT, flow: uids, executed };
     }
     const place = isLongRunning(info) ? this.#takePlace() : undefined;
     if (place === "none") return REFUSED;
@@ -138,6 +143,7 @@ export class FlowControl implements TurnTaking {
       outcome: "admitted",
       seat,
       flow: uids,
+      executed: entrance.counts.told?.executed(info.verb),
       ...(place === undefined ? {} : { place }),
     });
     if (place !== undefined && info.verb !== "watch") return admitted(NO_SEAT);
@@ -147,14 +153,15 @@ export class FlowControl implements TurnTaking {
       return REFUSED;
     };
     const work = estimateWork(info, asker.query, this.#statsOf, level.widthMax);
+    entrance.counts.told?.seats.observe(work.seats);
     const seat = level.enter(flowName(schema, user, info), entrance, asker, work);
     return seat instanceof Promise ? seat.then(decide) : decide(seat);
   }
 
-  observeWaits(of: ObserveWaits): void {
-    this.#observeWaits = of;
+  observe(of: ObserveFlow): void {
+    this.#observe = of;
     for (const [level, flows] of this.#counts) {
-      for (const [schema, counts] of flows) counts.waits = of(schema, level);
+      for (const [schema, counts] of flows) counts.told = of(schema, level);
     }
   }
 
@@ -234,8 +241,8 @@ export class FlowControl implements TurnTaking {
     const known = ofLevel.get(schema);
     if (known !== undefined) return known;
     const counts = noCounts();
-    const waits = this.#observeWaits?.(schema, level);
-    if (waits !== undefined) counts.waits = waits;
+    const told = this.#observe?.(schema, level);
+    if (told !== undefined) counts.told = told;
     ofLevel.set(schema, counts);
     return counts;
   }

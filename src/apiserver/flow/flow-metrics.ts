@@ -15,10 +15,27 @@ export function addFlowMetrics(metrics: Metrics, flow: TurnTaking | undefined): 
     labels: ["execute", ...FLOW],
     buckets: WAIT_SECONDS,
   });
-  flow.observeWaits?.((schema, level) => ({
-    run: waits("true", schema, level),
-    refused: waits("false", schema, level),
-  }));
+  const seats = metrics.histogram({
+    name: `${PREFIX}work_estimated_seats`,
+    help: "Seats that requests were thought to need.",
+    labels: FLOW,
+    buckets: [1, 2, 4, 8, 16, 32, 64, 100],
+  });
+  const executed = metrics.histogram({
+    name: `${PREFIX}request_execution_seconds`,
+    help: "Time that requests were worked on; watches until they had told what was there.",
+    labels: [...FLOW, "type"],
+    buckets: WAIT_SECONDS,
+  });
+  flow.observe?.((schema, level) => {
+    const regular = executed(schema, level, "regular");
+    return {
+      run: waits("true", schema, level),
+      refused: waits("false", schema, level),
+      seats: seats(schema, level),
+      executed: (verb) => (verb === "watch" ? executed(schema, level, "watch") : regular),
+    };
+  });
   const levels = (): readonly LevelState[] => flow.levels!();
   const ofLevel = (name: string, help: string, read: (state: LevelState) => number): void =>
     metrics.gaugesOf({ name: `${PREFIX}${name}`, help, labels: ["priority_level"] }, () =>

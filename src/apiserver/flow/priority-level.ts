@@ -37,8 +37,16 @@ export interface LevelCounts {
   waiting: number;
   /** In use, also for a while after a write. */
   seats: number;
-  /** How long each of them waited, if someone wants to know. */
-  waits?: { readonly run: Histogram; readonly refused: Histogram };
+  /** Who is told of each of them, if someone wants to know. */
+  told?: {
+    /** How long they waited, to run or to be refused. */
+    readonly run: Histogram;
+    readonly refused: Histogram;
+    /** How many seats they take. */
+    readonly seats: Histogram;
+    /** How long they were worked on. */
+    executed(verb: string): Histogram;
+  };
   /** By reason, in upstream's words. */
   readonly rejected: Record<Rejection, number>;
 }
@@ -156,13 +164,13 @@ export class PriorityLevel {
   ): Seat | Rejection | Promise<Seat | Rejection> {
     const seats = Math.max(work.seats, work.after?.seats ?? 1);
     if (this.waiting === 0 && this.#hasRoom(seats)) {
-      entrance.counts.waits?.run.observe(0);
+      entrance.counts.told?.run.observe(0);
       this.#take(seats, entrance);
       return this.#seatOf(entrance, work);
     }
     if (this.#queue === undefined) {
       entrance.counts.rejected["concurrency-limit"] += 1;
-      entrance.counts.waits?.refused.observe(0);
+      entrance.counts.told?.refused.observe(0);
       return "concurrency-limit";
     }
     return this.#wait(this.#queue, { flow, entrance, asker, seats, work });
@@ -224,7 +232,7 @@ export class PriorityLevel {
     return new Promise((resolve) => {
       const finish = (seat: Seat | Rejection): void => {
         const seconds = (this.#clock.elapsedMs() - startMs) / 1000;
-        counts.waits?.[typeof seat === "string" ? "refused" : "run"].observe(seconds);
+        counts.told?.[typeof seat === "string" ? "refused" : "run"].observe(seconds);
         timer.cancel();
         signal.removeEventListener("abort", cancelled);
         counts.waiting -= 1;

@@ -12,18 +12,21 @@ export interface HealthCheck {
   check(): string | undefined | Promise<string | undefined>;
 }
 
+/** Told of each check that was made because someone asked for all of them. */
+export type CountCheck = (root: string, name: string, well: boolean) => void;
+
 export interface HealthChecks {
   readonly healthz: readonly HealthCheck[];
   readonly livez: readonly HealthCheck[];
   readonly readyz: readonly HealthCheck[];
 }
 
-export function healthPaths(checks: HealthChecks): PathHandler {
+export function healthPaths(checks: HealthChecks, count: CountCheck): PathHandler {
   return ({ path, query }) => {
     const [, root = "", ...rest] = path.split("/");
     if (!(root in checks)) return undefined;
     const all = checks[root as keyof HealthChecks];
-    if (rest.length === 0) return answerAll(root, all, query);
+    if (rest.length === 0) return answerAll(root, all, query, count);
     const name = rest.join("/");
     const one = all.find((check) => check.name === name);
     return one && answerOne(one);
@@ -40,6 +43,7 @@ async function answerAll(
   root: string,
   checks: readonly HealthCheck[],
   query: URLSearchParams,
+  count: CountCheck,
 ): Promise<Answer> {
   const excluded = new Set(query.getAll("exclude"));
   const unknown = new Set(excluded);
@@ -53,6 +57,7 @@ async function answerAll(
     }
     const why = await check();
     failed ||= why !== undefined;
+    count(root, name, why === undefined);
     // Anyone may ask, so the reason is kept to the log.
     lines.push(why === undefined ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`);
   }

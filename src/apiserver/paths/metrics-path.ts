@@ -1,27 +1,45 @@
 /** /metrics in Prometheus' text format, and /metrics/slis with the state of the health checks. */
+import { gzipSync } from "node:zlib";
 import type { Metrics } from "#lib/metrics.ts";
 import { type Answer, answer } from "../answer.ts";
 import type { PathHandler } from "../handler.ts";
+import type { ApiRequest } from "../request.ts";
 import type { HealthChecks } from "./health-paths.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
-export function metricsPath(
-  metrics: Metrics,
-  checks: HealthChecks,
-  startSeconds: number,
-): PathHandler {
-  const told = (text: string): Answer =>
-    answer(
+export interface MetricsPathOptions {
+  readonly metrics: Metrics;
+  readonly checks: HealthChecks;
+  /** What is counted of the checks. */
+  readonly checkCounts: Metrics;
+  readonly startSeconds: number;
+}
+
+export function metricsPath(options: MetricsPathOptions): PathHandler {
+  const { metrics, checks, checkCounts, startSeconds } = options;
+  const told = (text: string, { headers }: ApiRequest): Answer => {
+    const zips = ZIPS.test(headers["accept-encoding"] ?? "");
+    const bytes = zips ? gzipSync(text, { level: 1 }) : Buffer.from(text);
+    return answer(
       200,
-      { form: "bytes", contentType: CONTENT_TYPE, bytes: Buffer.from(text) },
-      { headers: { "process-start-time-unix": String(Math.floor(startSeconds)) } },
+      { form: "bytes", contentType: CONTENT_TYPE, bytes },
+      {
+        headers: {
+          "process-start-time-unix": String(Math.floor(startSeconds)),
+          ...(zips ? { "content-encoding": "gzip" } : {}),
+        },
+      },
     );
-  return ({ path }) => {
-    if (path === "/metrics") return told(metrics.text());
-    return path === "/metrics/slis" ? states(checks).then(told) : undefined;
+  };
+  return (request) => {
+    if (request.path === "/metrics") return told(metrics.text(), request);
+    if (request.path !== "/metrics/slis") return undefined;
+    return states(checks).then((text) => told(`${text}${checkCounts.text()}`, request));
   };
 }
+
+const ZIPS = /(^|,)\s*gzip\s*(,|$|;(?!\s*q=0(\.0*)?\s*(,|$)))/;
 
 async function states(checks: HealthChecks): Promise<string> {
   const lines: string[] = [];

@@ -128,16 +128,20 @@ async function readPage(
     if (selection.only !== undefined && options.limit === 0) {
       const found = cache.get(selection.only);
       const items = found !== undefined && (selection.matches?.(found) ?? true) ? [found] : [];
+      count(cache, 1, items);
       return success({ items, next: undefined, remaining: 0, revision: at });
     }
     const { prefix, matches } = selection;
     if (matches !== undefined) {
-      const under = cache.under(prefix, startAfter);
-      return success({ ...takePage(under, selection, options.limit), revision: at });
+      const page = takePage(cache.under(prefix, startAfter), selection, options.limit);
+      count(cache, cache.count(prefix, startAfter), page.items);
+      return success({ ...page, revision: at });
     }
     const whole = options.limit === 0 && startAfter === undefined;
     const state = whole ? String(cache.lastChange) : undefined;
-    return success({ ...pageOf(cache, prefix, startAfter, options.limit), revision: at, state });
+    const page = pageOf(cache, prefix, startAfter, options.limit);
+    count(cache, page.items.length, page.items);
+    return success({ ...page, revision: at, state });
   }
   try {
     const { resource } = verb;
@@ -150,6 +154,12 @@ async function readPage(
       tooOld(selection, options, { startAfter: startAfter ?? "", revision: undefined }),
     );
   }
+}
+
+function count({ lists }: ResourceCache, looked: number, found: readonly Revision[]): void {
+  lists.count += 1;
+  lists.looked += looked;
+  lists.found += found.length;
 }
 
 /** Up to `limit` objects, all if that is 0, and how many follow. */

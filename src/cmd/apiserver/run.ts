@@ -1,4 +1,5 @@
 /** The API server put together from its flags: store, keys, security, admission, HTTPS. */
+import { statSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { Kind } from "#api/kind.ts";
@@ -16,6 +17,7 @@ import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import type { ComponentCheck } from "#apiserver/special/component-statuses.ts";
 import { probeComponent } from "#apiserver/special/probe-component.ts";
 import { START_HOOKS } from "#apiserver/start-hooks.ts";
+import { addStorageSize } from "#apiserver/store-metrics.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -96,6 +98,10 @@ async function runBehind(
   const keys = openKeys(flags, surroundings, advertiseAddress);
   const audit = openAuditLog(flags, surroundings);
   const metrics = surroundings.metrics ?? new Metrics();
+  if (surroundings.store === undefined && !shared) {
+    const file = join(flags.dataDir, "store", "data.mdb");
+    addStorageSize(metrics, "embedded-0", () => statSync(file).size);
+  }
   const api = await startApiServer(
     {
       kinds: builtInKinds,
