@@ -2,7 +2,7 @@
  * Watches and logs for clients that speak WebSocket, as pages in a browser do: an event is a message,
  * and so is each piece of a log. What the client sends is not looked at; when it closes, it is over.
  */
-import { once } from "node:events";
+import { drained } from "#lib/drained.ts";
 import { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { encodeFrame } from "#lib/websocket/frames.ts";
 import type { Answer, AnswerBody } from "./answer.ts";
@@ -66,9 +66,7 @@ export async function serveWebSocket(
     fanOut: api.fanOuts.of(body.feed.kind),
     reply: {
       writePiece: ({ bytes }) => socket.write(bytes),
-      drained: async () => {
-        await Promise.race([once(socket, "drain"), once(socket, "close")]);
-      },
+      drained: () => drained(socket),
       end: () => connection.close(),
       destroy: () => connection.destroy(),
     },

@@ -4,6 +4,7 @@
  */
 import type { Duplex, Readable } from "node:stream";
 import type { MessagePort } from "node:worker_threads";
+import { drained } from "#lib/drained.ts";
 import { type Logger, silentLogger } from "#lib/logger.ts";
 import { nextTurn } from "#lib/next-turn.ts";
 import { systemClock } from "#lib/system-clock.ts";
@@ -174,7 +175,7 @@ class Front {
   #outflowOf(id: number, socket: Duplex): Outgoing["to"] {
     return {
       write: (bytes) => socket.write(bytes),
-      drained: () => drainOf(socket),
+      drained: () => drained(socket),
       end: () => void socket.end(() => this.#outbox.put({ form: "ended", id })),
       destroy: () => void socket.destroy(),
     };
@@ -264,15 +265,3 @@ class Front {
 }
 
 const NO_BYTES = new Uint8Array(0);
-
-function drainOf(socket: Duplex): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      socket.off("drain", done);
-      socket.off("close", done);
-      resolve();
-    };
-    socket.on("drain", done);
-    socket.on("close", done);
-  });
-}

@@ -12,6 +12,7 @@ import type { Duplex } from "node:stream";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
 import { onAbort } from "#lib/aborted.ts";
+import { drained } from "#lib/drained.ts";
 import { SpdyConnection } from "#lib/spdy/connection.ts";
 import { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { acceptWebSocket, askedProtocols, type ClientEnd } from "./client-end.ts";
@@ -178,14 +179,5 @@ async function takeInput(socket: WebSocketConnection, { stdin, resize }: Streams
 
 async function write(stream: Duplex | undefined, data: Buffer): Promise<void> {
   if (stream === undefined || stream.writableEnded || stream.destroyed) return;
-  if (stream.write(data)) return;
-  await new Promise<void>((resolve) => {
-    const go = (): void => {
-      stream.off("drain", go);
-      stream.off("close", go);
-      resolve();
-    };
-    stream.on("drain", go);
-    stream.on("close", go);
-  });
+  if (!stream.write(data)) await drained(stream);
 }

@@ -1,5 +1,6 @@
 /** Port-forward over WebSocket: its binary messages are the bytes of a SPDY connection. */
 import { onAbort } from "#lib/aborted.ts";
+import { drained } from "#lib/drained.ts";
 import { type Message, WebSocketConnection } from "#lib/websocket/connection.ts";
 import { acceptWebSocket, askedProtocols, type ClientEnd } from "./client-end.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
@@ -53,24 +54,12 @@ export async function tunnelSpdy(request: UpgradeRequest, client: ClientEnd): Pr
   async function toBackend(messages: AsyncIterable<Message>): Promise<void> {
     try {
       for await (const { data } of messages) {
-        if (!backend.write(data)) await drained();
+        if (!backend.write(data)) await drained(backend);
       }
     } catch {
       socket.destroy();
     }
     backend.end();
-  }
-
-  function drained(): Promise<void> {
-    return new Promise((resolve) => {
-      const go = (): void => {
-        backend.off("drain", go);
-        backend.off("close", go);
-        resolve();
-      };
-      backend.on("drain", go);
-      backend.on("close", go);
-    });
   }
 }
 

@@ -10,6 +10,7 @@
  *    writing fails.
  */
 import { Duplex } from "node:stream";
+import { drained } from "../drained.ts";
 import {
   dataFrame,
   FIN,
@@ -254,15 +255,7 @@ export class SpdyConnection {
       room = this.#send(...dataFrame(id, chunk.subarray(at, at + DATA_BYTES_MAX), 0));
     }
     if (room || this.#socket.destroyed) callback();
-    else {
-      const go = (): void => {
-        this.#socket.off("drain", go);
-        this.#socket.off("close", go);
-        callback();
-      };
-      this.#socket.on("drain", go);
-      this.#socket.on("close", go);
-    }
+    else void drained(this.#socket).then(() => callback());
   }
 
   #send(...parts: readonly Buffer[]): boolean {

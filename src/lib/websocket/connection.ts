@@ -8,6 +8,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
+import { drained } from "../drained.ts";
 import { applyMask, encodeFrame, type FrameHead, type Opcode, readFrameHead } from "./frames.ts";
 
 export interface Message {
@@ -70,16 +71,7 @@ export class WebSocketConnection {
   /** Resolves when there is room for more. */
   async send(data: Uint8Array, text = false): Promise<void> {
     if (this.#closed) return;
-    if (this.#write(this.#frame(text ? "text" : "binary", data))) return;
-    await new Promise<void>((resolve) => {
-      const go = (): void => {
-        this.#socket.off("drain", go);
-        this.#socket.off("close", go);
-        resolve();
-      };
-      this.#socket.on("drain", go);
-      this.#socket.on("close", go);
-    });
+    if (!this.#write(this.#frame(text ? "text" : "binary", data))) await drained(this.#socket);
   }
 
   ping(): void {

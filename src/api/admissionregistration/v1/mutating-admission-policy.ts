@@ -1,6 +1,6 @@
 /** admissionregistration.k8s.io MutatingAdmissionPolicy: changes requests by expressions. */
 
-import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
+import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { MutatingAdmissionPolicy, Mutation } from "#api/generated/admissionregistration.v1.ts";
 import { defineKind, type KindSpec, type RuleContext } from "#api/kind.ts";
 import { validateOneOf } from "#api/validation/faults.ts";
@@ -12,6 +12,7 @@ import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
 import {
   type PolicyExpressions,
+  paramKindColumn,
   policyExpressions,
   validateConditionsAndVariables,
   validateExpression,
@@ -59,13 +60,7 @@ const spec: KindSpec<MutatingAdmissionPolicy> = {
       description: "Mutation indicates the number of mutations rules defined in this configuration",
       cell: ({ spec }) => (spec.mutations ?? []).length,
     },
-    {
-      name: "ParamKind",
-      type: "string",
-      description: "ParamKind specifies the kind of resources used to parameterize this policy",
-      cell: ({ spec: { paramKind } }) =>
-        paramKind === undefined ? UNSET : `${paramKind.apiVersion ?? ""}/${paramKind.kind ?? ""}`,
-    },
+    paramKindColumn,
     ageColumn,
   ],
 };

@@ -1,4 +1,6 @@
 /** What validating and mutating admission policies share: parameters, variables, expressions. */
+
+import { UNSET } from "#api/columns.ts";
 import { type AdmissionUse, type ExpressionCompiler, expressionError } from "#api/expressions.ts";
 import type {
   MatchCondition,
@@ -6,6 +8,7 @@ import type {
   ParamKind,
   Variable,
 } from "#api/generated/admissionregistration.v1.ts";
+import type { Column } from "#api/kind.ts";
 import { validateOneOf } from "#api/validation/faults.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -21,6 +24,14 @@ interface PolicySpec {
   readonly matchConditions?: readonly MatchCondition[];
   readonly variables?: readonly Variable[];
 }
+
+export const paramKindColumn: Column<{ readonly spec: PolicySpec }> = {
+  name: "ParamKind",
+  type: "string",
+  description: "ParamKind specifies the kind of resources used to parameterize this policy",
+  cell: ({ spec: { paramKind } }) =>
+    paramKind === undefined ? UNSET : `${paramKind.apiVersion ?? ""}/${paramKind.kind ?? ""}`,
+};
 
 /** The parts before the expressions: failure policy, parameters, constraints. */
 export function validatePolicyHead(spec: PolicySpec, path: Path): FieldError[] {

@@ -1,6 +1,6 @@
 /** admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy: refuses requests by expressions. */
 
-import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
+import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
   AuditAnnotation,
@@ -22,6 +22,7 @@ import { Path } from "#api/validation/path.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
 import {
   type PolicyExpressions,
+  paramKindColumn,
   policyExpressions,
   validateConditionsAndVariables,
   validateExpression,
@@ -79,13 +80,7 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
         "Validations indicates the number of validation rules defined in this configuration",
       cell: ({ spec }) => (spec.validations ?? []).length,
     },
-    {
-      name: "ParamKind",
-      type: "string",
-      description: "ParamKind specifies the kind of resources used to parameterize this policy",
-      cell: ({ spec: { paramKind } }) =>
-        paramKind === undefined ? UNSET : `${paramKind.apiVersion ?? ""}/${paramKind.kind ?? ""}`,
-    },
+    paramKindColumn,
     ageColumn,
   ],
 });

@@ -13,9 +13,14 @@ import { duplicate, type FieldError, invalid, required } from "#api/validation/f
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
 import { selectorHasInvalidLabelValue, validateLabelSelector } from "#api/validation/labels.ts";
-import { isDns1035Label, isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import {
+  KNOWN_REVIEW_VERSIONS,
+  knowsReviewVersion,
+  validateReviewVersions,
+} from "#api/validation/review-versions.ts";
 import { validateWebhookClient } from "#api/validation/webhook-client.ts";
 import { validateMatchConditions } from "./match-conditions.ts";
 import {
@@ -27,7 +32,6 @@ import {
 import { staticSuffixWarnings } from "./static-suffix.ts";
 
 const META = { namespaced: false, nameRule: nameIsDnsSubdomain };
-const REVIEW_VERSIONS = ["v1", "v1beta1"];
 const SIDE_EFFECTS = ["None", "NoneOnDryRun", "Some", "Unknown"];
 const NO_SIDE_EFFECTS = ["None", "NoneOnDryRun"];
 export const REINVOCATION_POLICIES = ["IfNeeded", "Never"];
@@ -144,7 +148,10 @@ function validateWebhooks(
     errors.push(
       ...validateReviewVersions(
         webhook.admissionReviewVersions ?? [],
-        demands.knownReviewVersion,
+        {
+          absent: `must specify one of ${KNOWN_REVIEW_VERSIONS}`,
+          mustKnowOne: demands.knownReviewVersion,
+        },
         path.child("admissionReviewVersions"),
       ),
     );
@@ -164,8 +171,7 @@ function demandsOf(webhooks: readonly Webhook[], old: readonly Webhook[] = []): 
   return {
     noSideEffects: old.every(({ sideEffects }) => NO_SIDE_EFFECTS.includes(sideEffects ?? "")),
     knownReviewVersion: old.every(
-      ({ admissionReviewVersions: versions }) =>
-        (versions ?? []).length === 0 || versions!.some((v) => REVIEW_VERSIONS.includes(v)),
+      ({ admissionReviewVersions: versions }) => !versions?.length || knowsReviewVersion(versions),
     ),
     uniqueNames: new Set(old.map(({ name }) => name)).size === old.length,
     validLabelValues: !old.some(
@@ -224,26 +230,6 @@ function validateFullyQualifiedName(name: string, path: Path): FieldError[] {
   if (name.split(".").length >= 3) return [];
   const detail = "should be a domain with at least three segments separated by dots";
   return [invalid(path, name, detail)];
-}
-
-function validateReviewVersions(
-  versions: readonly string[],
-  mustKnowOne: boolean,
-  path: Path,
-): FieldError[] {
-  const known = REVIEW_VERSIONS.join(", ");
-  if (versions.length === 0) return [required(path, `must specify one of ${known}`)];
-  const errors: FieldError[] = [];
-  const seen = new Set<string>();
-  for (const [i, version] of versions.entries()) {
-    const faults = seen.has(version) ? ["duplicate version"] : isDns1035Label(version);
-    errors.push(...faults.map((fault) => invalid(path.index(i), version, fault)));
-    seen.add(version);
-  }
-  if (mustKnowOne && !versions.some((version) => REVIEW_VERSIONS.includes(version))) {
-    errors.push(invalid(path, versions, `must include at least one of ${known}`));
-  }
-  return errors;
 }
 
 function columns(): readonly Column<Configuration>[] {

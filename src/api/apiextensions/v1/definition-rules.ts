@@ -16,11 +16,12 @@ import { semanticEqual, validateImmutableField } from "#api/validation/immutable
 import { internalForm } from "#api/validation/internal-form.ts";
 import { isDns1035Label, isDns1123Subdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
+import { validateReviewVersions } from "#api/validation/review-versions.ts";
 import { validateWebhookClient } from "#api/validation/webhook-client.ts";
 import { someSchema } from "../json-schema/walk.ts";
 import { type InternalSpec, internalSpec, schemasOf } from "./internal-spec.ts";
 import { validateResourceSchema } from "./resource-schema-rules.ts";
-import { caBundleFault, type DefinitionOptions, REVIEW_VERSIONS } from "./tolerance.ts";
+import { caBundleFault, type DefinitionOptions } from "./tolerance.ts";
 import {
   validateColumns,
   validateDeprecationWarning,
@@ -268,26 +269,6 @@ function validateConversion(
       errors.push(invalid(clientPath.child("caBundle"), caBundle, fault));
     }
   }
-  const { requireKnownReviewVersion } = options;
-  return [...errors, ...validateReviewVersions(versions, requireKnownReviewVersion, versionsPath)];
-}
-
-function validateReviewVersions(
-  versions: readonly string[],
-  mustKnowOne: boolean,
-  path: Path,
-): FieldError[] {
-  if (versions.length === 0) return [required(path, "")];
-  const errors: FieldError[] = [];
-  const seen = new Set<string>();
-  for (const [i, version] of versions.entries()) {
-    const faults = seen.has(version) ? ["duplicate version"] : isDns1035Label(version);
-    errors.push(...faults.map((fault) => invalid(path.index(i), version, fault)));
-    seen.add(version);
-  }
-  if (mustKnowOne && !versions.some((version) => REVIEW_VERSIONS.includes(version))) {
-    const detail = `must include at least one of ${REVIEW_VERSIONS.join(", ")}`;
-    errors.push(invalid(path, versions, detail));
-  }
-  return errors;
+  const rules = { absent: "", mustKnowOne: options.requireKnownReviewVersion };
+  return [...errors, ...validateReviewVersions(versions, rules, versionsPath)];
 }

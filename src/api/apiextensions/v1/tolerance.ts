@@ -6,6 +6,7 @@ import type {
 import { bytesOfBase64, parsePem } from "#api/meta/pem.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { Path } from "#api/validation/path.ts";
+import { knowsReviewVersion } from "#api/validation/review-versions.ts";
 import { hasUnprunedDefault } from "../json-schema/defaults.ts";
 import { structuralFault, validateStructural } from "../json-schema/structural.ts";
 import { someSchema } from "../json-schema/walk.ts";
@@ -13,8 +14,6 @@ import { type InternalSpec, internalSpec, schemaOfVersion, schemasOf } from "./i
 import { isSetOfNonAtomic, validateMapListKeys } from "./list-type-rules.ts";
 import { hasUnknownType, type SchemaOptions } from "./schema-rules.ts";
 import { SELECTABLE_FIELDS_MAX } from "./version-rules.ts";
-
-export const REVIEW_VERSIONS = ["v1", "v1beta1"];
 
 export interface DefinitionOptions extends SchemaOptions {
   readonly requireKnownReviewVersion: boolean;
@@ -61,8 +60,7 @@ export function updateOptions(
   const readable = (schema: (typeof schemas)[number]) =>
     structuralFault(schema) === undefined && validateStructural(schema, Path.of("")).length === 0;
   return {
-    requireKnownReviewVersion:
-      reviewVersions.length === 0 || reviewVersions.some((v) => REVIEW_VERSIONS.includes(v)),
+    requireKnownReviewVersion: reviewVersions.length === 0 || knowsReviewVersion(reviewVersions),
     requireImmutableNames: isEstablished,
     requireSchema: hasAllSchemas(before),
     requireStructural: schemas.every(readable),

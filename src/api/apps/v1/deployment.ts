@@ -5,6 +5,7 @@ import { defaultPodTemplate } from "#api/core/v1/pod/defaults.ts";
 import { dropDisabledTemplateFields } from "#api/core/v1/pod/drop-disabled.ts";
 import { templateWarnings } from "#api/core/v1/pod/warnings.ts";
 import { type TemplateRules, templateRules } from "#api/core/v1/pod-template-validation.ts";
+import { REPLICA_SCALE, readyColumn } from "#api/core/v1/replicas.ts";
 import {
   countChange,
   podNameWarnings,
@@ -69,19 +70,10 @@ export const deploymentKind = defineKind<Deployment>({
       validateUpdate: validateStatusUpdate,
     },
   },
-  scale: {
-    specReplicas: ".spec.replicas",
-    statusReplicas: ".status.replicas",
-    selector: ".spec.selector",
-  },
+  scale: REPLICA_SCALE,
   columns: [
     nameColumn,
-    {
-      name: "Ready",
-      type: "string",
-      description: "Number of the pod with ready state",
-      cell: ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
-    },
+    readyColumn,
     {
       name: "Up-to-date",
       type: "string",

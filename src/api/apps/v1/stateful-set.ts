@@ -6,6 +6,7 @@ import { defaultPodTemplate } from "#api/core/v1/pod/defaults.ts";
 import { dropDisabledTemplateFields } from "#api/core/v1/pod/drop-disabled.ts";
 import { templateWarnings } from "#api/core/v1/pod/warnings.ts";
 import { templateRules } from "#api/core/v1/pod-template-validation.ts";
+import { REPLICA_SCALE, readyColumn } from "#api/core/v1/replicas.ts";
 import { roundToMillis } from "#api/core/v1/round-resources.ts";
 import { countChange, specsDiffer } from "#api/core/v1/workload.ts";
 import { keep } from "#api/draft.ts";
@@ -58,19 +59,10 @@ export const statefulSetKind = defineKind<StatefulSet>({
       validateUpdate: validateStatefulSetStatus,
     },
   },
-  scale: {
-    specReplicas: ".spec.replicas",
-    statusReplicas: ".status.replicas",
-    selector: ".spec.selector",
-  },
+  scale: REPLICA_SCALE,
   columns: [
     nameColumn,
-    {
-      name: "Ready",
-      type: "string",
-      description: "Number of the pod with ready state",
-      cell: ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
-    },
+    readyColumn,
     ageColumn,
     ...containerColumns<StatefulSet>(({ spec }) => spec.template),
   ],

@@ -1,4 +1,5 @@
 /** Names of time zones, as the tz database has them. */
+import { zoneOffset } from "#lib/zone-offset.ts";
 
 const PART = /^[A-Za-z.\-_0-9+]{1,14}$/;
 
@@ -51,28 +52,5 @@ function isKnownInAnyCase(name: string): boolean {
  */
 export function utcOffsetMs(name: string): (atMs: number) => number {
   if (name === "" || name === "UTC" || name === "Local") return () => 0;
-  const format = new Intl.DateTimeFormat("en-US", {
-    timeZone: name,
-    calendar: "gregory",
-    hourCycle: "h23",
-    year: "numeric",
-    month: "numeric",
-    day: "numeric",
-    hour: "numeric",
-    minute: "numeric",
-    second: "numeric",
-  });
-  return (atMs) => {
-    const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, value]));
-    const field = (type: Intl.DateTimeFormatPartTypes): number => Number(parts.get(type));
-    const wallMs = Date.UTC(
-      field("year"),
-      field("month") - 1,
-      field("day"),
-      field("hour"),
-      field("minute"),
-      field("second"),
-    );
-    return wallMs - Math.floor(atMs / 1000) * 1000;
-  };
+  return zoneOffset(name);
 }

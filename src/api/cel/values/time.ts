@@ -1,4 +1,6 @@
 /** Timestamps and durations: their texts, limits and parts. */
+
+import { utcMs, zoneOffset } from "#lib/zone-offset.ts";
 import { CelError, Duration, Timestamp } from "./value.ts";
 
 const NANOS = 1_000_000_000n;
@@ -130,38 +132,15 @@ function zoneOffsetMs(ms: number, zone: string): number {
     const [, sign, hours, minutes] = offset;
     return (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === "-" ? -1 : 1);
   }
-  const parts: Record<string, number> = {};
-  for (const { type, value } of zoneFormat(zone).formatToParts(new Date(ms))) {
-    parts[type] = Number(value);
-  }
-  const { year, month, day, hour, minute, second } = parts as Record<string, number>;
-  const local = utcMs(year!, month! - 1, day!, hour! % 24, minute!, second!);
-  return local - Math.floor(ms / 1000) * 1000;
+  return namedZoneOffset(zone)(ms);
 }
 
-function zoneFormat(zone: string): Intl.DateTimeFormat {
+function namedZoneOffset(zone: string): (atMs: number) => number {
   try {
-    return new Intl.DateTimeFormat("en-US", {
-      timeZone: zone === "" ? "UTC" : zone,
-      calendar: "gregory",
-      hourCycle: "h23",
-      year: "numeric",
-      month: "numeric",
-      day: "numeric",
-      hour: "numeric",
-      minute: "numeric",
-      second: "numeric",
-    });
+    return zoneOffset(zone === "" ? "UTC" : zone);
   } catch {
     throw new CelError(`unknown time zone ${zone}`);
   }
-}
-
-/** Date.UTC takes years below 100 for those of the last century. */
-function utcMs(year: number, month: number, day: number, h: number, m: number, s: number): number {
-  const date = new Date(Date.UTC(2000, month, day, h, m, s));
-  date.setUTCFullYear(year, month, day);
-  return date.getTime();
 }
 
 function showFraction(nanos: bigint): string {

@@ -1,4 +1,4 @@
-/** What ReplicaSets and ReplicationControllers have in common: they keep a number of pods alive. */
+/** What kinds that keep a number of pods alive have in common; most of it is of ReplicaSets and ReplicationControllers. */
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { PodTemplateSpec } from "#api/generated/core.v1.ts";
@@ -30,6 +30,17 @@ export const REPLICA_SCALE: ScalePaths = {
   specReplicas: ".spec.replicas",
   statusReplicas: ".status.replicas",
   selector: ".spec.selector",
+};
+
+/** How many of the wanted pods are ready. */
+export const readyColumn: Column<{
+  readonly spec: { readonly replicas?: number };
+  readonly status: { readonly readyReplicas?: number };
+}> = {
+  name: "Ready",
+  type: "string",
+  description: "Number of the pod with ready state",
+  cell: ({ spec, status }) => `${status.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
 };
 
 export function prepareReplicasCreate(draft: Draft<Replicated>): void {
