@@ -248,6 +248,15 @@ describe("deployment", () => {
     assert.equal(set?.spec.minReadySeconds, 3);
   });
 
+  test("a paused one that changes its strategy leaves its set alone", async () => {
+    await using cluster = await start();
+    await runPods(cluster);
+    await cluster.edit(deploymentKind, "web", (d) => void (d.spec.paused = true));
+    await cluster.edit(deploymentKind, "web", (d) => void (d.spec.strategy = { type: "Recreate" }));
+    const { annotations } = cluster.list(replicaSetKind)[0]!.metadata;
+    assert.equal(annotations?.["deployment.kubernetes.io/max-replicas"], "5");
+  });
+
   test("the old rollback annotation puts the named revision's template back", async () => {
     await using cluster = await start();
     await runPods(cluster);

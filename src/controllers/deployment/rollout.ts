@@ -82,7 +82,10 @@ function shrinkOld(deployment: Deployment, current: ReplicaSet, old: readonly Re
 export function proportionalSizes(deployment: Deployment, sets: Sets): Sizes {
   const single = activeOrNewest(sets);
   const wanted = desiredReplicas(deployment);
-  if (single !== undefined) return new Map([[uidOf(single), wanted]]);
+  if (single !== undefined) {
+    const isSo = sizeOf(single) === wanted && annotatedDesired(single) === wanted;
+    return isSo ? new Map() : new Map([[uidOf(single), wanted]]);
+  }
   const { current, old } = sets;
   const activeOld = old.filter((set) => sizeOf(set) > 0);
   if (current !== undefined && isSaturated(deployment, current)) {

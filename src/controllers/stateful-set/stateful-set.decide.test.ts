@@ -156,6 +156,48 @@ const rows: {
     want: [],
   },
   {
+    name: "an update does not wait for what is wrong further down",
+    spec: { podManagementPolicy: "Parallel" },
+    pods: [
+      { ordinal: 0, of: "old", ready: false },
+      { ordinal: 1, of: "old", ready: false },
+      { ordinal: 2, of: "old" },
+    ],
+    want: ["delete Pod db-2"],
+  },
+  {
+    name: "an update replaces what is wrong, too",
+    spec: { podManagementPolicy: "Parallel" },
+    pods: [
+      { ordinal: 0, of: "old" },
+      { ordinal: 1, of: "old", ready: false },
+      { ordinal: 2, ready: true },
+    ],
+    want: ["delete Pod db-1"],
+  },
+  {
+    name: "an update waits for one that is missing",
+    spec: { podManagementPolicy: "Parallel" },
+    pods: [
+      { ordinal: 0, of: "old" },
+      { ordinal: 1, of: "old" },
+    ],
+    want: ["create Pod db-2"],
+  },
+  {
+    name: "an update of several at once counts all that are not well",
+    spec: {
+      podManagementPolicy: "Parallel",
+      updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 2 } },
+    },
+    pods: [
+      { ordinal: 0, of: "old", ready: false },
+      { ordinal: 1, of: "old" },
+      { ordinal: 2, of: "old" },
+    ],
+    want: ["delete Pod db-2"],
+  },
+  {
     name: "an update stops at the partition",
     spec: { updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 2 } } },
     pods: [{ ordinal: 0, of: "old" }, { ordinal: 1, of: "old" }, { ordinal: 2 }],

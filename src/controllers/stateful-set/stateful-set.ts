@@ -244,24 +244,34 @@ function condemnedSteps(world: World): Steps {
   return { writes: mayGo ? [...retention, deletePod(set, first)] : retention, blocked: true };
 }
 
-/** Pods of an old revision go, the highest first, as many as may be unavailable at once. */
+/** Pods of an old revision go, the highest first. */
 function updateSteps(world: World): readonly Write[] {
   const { set, pods, latest, nowMs } = world;
   if (set.spec.updateStrategy.type === "OnDelete") return [];
-  const { partition = 0, maxUnavailable = 1 } = set.spec.updateStrategy.rollingUpdate ?? {};
+  const { partition = 0, maxUnavailable } = set.spec.updateStrategy.rollingUpdate ?? {};
   const start = startOrdinal(set);
-  const inRange = pods
-    .filter((pod) => isInRange(set, ordinalOf(set, pod)))
-    .sort((a, b) => ordinalOf(set, b) - ordinalOf(set, a));
-  const unavailable = inRange.filter((pod) => !isHealthyNow(set, pod, nowMs)).length;
-  const scaled = scaledIntOrPercent(maxUnavailable, set.spec.replicas ?? 1, "down");
+  const count = set.spec.replicas ?? 1;
+  const byOrdinal = new Map(pods.map((pod) => [ordinalOf(set, pod), pod]));
+  const highestFirst = Array.from({ length: count }, (_, i) =>
+    byOrdinal.get(start + count - 1 - i),
+  );
+  const isHealthy = (pod: Pod | undefined): pod is Pod =>
+    pod !== undefined && isHealthyNow(set, pod, nowMs);
+  const isOld = (pod: Pod | undefined): pod is Pod =>
+    pod !== undefined &&
+    revisionOf(pod) !== latest.metadata.name &&
+    pod.metadata.deletionTimestamp === undefined;
+  const replaceable = highestFirst.slice(0, Math.max(0, count - partition));
+  if (maxUnavailable === undefined) {
+    // One after the other: what is wrong further down does not matter yet.
+    const next = replaceable.find((pod) => isOld(pod) || !isHealthy(pod));
+    return isOld(next) ? [deletePod(set, next)] : [];
+  }
+  const scaled = scaledIntOrPercent(maxUnavailable, count, "down");
+  const unavailable = highestFirst.filter((pod) => !isHealthy(pod)).length;
   const room = Math.max(1, scaled.ok ? scaled.value : 1) - unavailable;
-  return inRange
-    .filter((pod) => ordinalOf(set, pod) >= start + partition)
-    .filter(
-      (pod) =>
-        revisionOf(pod) !== latest.metadata.name && pod.metadata.deletionTimestamp === undefined,
-    )
+  return replaceable
+    .filter(isOld)
     .slice(0, Math.max(0, room))
     .map((pod) => deletePod(set, pod));
 }
