@@ -217,6 +217,19 @@ const rows: {
     status: { currentReplicas: 3, updatedReplicas: 3, currentRevision: "db-new" },
   },
   {
+    name: "an update of nothing is done",
+    spec: { replicas: 0 },
+    pods: [],
+    want: [],
+    status: { currentRevision: "db-new", updateRevision: "db-new" },
+  },
+  {
+    name: "an update is not done while some are missing",
+    pods: [{ ordinal: 0 }],
+    want: ["create Pod db-1"],
+    status: { currentRevision: "db-old" },
+  },
+  {
     name: "ready for long enough?",
     spec: { minReadySeconds: 30 },
     pods: [{ ordinal: 0 }],

@@ -24,12 +24,10 @@ export function statusOf(
     count((pod) => isStaying(pod) && revisionOf(pod) === metadata.name);
   const ready = count(isRunningAndReady);
   const updated = withRevision(latest);
-  // An update is complete when every pod has the new revision and is ready.
+  // An update is complete when there are as many as wanted, new and ready; be that none at all.
   const isDone =
     set.spec.updateStrategy.type === "RollingUpdate" &&
-    updated === pods.length &&
-    ready === pods.length &&
-    updated > 0;
+    [updated, ready, pods.length].every((number) => number === (set.spec.replicas ?? 1));
   const { generation } = set.metadata;
   return {
     ...(generation === undefined ? {} : { observedGeneration: generation }),
