@@ -271,11 +271,23 @@ describe("stateful set", () => {
     await cluster.edit(statefulSetKind, "db", (draft) => {
       draft.spec.persistentVolumeClaimRetentionPolicy = { whenDeleted: "Delete" };
     });
-    const claim = cluster.get(persistentVolumeClaimKind, "data-db-0");
-    assert.equal(claim?.metadata.ownerReferences?.[0]?.kind, "StatefulSet");
+    const ownerOf = (claim: string) =>
+      cluster.get(persistentVolumeClaimKind, claim)?.metadata.ownerReferences?.[0]?.kind;
+    assert.equal(ownerOf("data-db-0"), "StatefulSet");
     assert.deepEqual(
       cluster.events.slice(before).map(({ message }) => message),
       ["Update Pod db-0 in StatefulSet db successful"],
+    );
+    // Claims that come later are right from the start.
+    await cluster.edit(statefulSetKind, "db", (draft) => void (draft.spec.replicas = 2));
+    await run(cluster, "db-1");
+    assert.equal(ownerOf("data-db-1"), "StatefulSet");
+    assert.deepEqual(
+      cluster.events.slice(before + 1).map(({ message }) => message),
+      [
+        "Create Claim data-db-1 Pod db-1 in StatefulSet db success",
+        "Create Pod db-1 in StatefulSet db successful",
+      ],
     );
   });
 });

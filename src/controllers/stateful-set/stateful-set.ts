@@ -177,8 +177,9 @@ function createSteps(world: World, ordinal: number): Steps {
   }
   return {
     writes: [
-      ...claimWrites(world, wanted, name),
+      ...claimWrites(world, wanted, pod),
       noted(create(podKind, pod), notes(set, "Create", name)),
+      ...retentionWrites(world, pod),
     ],
     blocked: true,
   };
@@ -187,13 +188,15 @@ function createSteps(world: World, ordinal: number): Steps {
 function claimWrites(
   { set, claimNamed }: World,
   wanted: readonly PersistentVolumeClaim[],
-  podName: string,
+  pod: Pod,
 ): readonly Write[] {
   return wanted
     .filter(({ metadata }) => claimNamed(metadata.name ?? "") === undefined)
     .map((wantedClaim) => {
-      const write = create(persistentVolumeClaimKind, wantedClaim);
-      return noted(write, notes(set, "Create", podName, wantedClaim.metadata.name));
+      const owned = repairedClaim(set, pod, wantedClaim) ?? wantedClaim;
+      const write = create(persistentVolumeClaimKind, owned);
+      const { name } = wantedClaim.metadata;
+      return noted(write, notes(set, "Create", pod.metadata.name ?? "", name));
     });
 }
 
@@ -205,7 +208,7 @@ function tendSteps(world: World, pod: Pod): Steps {
     return { writes: isGoing ? [] : [deletePod(set, pod)], blocked: true };
   }
   const wanted = claimsOf(set, ordinalOf(set, pod)).map(({ claim: wantedClaim }) => wantedClaim);
-  const missing = pod.status.phase === "Pending" ? claimWrites(world, wanted, name) : [];
+  const missing = pod.status.phase === "Pending" ? claimWrites(world, wanted, pod) : [];
   const isHealthy =
     isRunningAndReady(pod) && isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs);
   if (!isParallel(set) && (isGoing || !isHealthy)) return { writes: missing, blocked: true };
