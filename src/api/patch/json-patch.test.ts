@@ -15,6 +15,25 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
+test("what a copy's target lies in is written anew, at both places", () => {
+  const inner = { z: 1, a: { y: 1, b: 2 } };
+  const outer = deepFreeze({ inner, other: { c: 1 } });
+  const patch = [{ op: "copy", from: "/inner", path: "/inner/a/copy" }];
+  const patched = applyJsonPatch(outer, patch);
+  assert.ok(patched.ok);
+  assert.deepEqual(patched.value, {
+    inner: { z: 1, a: { y: 1, b: 2, copy: { z: 1, a: { y: 1, b: 2 } } } },
+    other: { c: 1 },
+  });
+  const { inner: changed, other } = patched.value as unknown as {
+    inner: { a: { copy: { a: object } } };
+    other: object;
+  };
+  assert.equal(other, outer.other);
+  assert.notEqual(changed.a.copy, inner);
+  assert.notEqual(changed.a.copy.a, inner.a);
+});
+
 describe("patched documents", () => {
   const rows: readonly (readonly [name: string, patch: readonly JsonObject[], changed: object])[] =
     [

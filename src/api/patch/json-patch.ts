@@ -187,7 +187,19 @@ class Patcher {
     const target = this.#find(path);
     if (target === undefined) throw missing("copy", `destination path: ${path}`);
     if (value !== undefined) this.#countCopy(value);
-    insert(target.container, target.key, value ?? null, "error while adding value during copy");
+    // The way to the target may have passed through it.
+    const passed = read(source.container, source.key, "");
+    const copied = this.#copyOfOurs(passed) ?? null;
+    insert(target.container, target.key, copied, "error while adding value during copy");
+  }
+
+  /** The same value with nothing in it that may be changed in place. */
+  #copyOfOurs(value: unknown): unknown {
+    if (typeof value !== "object" || value === null || !this.#own.has(value)) return value;
+    if (Array.isArray(value)) return value.map((item) => this.#copyOfOurs(item));
+    const copy: JsonObject = {};
+    for (const [key, inner] of Object.entries(value)) setMember(copy, key, this.#copyOfOurs(inner));
+    return copy;
   }
 
   #test(operation: JsonObject): void {
