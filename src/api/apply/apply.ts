@@ -31,7 +31,8 @@ import {
   withoutSystemFields,
 } from "./ownership.ts";
 import { pruned } from "./prune.ts";
-import { appliedFault } from "./validate.ts";
+import { ItemError } from "./typed-values.ts";
+import { appliedFault, liveFault } from "./validate.ts";
 import { Changes, type FieldFilter, filtered, type VersionSeam, Versions } from "./versions.ts";
 
 export interface ApplyInput {
@@ -57,6 +58,31 @@ const KUBECTL = "kubectl";
 const BEFORE_FIRST_APPLY = "before-first-apply";
 
 export function applyPatch(input: ApplyInput): Result<JsonObject> {
+  try {
+    return applyTo(input);
+  } catch (error) {
+    if (!(error instanceof LiveError)) throw error;
+    return failure(unknownStatus(error.message));
+  }
+}
+
+/** Validation lets live lists have items that cannot be told apart; nothing can be applied to those. */
+class LiveError extends Error {}
+
+function onLive<T>({ live, schema, applied }: ApplyInput, failing: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ItemError)) throw error;
+    const why = liveFault(live ?? {}, schema) ?? error.message;
+    throw new LiveError(failing.replace("%v", describe(metadataOf(live ?? {}), applied)) + why);
+  }
+}
+
+const NO_FIRST =
+  "failed to create manager for existing fields: failed to convert new object (%v) to smd typed: ";
+
+function applyTo(input: ApplyInput): Result<JsonObject> {
   const { schema, live, applied, apiVersion, manager, nowIso } = input;
   const fault = inputFault(input);
   if (fault !== undefined) return failure(badRequestStatus(fault));
@@ -64,17 +90,20 @@ export function applyPatch(input: ApplyInput): Result<JsonObject> {
   if (!decoded.ok) {
     return failure(unknownStatus(`failed to decode managed fields: ${decoded.error}`));
   }
-  const invalid = appliedFault(applied, schema);
-  if (invalid !== undefined) {
-    const subject = describe(input);
-    return failure(unknownStatus(`failed to create typed patch object (${subject}): ${invalid}`));
-  }
-
   const versions = new Versions(apiVersion, schema, input.versions);
   const current = withManagedFields(live ?? emptyObject(schema), undefined);
   const managers =
-    decoded.value.length > 0 ? decoded.value : firstManagers(input, current, versions);
-  const outcome = decide(input, current, managers, versions, input.force);
+    decoded.value.length > 0
+      ? decoded.value
+      : onLive(input, NO_FIRST, () => firstManagers(input, current, versions));
+  const invalid = appliedFault(applied, schema);
+  if (invalid !== undefined) {
+    const subject = describe(metadataOf(applied), applied);
+    return failure(unknownStatus(`failed to create typed patch object (${subject}): ${invalid}`));
+  }
+  const outcome = onLive(input, "failed to create typed live object (%v): ", () =>
+    decide(input, current, managers, versions, input.force),
+  );
   const conflicts = unforgiven(input, current, outcome.conflicts);
   if (conflicts.length > 0) return failure(conflictsStatus(conflicts));
 
@@ -177,8 +206,7 @@ function inputFault({ applied, apiVersion, kind }: ApplyInput): string | undefin
 }
 
 /** `default/a; apps/v1, Kind=Deployment`: where the configuration says it belongs. */
-function describe({ applied }: ApplyInput): string {
-  const { namespace, name } = metadataOf(applied);
+function describe({ namespace, name }: JsonObject, applied: JsonObject): string {
   const text = (value: unknown) => (typeof value === "string" ? value : "");
   return `${text(namespace)}/${text(name)}; ${describeKind(applied)}`;
 }

@@ -12,10 +12,24 @@ import { elementOf, ItemError, memberElement, memberSchema } from "./typed-value
 
 /** What is wrong with the object; undefined if nothing is. */
 export function appliedFault(object: JsonObject, schema: Schema): string | undefined {
-  const faults: string[] = [];
+  return faultOf(object, schema, { texts: [], duplicates: "refused" });
+}
+
+/** The same for an object that is stored: its lists may hold things twice. */
+export function liveFault(object: JsonObject, schema: Schema): string | undefined {
+  return faultOf(object, schema, { texts: [], duplicates: "allowed" });
+}
+
+interface Faults {
+  readonly texts: string[];
+  readonly duplicates: "refused" | "allowed";
+}
+
+function faultOf(object: JsonObject, schema: Schema, faults: Faults): string | undefined {
   checkMembers(object, schema, undefined, faults);
-  if (faults.length < 2) return faults[0];
-  return ["errors:", ...faults.map((fault) => `  ${fault}`)].join("\n");
+  const { texts } = faults;
+  if (texts.length < 2) return texts[0];
+  return ["errors:", ...texts.map((fault) => `  ${fault}`)].join("\n");
 }
 
 /** Where a value stands; its text is made only for a fault. */
@@ -25,22 +39,22 @@ interface Trail {
   readonly step: string;
 }
 
-function check(value: unknown, schema: Schema, trail: Trail, faults: string[]): void {
+function check(value: unknown, schema: Schema, trail: Trail, faults: Faults): void {
   if (value === null || value === undefined) return;
   switch (schema.shape) {
     case "scalar": {
       const fault = scalarFault(value, schema.scalar);
-      if (fault !== undefined) faults.push(at(trail, fault));
+      if (fault !== undefined) faults.texts.push(at(trail, fault));
       return;
     }
     case "list":
       if (Array.isArray(value)) checkItems(value, schema, trail, faults);
-      else faults.push(at(trail, `expected list, got ${shown(value)}`));
+      else faults.texts.push(at(trail, `expected list, got ${shown(value)}`));
       return;
     case "struct":
     case "map":
       if (isObject(value)) checkMembers(value, schema, trail, faults);
-      else faults.push(at(trail, `expected map, got ${shown(value)}`));
+      else faults.texts.push(at(trail, `expected map, got ${shown(value)}`));
       return;
     case "any":
       return;
@@ -51,12 +65,12 @@ function checkMembers(
   object: JsonObject,
   schema: Schema,
   parent: Trail | undefined,
-  faults: string[],
+  faults: Faults,
 ): void {
   for (const [name, value] of Object.entries(object)) {
     const trail = { parent, step: memberElement(schema, name) };
     if (schema.shape === "struct" && !schema.preserveUnknown && !schema.byName.has(name)) {
-      faults.push(at(trail, "field not declared in schema"));
+      faults.texts.push(at(trail, "field not declared in schema"));
       return;
     }
     check(value, memberSchema(schema, name), trail, faults);
@@ -67,7 +81,7 @@ function checkItems(
   items: readonly unknown[],
   list: ListSchema,
   parent: Trail,
-  faults: string[],
+  faults: Faults,
 ): void {
   const seen = new Set<string>();
   for (const [i, item] of items.entries()) {
@@ -77,11 +91,11 @@ function checkItems(
         step = elementOf(item, list);
       } catch (error) {
         if (!(error instanceof ItemError)) throw error;
-        faults.push(at(parent, `element ${i}: ${error.message}`));
+        faults.texts.push(at(parent, `element ${i}: ${error.message}`));
         return;
       }
-      if (seen.has(step)) {
-        faults.push(at(parent, `duplicate entries for key ${formatElement(step)}`));
+      if (seen.has(step) && faults.duplicates === "refused") {
+        faults.texts.push(at(parent, `duplicate entries for key ${formatElement(step)}`));
       }
       seen.add(step);
     }

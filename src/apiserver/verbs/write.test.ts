@@ -122,6 +122,26 @@ describe("writes", () => {
     assert.equal(Object.keys(data).length, 31);
   });
 
+  test("nothing is applied to lists whose items cannot be told apart", async () => {
+    await using t = await startTestApi();
+    const accounts = "/api/v1/namespaces/default/serviceaccounts";
+    const account = (more: object) => ({
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { name: "a" },
+      ...more,
+    });
+    const why =
+      '.secrets: element 1: associative list with keys has an element that omits all key fields ["name"] (and doesn\'t have default values for any key fields)';
+    await t.want(201, "POST", accounts, { body: account({ secrets: [{ name: "b" }, {}] }) });
+    const options = { headers: APPLY, body: account({ secrets: [{ name: "c" }] }) };
+    const status = await t.want(500, "PATCH", `${accounts}/a?fieldManager=m`, options);
+    assert.equal(
+      status.message,
+      `failed to create manager for existing fields: failed to convert new object (default/a; /v1, Kind=ServiceAccount) to smd typed: ${why}`,
+    );
+  });
+
   test("an apply creates, owns, conflicts, and takes away what it no longer says", async () => {
     await using t = await startTestApi();
     const apply = (manager: string, data: object, more = "") => ({
