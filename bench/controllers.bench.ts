@@ -10,6 +10,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { deploymentKind } from "#api/apps/v1/deployment.ts";
 import { podKind } from "#api/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { User } from "#apiserver/request.ts";
 import { Client } from "#client/client.ts";
 import { parseFlags } from "#cmd/apiserver/flags.ts";
@@ -69,7 +70,8 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
   try {
     await server.bootstrapped;
     await waitUntil(
-      async () => (await client.get({ ...accounts }, { namespace: "default", name: "default" })).ok,
+      async () =>
+        (await client.get(serviceAccountKind, { namespace: "default", name: "default" })).ok,
     );
     progress("deployment to 1,000 pods");
     const first = await timeToPods(client, server, "first", 1_000);
@@ -131,14 +133,6 @@ async function* onToTenThousand(
     target: 1.25,
   };
 }
-
-const accounts = {
-  group: "",
-  version: "v1",
-  apiVersion: "v1",
-  scope: "Namespaced" as const,
-  names: { kind: "ServiceAccount", plural: "serviceaccounts" },
-};
 
 function clientOf({ api }: RunningApiServer): Client {
   const transport = inProcessTransport(api.handle, ADMIN, "bench");

@@ -1,9 +1,9 @@
 /** The servers that benchmarks put under load, each in a process of its own. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "#testing/free-ports.ts";
 import { openHttp1 } from "./http1-asker.ts";
 import { type Identity, identityOf } from "./tls-identity.ts";
 
@@ -106,12 +106,4 @@ async function untilReady(
   }
   child.kill("SIGKILL");
   throw new Error(`the server was not ready within ${READY_WITHIN_MS} ms`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

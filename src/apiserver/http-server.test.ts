@@ -1,14 +1,11 @@
 /** How connections live and end. What goes over them is tested with the whole server. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/system-clock.ts";
-import { issueLeaf, openAuthority } from "#pki/authority.ts";
+import { servingPair } from "#testing/serving-pair.ts";
 import { openEdge } from "./edge/edge-server.ts";
 import type { Reply } from "./http-exchange.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "./http-server.ts";
@@ -24,17 +21,8 @@ describe.each([
   const open: Reply[] = [];
 
   beforeAll(async () => {
-    const directory = mkdtempSync(join(tmpdir(), "k8ts-test-http-"));
-    const nowMs = systemClock.nowMs();
-    const authority = openAuthority(join(directory, "ca"), "test", nowMs);
-    const request = { subject: { commonName: "test" }, purpose: "server auth" } as const;
-    const { certificatePem, keyPem } = issueLeaf(authority, request, nowMs);
-    rmSync(directory, { recursive: true, force: true });
     server = await start({
-      tls: {
-        context: { key: keyPem, cert: certificatePem },
-        authorities: {},
-      },
+      tls: { context: servingPair(), authorities: {} },
       host: "127.0.0.1",
       port: 0,
       clock: systemClock,

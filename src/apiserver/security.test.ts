@@ -1,14 +1,10 @@
 /** The whole chain over the real server on the memory store: who asks, may they, what is told of it. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { builtInKinds } from "#api/kinds.ts";
-import { NO_PROSE } from "#api/openapi/definition.ts";
-import { silentLogger } from "#lib/logger.ts";
-import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
-import { newKey, privateKeyPem } from "#pki/key-pair.ts";
 import { createMemoryStore } from "#store/memory.ts";
+import { testSecurityOptions, testServerOptions } from "#testing/server-options.ts";
 import { admissionPlugins } from "./admission/registry.ts";
 import type { Answer } from "./answer.ts";
 import { createEscalationCheck } from "./authz/escalation.ts";
@@ -23,51 +19,36 @@ interface Running {
     method: string,
     path: string,
     options?: { token?: string; body?: object; headers?: Record<string, string> },
-  ): Promise<{ code: number; value: Record<string, never>; headers: Answer["headers"] }>;
+  ): Promise<{
+    code: number;
+    value: Readonly<Record<string, unknown>>;
+    headers: Answer["headers"];
+  }>;
 }
 
 async function start(): Promise<Running> {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const random = seededRandom(1);
-  const signingKeyPem = privateKeyPem(newKey().privateKey);
   const audited: Record<string, unknown>[] = [];
   const life = new AbortController();
-  const issuer = "https://kubernetes.default.svc";
   const api = await startApiServer(
     {
-      kinds: builtInKinds,
+      ...testServerOptions(),
       store: createMemoryStore({ clock }),
-      storeIsLocal: true,
       clock,
       random,
-      logger: silentLogger,
-      allowPrivileged: true,
-      eventTtlSeconds: 3600,
-      storedForm: "json",
-      prose: () => NO_PROSE,
-      metrics: new Metrics(),
-      kubelets: { addressTypes: [], tls: () => ({ verify: false }) },
       serviceRanges: ["10.96.0.0/16"],
       nodePorts: { first: 30_000, last: 32_767 },
-      externalAddress: "127.0.0.1:6443",
       security: (objects, signal) =>
         createSecurity(
           {
+            ...testSecurityOptions("https://kubernetes.default.svc"),
             modes: ["Node", "RBAC"],
             anonymous: { enabled: true },
-            oidc: [],
             bootstrapTokens: true,
             tokenFile: {
               path: "tokens.csv",
               text: 'root,root,1,"system:masters"\nalice,alice,2\nnode,system:node:n1,3,"system:nodes"\n',
-            },
-            serviceAccounts: {
-              keys: [signingKeyPem],
-              signingKeyPem,
-              issuers: [issuer],
-              audiences: [issuer],
-              expirationSecondsMax: 0,
-              extendExpiration: true,
             },
             flow: { seats: 600, longRunningMax: 10 },
             audit: {
@@ -120,7 +101,11 @@ async function start(): Promise<Running> {
           : answer.body.form === "value"
             ? answer.body.value
             : undefined;
-      return { code: answer.code, value: found as never, headers: answer.headers };
+      return {
+        code: answer.code,
+        value: found as Readonly<Record<string, unknown>>,
+        headers: answer.headers,
+      };
     },
   };
 }
@@ -178,10 +163,10 @@ test("a service account's token is its account's, until the account is gone", as
   await ask("POST", accounts, { ...root, body: { metadata: { name: "bot" } } });
   const issued = await ask("POST", `${accounts}/bot/token`, { ...root, body: { spec: {} } });
   assert.equal(issued.code, 201);
-  const { token } = issued.value.status as unknown as { token: string };
+  const { token } = issued.value.status as { token: string };
   const self = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
   const known = await ask("POST", self, { token, body: {} });
-  const { userInfo } = known.value.status as unknown as { userInfo: { username: string } };
+  const { userInfo } = known.value.status as { userInfo: { username: string } };
   assert.equal(userInfo.username, "system:serviceaccount:ns:bot");
   await ask("DELETE", `${accounts}/bot`, root);
   assert.equal((await ask("POST", self, { token, body: {} })).code, 401);

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { request } from "node:https";
 import { test } from "vitest";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import { clusterRoleBindingKind } from "#api/rbac/v1/bindings.ts";
+import { AccountTokens } from "#client/account-tokens.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { startComponentServer } from "./component-server.ts";
@@ -34,18 +37,9 @@ test("health is anybody's to ask, metrics are for those who may read them", asyn
   for (const path of ["/healthz", "/livez", "/readyz"]) assert.equal(await get(path), "200 ok");
   assert.equal(await get("/metrics"), "401 Unauthorized");
   assert.equal(await get("/metrics", "nonsense"), "401 Unauthorized");
-  const account = { metadata: { namespace: "default", name: "robot" } };
-  const accounts = {
-    group: "",
-    version: "v1",
-    apiVersion: "v1",
-    scope: "Namespaced" as const,
-    names: { kind: "ServiceAccount", plural: "serviceaccounts" },
-  };
-  assert.ok((await client.create(accounts, account)).ok);
-  const answer = await client.create(accounts, account, { subresource: "token" });
-  assert.ok(answer.ok);
-  const { token } = (answer.value as unknown as { status: { token: string } }).status;
+  const metadata = { namespace: "default", name: "robot" };
+  assert.ok((await client.create(serviceAccountKind, { metadata })).ok);
+  const token = await new AccountTokens(client, clock).token("default", "robot");
   assert.equal(await get("/metrics", token), "403 Forbidden");
   const binding = {
     apiVersion: "rbac.authorization.k8s.io/v1",
@@ -58,14 +52,7 @@ test("health is anybody's to ask, metrics are for those who may read them", asyn
     },
     subjects: [{ kind: "ServiceAccount", namespace: "default", name: "robot" }],
   };
-  const bindings = {
-    group: "rbac.authorization.k8s.io",
-    version: "v1",
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    scope: "Cluster" as const,
-    names: { kind: "ClusterRoleBinding", plural: "clusterrolebindings" },
-  };
-  assert.ok((await client.create(bindings, binding)).ok);
+  assert.ok((await client.create(clusterRoleBindingKind, binding)).ok);
   assert.equal(await get("/metrics", token), "200 # HELP things_total Things.");
   assert.equal(await get("/nothing", token), "403 Forbidden");
   life.abort();

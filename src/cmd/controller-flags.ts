@@ -5,7 +5,6 @@
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Command as Parser } from "commander";
-import { parseDuration } from "#api/meta/duration.ts";
 import { signToken } from "#apiserver/authn/jwt.ts";
 import type { CertificateSigning } from "#controllers/certificates/signing.ts";
 import type { ControllerOptions } from "#controllers/controllers.ts";
@@ -16,6 +15,7 @@ import { grantRequest } from "#pki/certificate-request.ts";
 import { parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
 import { nodeRangesOf } from "./node-ranges.ts";
 import { FlagError } from "./parse-flags.ts";
+import { countOf, durationOf, type Flags, isOn, numberOf, textOf } from "./read-flags.ts";
 
 /** The middle of each signer's own flags, and its name. */
 const SIGNERS: Readonly<Record<string, string>> = {
@@ -24,8 +24,6 @@ const SIGNERS: Readonly<Record<string, string>> = {
   "kube-apiserver-client": "kubernetes.io/kube-apiserver-client",
   "legacy-unknown": "kubernetes.io/legacy-unknown",
 };
-
-type Flags = Readonly<Record<string, unknown>>;
 
 export function addControllerFlags(parser: Parser): Parser {
   parser
@@ -185,36 +183,4 @@ function filesOf(
     throw new FlagError(`--${prefix}-cert-file and --${prefix}-key-file need each other`);
   }
   return { certificateFile, keyFile };
-}
-
-export function durationOf(flags: Flags, flag: string): number {
-  const parsed = parseDuration(textOf(flags, flag) ?? "");
-  if (!parsed.ok) throw new FlagError(`--${flag}: ${parsed.error}`);
-  return Number(parsed.nanos / 1_000_000n);
-}
-
-function isOn(flags: Flags, flag: string): boolean {
-  return textOf(flags, flag) === "true";
-}
-
-export function numberOf(flags: Flags, flag: string): number {
-  const text = textOf(flags, flag) ?? "";
-  const number = Number(text);
-  if (text === "" || !Number.isFinite(number)) throw new FlagError(`--${flag}: not a number`);
-  return number;
-}
-
-function countOf(flags: Flags, flag: string, max: number): number {
-  const count = numberOf(flags, flag);
-  if (Number.isInteger(count) && count >= 1 && count <= max) return count;
-  throw new FlagError(`--${flag}: must be a number from 1 to ${max}`);
-}
-
-export function textOf(flags: Flags, flag: string): string | undefined {
-  const value = flags[camelCase(flag)];
-  return value === undefined || value === "" ? undefined : String(value);
-}
-
-function camelCase(flag: string): string {
-  return flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

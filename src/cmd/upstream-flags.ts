@@ -5,6 +5,7 @@
 import type { Command as Parser } from "commander";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { FlagError } from "./parse-flags.ts";
+import { optionName } from "./read-flags.ts";
 
 const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"],
@@ -56,7 +57,7 @@ export function addUpstreamFlags(parser: Parser): Parser {
 
 export function refuseOtherValues(flags: Readonly<Record<string, unknown>>): void {
   for (const [name, values] of Object.entries(KEPT)) {
-    const value = flags[camelCase(name)];
+    const value = flags[optionName(name)];
     if (value === undefined || values.test(String(value))) continue;
     throw new FlagError(`--${name}: ${goQuote(String(value))} is not supported`);
   }
@@ -65,10 +66,6 @@ export function refuseOtherValues(flags: Readonly<Record<string, unknown>>): voi
 /** Those of them that were given. */
 export function flagsWithoutEffect(parser: Parser): readonly string[] {
   return NOTHING_TO_ACT_ON.filter(
-    (name) => parser.getOptionValueSource(camelCase(name)) === "cli",
+    (name) => parser.getOptionValueSource(optionName(name)) === "cli",
   ).map((name) => `--${name}`);
-}
-
-function camelCase(flag: string): string {
-  return flag.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

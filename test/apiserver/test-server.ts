@@ -4,7 +4,6 @@
  * test wants them. Nodes are played by `readyPods`, which says of every pod that it runs.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { podKind } from "#api/core/v1/pod.ts";
@@ -19,6 +18,7 @@ import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
+import { freePort } from "#testing/free-ports.ts";
 
 const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
 const SURROUNDINGS = {
@@ -142,12 +142,4 @@ async function readyPods(server: RunningApiServer, signal: AbortSignal): Promise
   );
   await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   await Promise.allSettled(pending);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

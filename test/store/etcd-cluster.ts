@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "#testing/free-ports.ts";
 
 export interface EtcdClusterOptions {
   readonly members?: number;
@@ -90,15 +90,4 @@ function tlsFlags(tls: EtcdClusterOptions["tls"]): string[] {
   if (tls === undefined) return [];
   const files = ["--cert-file", tls.cert, "--key-file", tls.key, "--trusted-ca-file", tls.ca];
   return [...files, "--client-cert-auth"];
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => {
-    const address = server.address();
-    return typeof address === "object" && address !== null ? address.port : 0;
-  });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -1,17 +1,14 @@
 /** Requests and answers are the same whichever thread the connections are in. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as send } from "node:https";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { nextTurn } from "#lib/next-turn.ts";
 import { systemClock } from "#lib/system-clock.ts";
-import { issueLeaf, openAuthority } from "#pki/authority.ts";
+import { servingPair } from "#testing/serving-pair.ts";
 import { AHEAD_BYTES_MAX, BODY_BYTES_MAX, type HttpRequest, type Reply } from "../http-exchange.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "../http-server.ts";
 import { openEdge } from "./edge-server.ts";
@@ -28,14 +25,8 @@ describe.each([
   let upgrade: (socket: Duplex) => void;
 
   beforeAll(async () => {
-    const directory = mkdtempSync(join(tmpdir(), "k8ts-test-edge-"));
-    const nowMs = systemClock.nowMs();
-    const authority = openAuthority(join(directory, "ca"), "test", nowMs);
-    const leaf = { subject: { commonName: "test" }, purpose: "server auth" } as const;
-    const { certificatePem, keyPem } = issueLeaf(authority, leaf, nowMs);
-    rmSync(directory, { recursive: true, force: true });
     server = await start({
-      tls: { context: { key: keyPem, cert: certificatePem }, authorities: {} },
+      tls: { context: servingPair(), authorities: {} },
       host: "127.0.0.1",
       port: 0,
       clock: systemClock,

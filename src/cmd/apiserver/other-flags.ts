@@ -6,6 +6,7 @@
 import type { Command as Parser } from "commander";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { FlagError } from "../parse-flags.ts";
+import { optionName } from "../read-flags.ts";
 
 /** They tune or measure what is done in another way here. */
 const WITHOUT_EFFECT: readonly string[] = [
@@ -70,8 +71,7 @@ export function addOtherFlags(parser: Parser): void {
 
 /** Throws FlagError for values that cannot be kept; answers the given flags that have no effect. */
 export function checkOtherFlags(values: Readonly<Record<string, unknown>>): readonly string[] {
-  const given = (name: string): unknown =>
-    values[name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())];
+  const given = (name: string): unknown => values[optionName(name)];
   for (const [name, [kept, why]] of Object.entries(KEPT)) {
     const value = given(name);
     const text = value === true ? "" : String(value ?? "");

@@ -86,56 +86,22 @@ function validateSource(
       return [
         ...validateObjectReference(describedObject, references, path.child("describedObject")),
         ...validateIdentifier(identifier, path.child("metric")),
-        ...validateTarget(target, path.child("target")),
-        ...neither(
-          target,
-          ["value", "averageValue"],
-          path,
-          "averageValue",
-          "must set either a target value or averageValue",
-        ),
+        ...validateTargetOf(field, target, path.child("target")),
       ];
     }
-    case "external": {
-      const { metric: identifier, target } = metric.external!;
-      return [
-        ...validateIdentifier(identifier, path.child("metric")),
-        ...validateTarget(target, path.child("target")),
-        ...neither(
-          target,
-          ["value", "averageValue"],
-          path,
-          "averageValue",
-          "must set either a target value for metric or a per-pod target",
-        ),
-        ...both(
-          target,
-          ["value", "averageValue"],
-          path,
-          "value",
-          "may not set both a target value for metric and a per-pod target",
-        ),
-      ];
-    }
+    case "external":
     case "pods": {
-      const { metric: identifier, target } = metric.pods!;
+      const { metric: identifier, target } = metric[field]!;
       return [
         ...validateIdentifier(identifier, path.child("metric")),
-        ...validateTarget(target, path.child("target")),
-        ...neither(
-          target,
-          ["averageValue"],
-          path,
-          "averageValue",
-          "must specify a positive target averageValue",
-        ),
+        ...validateTargetOf(field, target, path.child("target")),
       ];
     }
     case "resource": {
       const { name, target } = metric.resource!;
       return [
         ...(name === "" ? [required(path.child("name"), "must specify a resource name")] : []),
-        ...validateResourceTarget(target, path),
+        ...validateTargetOf(field, target, path.child("target")),
       ];
     }
     case "containerResource": {
@@ -148,55 +114,66 @@ function validateSource(
         ...(container === ""
           ? [required(containerPath, "must specify a container")]
           : invalidEach(containerPath, container, isDns1123Label(container))),
-        ...validateResourceTarget(target, path),
+        ...validateTargetOf(field, target, path.child("target")),
       ];
     }
   }
 }
 
-function validateResourceTarget(target: MetricTarget, path: Path): FieldError[] {
-  const fields = ["averageUtilization", "averageValue"] as const;
-  return [
-    ...validateTarget(target, path.child("target")),
-    ...neither(
-      target,
-      fields,
-      path,
-      "averageUtilization",
-      "must set either a target raw value or a target utilization",
-    ),
-    ...both(
-      target,
-      fields,
-      path,
-      "averageValue",
-      "may not set both a target raw value and a target utilization",
-    ),
-  ];
-}
-
 type TargetField = "value" | "averageValue" | "averageUtilization";
 
-function neither(
-  target: MetricTarget,
-  fields: readonly TargetField[],
-  path: Path,
-  blamed: TargetField,
-  detail: string,
-): FieldError[] {
-  if (fields.some((field) => target[field] !== undefined)) return [];
-  return [required(path.child("target", blamed), detail)];
+/** The fields of a source's target: where none of them is set, or all are, one is blamed. */
+interface TargetRule {
+  readonly fields: readonly TargetField[];
+  readonly none: { readonly blamed: TargetField; readonly detail: string };
+  readonly all?: { readonly blamed: TargetField; readonly detail: string };
 }
 
-function both(
-  target: MetricTarget,
-  fields: readonly TargetField[],
-  path: Path,
-  blamed: TargetField,
-  detail: string,
-): FieldError[] {
-  if (fields.some((field) => target[field] === undefined)) return [];
-  return [forbidden(path.child("target", blamed), detail)];
+const RESOURCE_TARGET: TargetRule = {
+  fields: ["averageUtilization", "averageValue"],
+  none: {
+    blamed: "averageUtilization",
+    detail: "must set either a target raw value or a target utilization",
+  },
+  all: {
+    blamed: "averageValue",
+    detail: "may not set both a target raw value and a target utilization",
+  },
+};
+
+const TARGET_RULES: Readonly<Record<SourceField, TargetRule>> = {
+  object: {
+    fields: ["value", "averageValue"],
+    none: { blamed: "averageValue", detail: "must set either a target value or averageValue" },
+  },
+  external: {
+    fields: ["value", "averageValue"],
+    none: {
+      blamed: "averageValue",
+      detail: "must set either a target value for metric or a per-pod target",
+    },
+    all: {
+      blamed: "value",
+      detail: "may not set both a target value for metric and a per-pod target",
+    },
+  },
+  pods: {
+    fields: ["averageValue"],
+    none: { blamed: "averageValue", detail: "must specify a positive target averageValue" },
+  },
+  resource: RESOURCE_TARGET,
+  containerResource: RESOURCE_TARGET,
+};
+
+function validateTargetOf(source: SourceField, target: MetricTarget, path: Path): FieldError[] {
+  const { fields, none, all } = TARGET_RULES[source];
+  const set = fields.filter((field) => target[field] !== undefined);
+  const errors = validateTarget(target, path);
+  if (set.length === 0) errors.push(required(path.child(none.blamed), none.detail));
+  if (all !== undefined && set.length === fields.length) {
+    errors.push(forbidden(path.child(all.blamed), all.detail));
+  }
+  return errors;
 }
 
 function validateTarget(target: MetricTarget, path: Path): FieldError[] {
