@@ -51,7 +51,7 @@ export interface TlsOptions {
 
 export interface HttpServer {
   readonly port: number;
-  /** Takes new certificates for new connections. */
+  /** Takes new certificates for new connections; authorities count for those that are open, too. */
   renew(tls: TlsOptions): void;
   /** Stops accepting; resolves when all connections have ended, after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>;
@@ -62,7 +62,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const connections = new Set<Socket>(); // below TLS
   const sockets = new Set<TLSSocket>();
   const sessions = new Set<ServerHttp2Session>();
-  const peers = new WeakMap<TLSSocket, Peer>();
+  let peers = new WeakMap<TLSSocket, Peer>();
   let { authorities } = tls;
   let closing = false;
   const answerer = new Answerer(options);
@@ -73,6 +73,17 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     peers.set(socket, peer);
     if (options.disconnected) socket.once("close", () => options.disconnected?.(peer));
     return peer;
+  };
+  /** Whoever could not be trusted may be now, but only who comes again is looked at again. */
+  const dropRefused = (): void => {
+    const isRefused = (socket: TLSSocket): boolean =>
+      peers.get(socket)?.certificateFault !== undefined;
+    for (const session of sessions) {
+      if (isRefused(session.socket as TLSSocket)) session.close();
+    }
+    for (const socket of sockets) {
+      if (isRefused(socket) && !busy.has(socket)) socket.destroySoon();
+    }
   };
   const http1 = createHttp1({
     maxHeaderSize: HEADERS_BYTES_MAX,
@@ -186,7 +197,16 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port: (server.address() as AddressInfo).port,
     renew: (renewed) => {
       server.setSecureContext(renewed.context);
+      const { clientCaPem, frontProxyCaPem } = authorities;
       authorities = renewed.authorities;
+      if (
+        authorities.clientCaPem === clientCaPem &&
+        authorities.frontProxyCaPem === frontProxyCaPem
+      ) {
+        return;
+      }
+      dropRefused();
+      peers = new WeakMap(); // whoever is connected has to be trusted still
     },
     close: async (graceMs) => {
       closing = true;

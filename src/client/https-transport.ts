@@ -83,7 +83,7 @@ export class HttpsTransport implements Transport, Disposable {
     }
   }
 
-  /** What a program handed out, if one does; another certificate needs other connections. */
+  /** What a program or a file hands out; another certificate needs other connections. */
   async #credentials(): Promise<Credentials | undefined> {
     let given: Credentials | undefined;
     try {

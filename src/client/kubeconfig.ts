@@ -9,6 +9,7 @@ import { load } from "js-yaml";
 import type { Clock } from "#lib/clock.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { ExecCredentials, ExecError } from "./exec-credentials.ts";
+import { FileCertificate } from "./file-certificate.ts";
 
 export interface Connection {
   /** `https://127.0.0.1:6443` */
@@ -22,7 +23,7 @@ export interface Connection {
   token?(): string | undefined | Promise<string>;
   readonly username?: string;
   readonly password?: string;
-  /** From a program; asked before each request. */
+  /** From a program, or a certificate that may be renewed; asked before each request. */
   readonly credentials?: Pick<ExecCredentials, "get" | "forget">;
 }
 
@@ -47,13 +48,26 @@ export class KubeconfigError extends Error {
 }
 
 export function connectionFromFile(path: string, options: KubeconfigOptions = {}): Connection {
-  let config: Kubeconfig;
+  const read = (): Connection => connectionFrom(readConfig(path), dirname(path), options);
+  const connection = read();
+  if (connection.clientCertificate === undefined || connection.credentials) return connection;
+  const { clock = systemClock } = options;
+  return {
+    ...connection,
+    credentials: new FileCertificate({ clock, read: () => certificateOf(read()) }),
+  };
+}
+
+function readConfig(path: string): Kubeconfig {
   try {
-    config = (load(readFileSync(path, "utf8")) ?? {}) as Kubeconfig;
+    return (load(readFileSync(path, "utf8")) ?? {}) as Kubeconfig;
   } catch (error) {
     throw new KubeconfigError(`cannot read kubeconfig ${path}: ${(error as Error).message}`);
   }
-  return connectionFrom(config, dirname(path), options);
+}
+
+function certificateOf({ clientCertificate: certPem, clientKey: keyPem }: Connection) {
+  return certPem === undefined || keyPem === undefined ? undefined : { certPem, keyPem };
 }
 
 function connectionFrom(

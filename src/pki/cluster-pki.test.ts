@@ -212,3 +212,30 @@ test("certificates are renewed while the server runs", async () => {
   ending.abort();
   await running;
 });
+
+test("a kubeconfig that comes due alone is renewed, and what the user added to it stays", async () => {
+  const first = new VirtualClock(START_MS);
+  ClusterPki.open(options({ clock: first }));
+  const file = join(directory, "admin.kubeconfig");
+  const added = readFileSync(file, "utf8").replace("    user: kubernetes-admin\n", (user) => {
+    return `${user}    namespace: mine\n`;
+  });
+  const clock = new VirtualClock(START_MS + 200 * DAY_MS);
+  for (const name of ["apiserver.crt", "apiserver-kubelet-client.crt", "front-proxy-client.crt"]) {
+    rmSync(pkiFile(name)); // made again later than the kubeconfig
+  }
+  writeFileSync(file, added);
+  const pki = ClusterPki.open(options({ clock }));
+  const ending = new AbortController();
+  const running = pki.run(ending.signal);
+  await clock.advance(60 * DAY_MS);
+  const renewed = readFileSync(file, "utf8");
+  assert.notEqual(
+    parseKubeconfig(renewed)?.client.certificatePem,
+    parseKubeconfig(added)?.client.certificatePem,
+  );
+  assert.match(renewed, /^ {4}namespace: mine$/m);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  ending.abort();
+  await running;
+});

@@ -25,7 +25,7 @@ import {
   privateKeyPem,
   readKeyPair,
 } from "./key-pair.ts";
-import { formatKubeconfig, parseKubeconfig } from "./kubeconfig.ts";
+import { changeKubeconfig, formatKubeconfig, parseKubeconfig } from "./kubeconfig.ts";
 import { readPrivateFile, writePrivateFile } from "./private-file.ts";
 import { DAY_MS, needsRenewal, renewalTimeMs } from "./validity.ts";
 
@@ -57,11 +57,11 @@ export interface PkiMaterial {
 export class ClusterPki {
   readonly #options: PkiOptions;
   readonly #listeners = new Set<(material: PkiMaterial) => void>();
-  #material: PkiMaterial;
+  #held: Held;
 
   private constructor(options: PkiOptions) {
     this.#options = options;
-    this.#material = ensureAll(options);
+    this.#held = ensureAll(options);
   }
 
   static open(options: PkiOptions): ClusterPki {
@@ -70,7 +70,7 @@ export class ClusterPki {
   }
 
   get material(): PkiMaterial {
-    return this.#material;
+    return this.#held.material;
   }
 
   /** Called whenever a certificate was renewed, with everything as it is now. */
@@ -86,9 +86,9 @@ export class ClusterPki {
       await clock.sleep(waitMs, signal).catch(() => undefined);
       if (signal.aborted || clock.nowMs() < this.#nextRenewalMs()) continue;
       try {
-        this.#material = ensureAll(this.#options);
+        this.#held = ensureAll(this.#options);
         logger.info("certificates renewed");
-        for (const listener of this.#listeners) listener(this.#material);
+        for (const listener of this.#listeners) listener(this.#held.material);
       } catch (error) {
         logger.error("certificates could not be renewed", { error });
         await clock.sleep(60_000, signal).catch(() => undefined);
@@ -97,12 +97,14 @@ export class ClusterPki {
   }
 
   #nextRenewalMs(): number {
-    const { serving, kubeletClient, frontProxyClient, clientCaPem } = this.#material;
-    return Math.min(
-      ...[serving, kubeletClient, frontProxyClient].map((p) => renewalTimeMs(p.certificatePem)),
-      renewalTimeMs(clientCaPem),
-    );
+    return Math.min(...this.#held.certificates.map(renewalTimeMs));
   }
+}
+
+interface Held {
+  readonly material: PkiMaterial;
+  /** Everything that comes due one day, those in kubeconfigs too. */
+  readonly certificates: readonly string[];
 }
 
 /** The names of the `kubernetes` Service and of this machine. */
@@ -122,7 +124,7 @@ const KUBECONFIGS: readonly { file: string; user: string; groups?: readonly stri
   { file: "scheduler.kubeconfig", user: "system:kube-scheduler" },
 ];
 
-function ensureAll(options: PkiOptions): PkiMaterial {
+function ensureAll(options: PkiOptions): Held {
   const nowMs = options.clock.nowMs();
   const file = (name: string): string => join(options.directory, "pki", name);
   const ca = openAuthority(file("ca"), "kubernetes", nowMs);
@@ -148,8 +150,14 @@ function ensureAll(options: PkiOptions): PkiMaterial {
     }),
     serviceAccountKeyPem: ensureServiceAccountKey(file("sa")),
   };
-  for (const config of KUBECONFIGS) ensureKubeconfig(ca, config, options);
-  return material;
+  const { serving, kubeletClient, frontProxyClient } = material;
+  const clients = KUBECONFIGS.map((config) => ensureKubeconfig(ca, config, options));
+  return {
+    material,
+    certificates: [ca, frontProxyCa, serving, kubeletClient, frontProxyClient, ...clients].map(
+      ({ certificatePem }) => certificatePem,
+    ),
+  };
 }
 
 function ensureLeaf(
@@ -213,17 +221,20 @@ function ensureKubeconfig(
   ca: Authority,
   { file, user, groups = [] }: (typeof KUBECONFIGS)[number],
   { directory, serverUrl, clock }: PkiOptions,
-): void {
+): KeyPair {
   const path = join(directory, file);
   const request: LeafRequest = {
     subject: { commonName: user, organizations: groups },
     purpose: "client auth",
   };
-  const old = parseKubeconfig(readPrivateFile(path) ?? "");
+  const text = readPrivateFile(path) ?? "";
+  const old = parseKubeconfig(text);
   const good = old && isGood(old.client.certificatePem, ca, request, clock.nowMs());
   const same = old?.server === serverUrl && old.authorityPem === ca.certificatePem;
-  if (good && same) return; // what the user added to the file stays
+  if (good && same) return old.client;
   const client = good ? old.client : issueLeaf(ca, request, clock.nowMs());
   const content = { server: serverUrl, authorityPem: ca.certificatePem, user, client };
-  writePrivateFile(path, formatKubeconfig(content));
+  // What the user added to the file stays.
+  writePrivateFile(path, old ? changeKubeconfig(text, content) : formatKubeconfig(content));
+  return client;
 }

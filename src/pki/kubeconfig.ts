@@ -53,6 +53,24 @@ export function parseKubeconfig(text: string): KubeconfigContent | undefined {
   return { server, authorityPem, user, client: { certificatePem, keyPem } };
 }
 
+/** The same file with another server and other credentials in the places that are read. */
+export function changeKubeconfig(
+  text: string,
+  { server, authorityPem, client }: KubeconfigContent,
+): string {
+  const fields = {
+    server,
+    "certificate-authority-data": base64(authorityPem),
+    "client-certificate-data": base64(client.certificatePem),
+    "client-key-data": base64(client.keyPem),
+  };
+  return Object.entries(fields).reduce(
+    (changed, [name, value]) =>
+      changed.replace(new RegExp(`^( +${name}: )\\S+$`, "m"), (_, head: string) => head + value),
+    text,
+  );
+}
+
 function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }

@@ -52,7 +52,7 @@ export async function bootstrap(parts: {
       advertiseAddress: "127.0.0.1",
       port: 6443,
       serviceRanges: ["10.96.0.0/12"],
-      published: { clientCaPem: undefined, frontProxy: undefined },
+      published: () => ({ clientCaPem: undefined, frontProxy: undefined }),
     },
     signal,
   );

@@ -103,7 +103,7 @@ async function control(server: RunningApiServer, signal: AbortSignal): Promise<v
   const { clock, random, logger } = SURROUNDINGS;
   await runControllers(
     {
-      controllers: builtInControllers({ rootCa: server.keys.clientCaPem }),
+      controllers: builtInControllers({ rootCa: server.keys.authorities().clientCaPem! }),
       collectGarbage: true,
       client: clientOf(server).as("kube-controller-manager"),
       clock,

@@ -19,7 +19,7 @@ import { ensureApiServices } from "./api-services.ts";
 import { runIdentityLease } from "./identity-lease.ts";
 import { ensureKubernetesService, runAnnouncement } from "./kubernetes-service.ts";
 import type { Loopback } from "./loopback.ts";
-import { type PublishedConfig, publishConfig } from "./published-config.ts";
+import { keepPublished, type PublishedConfig, publishConfig } from "./published-config.ts";
 import { ensureSystemNamespaces, keepSystemNamespaces } from "./system-namespaces.ts";
 
 export interface BootstrapOptions {
@@ -37,7 +37,8 @@ export interface BootstrapOptions {
   readonly serviceRanges: readonly string[];
   /** Given if what Services use is to be checked, now and for ever. */
   readonly ports?: PortAllocator;
-  readonly published: Omit<PublishedConfig, "nowMs">;
+  /** As it is now. */
+  published(): Omit<PublishedConfig, "nowMs">;
   /** Told of each step when it is done. */
   finished?(step: StartStep): void;
 }
@@ -52,7 +53,8 @@ export async function bootstrapCluster(
   options: BootstrapOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { objects, loopback, discovery, clock, logger, published, ports } = options;
+  const { objects, loopback, discovery, clock, logger, ports } = options;
+  const published = (): PublishedConfig => ({ ...options.published(), nowMs: clock.nowMs() });
   const service = {
     ...options,
     shared: options.storeIsShared,
@@ -68,7 +70,7 @@ export async function bootstrapCluster(
     { step: "kubernetes-service", run: () => ensureKubernetesService(service) },
     {
       step: "published-config",
-      run: () => publishConfig(loopback, { ...published, nowMs: clock.nowMs() }),
+      run: () => publishConfig(loopback, published()),
     },
   ];
   await Promise.all([
@@ -77,6 +79,7 @@ export async function bootstrapCluster(
   ]);
   if (signal.aborted) return;
   keepSystemNamespaces(objects, loopback, signal);
+  keepPublished(objects, loopback, published, signal);
   tellDangling(objects, clock, logger, signal);
   tellAvailability(objects, clock, logger, signal);
   const peerAddress = `${options.advertiseAddress}:${options.port}`;

@@ -96,7 +96,7 @@ function addSecurity(command: Parser): void {
     .option("--requestheader-username-headers <names>", "headers with the user", list, [
       "X-Remote-User",
     ])
-    .option("--requestheader-uid-headers <names>", "with the user's id", list, ["X-Remote-Uid"])
+    .option("--requestheader-uid-headers <names>", "with the user's id", list)
     .option("--requestheader-group-headers <names>", "with groups", list, ["X-Remote-Group"])
     .option("--requestheader-extra-headers-prefix <names>", "with more of the user", list, [
       "X-Remote-Extra-",

@@ -23,7 +23,7 @@ export interface ApiServerFlags extends LogFlags {
   readonly requestheaderClientCaFile: string | undefined;
   readonly requestheaderAllowedNames: readonly string[];
   readonly requestheaderUsernameHeaders: readonly string[];
-  readonly requestheaderUidHeaders: readonly string[];
+  readonly requestheaderUidHeaders: readonly string[] | undefined;
   readonly requestheaderGroupHeaders: readonly string[];
   readonly requestheaderExtraHeadersPrefix: readonly string[];
   readonly tokenAuthFile: string | undefined;

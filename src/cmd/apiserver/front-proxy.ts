@@ -8,7 +8,8 @@ export function frontProxyOf(flags: ApiServerFlags): FrontProxyOptions {
   return {
     allowedNames: ownAuthority ? [FRONT_PROXY_NAME] : flags.requestheaderAllowedNames,
     usernameHeaders: flags.requestheaderUsernameHeaders,
-    uidHeaders: flags.requestheaderUidHeaders,
+    // Another's proxy may let through what clients send under this name.
+    uidHeaders: flags.requestheaderUidHeaders ?? (ownAuthority ? ["X-Remote-Uid"] : []),
     groupHeaders: flags.requestheaderGroupHeaders,
     extraHeaderPrefixes: flags.requestheaderExtraHeadersPrefix,
   };

@@ -14,10 +14,9 @@ import { frontProxyOf } from "./front-proxy.ts";
 
 export interface Keys {
   readonly serviceAccountKeyPem: string;
-  readonly clientCaPem: string;
   /** What kubelets are shown; asked for anew for each connection, since it is renewed. */
   kubeletClient(): KeyPair;
-  readonly published: Omit<PublishedConfig, "nowMs">;
+  published(): Omit<PublishedConfig, "nowMs">;
   authorities(): ClientAuthorities;
   tlsContext(): SecureContextOptions & { ca: string[] };
   onRenewal(listener: () => void): void;
@@ -30,7 +29,7 @@ export function openKeys(
   { clock, logger, hostname }: { clock: Clock; logger: Logger; hostname: string },
   advertiseAddress: string,
 ): Keys {
-  checkFiles(flags);
+  let texts = readFiles(flags);
   const names = [
     advertiseAddress,
     ...flags.serviceClusterIpRange.map(firstAddress), // of the `kubernetes` Service
@@ -44,20 +43,14 @@ export function openKeys(
     logger,
   });
   const listeners = new Set<() => void>();
-  const read = new Map<string, string>(); // until the files change
-  const given = (file: string | undefined, made: string): string => {
-    if (file === undefined) return made;
-    const text = read.get(file) ?? readPem(file);
-    read.set(file, text);
-    return text;
-  };
+  const given = (file: string | undefined, made: string): string =>
+    file === undefined ? made : (texts.get(file) ?? readPem(file));
   const clientCa = (): string => given(flags.clientCaFile, pki.material.clientCaPem);
   const frontProxyCa = (): string =>
     given(flags.requestheaderClientCaFile, pki.material.frontProxyCaPem);
   const { serviceAccountKeyPem } = pki.material;
 
   return {
-    clientCaPem: clientCa(),
     serviceAccountKeyPem: given(flags.serviceAccountSigningKeyFile, serviceAccountKeyPem),
     kubeletClient: () => {
       const { certificatePem, keyPem } = pki.material.kubeletClient;
@@ -66,10 +59,10 @@ export function openKeys(
         keyPem: given(flags.kubeletClientKey, keyPem),
       };
     },
-    published: {
+    published: () => ({
       clientCaPem: clientCa(),
       frontProxy: { ...frontProxyOf(flags), caPem: frontProxyCa() },
-    },
+    }),
     authorities: () => ({ clientCaPem: clientCa(), frontProxyCaPem: frontProxyCa() }),
     tlsContext: () => ({
       key: given(flags.tlsPrivateKeyFile, pki.material.serving.keyPem),
@@ -81,39 +74,49 @@ export function openKeys(
       pki.onRenewal(listener);
     },
     run: (signal) => {
-      const files = [
-        flags.tlsCertFile,
-        flags.tlsPrivateKeyFile,
-        flags.clientCaFile,
-        flags.requestheaderClientCaFile,
-        flags.kubeletClientCertificate,
-        flags.kubeletClientKey,
-      ].filter((file) => file !== undefined);
       const changed = (): void => {
-        read.clear();
         try {
+          texts = readFiles(flags);
           for (const listener of listeners) listener();
           logger.info("certificates were replaced");
         } catch (error) {
           logger.error("the new certificates cannot be used; the old ones stay", { error });
         }
       };
+      const files = filesOf(flags);
       if (files.length > 0) watchFiles(files, changed, clock, signal);
       return pki.run(signal);
     },
   };
 }
 
-/** What is in the files can be used, before anything is made or opened. */
-function checkFiles(flags: ApiServerFlags): void {
+/** Those that may be replaced while the server runs. */
+function filesOf(flags: ApiServerFlags): string[] {
+  return [
+    flags.tlsCertFile,
+    flags.tlsPrivateKeyFile,
+    flags.clientCaFile,
+    flags.requestheaderClientCaFile,
+    flags.kubeletClientCertificate,
+    flags.kubeletClientKey,
+  ].filter((file) => file !== undefined);
+}
+
+/** What is in the files; throws, before anything is used, if it is of no use. */
+function readFiles(flags: ApiServerFlags): ReadonlyMap<string, string> {
+  const texts = new Map(filesOf(flags).map((file) => [file, readPem(file)]));
   for (const file of [flags.clientCaFile, flags.requestheaderClientCaFile]) {
-    if (file !== undefined) parseCertificate(readPem(file), file);
+    if (file !== undefined) parseCertificate(texts.get(file)!, file);
   }
-  const { tlsCertFile, tlsPrivateKeyFile, serviceAccountSigningKeyFile: signing } = flags;
-  if (tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined) {
-    readKeyPair(tlsCertFile, tlsPrivateKeyFile);
+  for (const [certificate, key] of [
+    [flags.tlsCertFile, flags.tlsPrivateKeyFile],
+    [flags.kubeletClientCertificate, flags.kubeletClientKey],
+  ]) {
+    if (certificate !== undefined && key !== undefined) readKeyPair(certificate, key);
   }
+  const { serviceAccountSigningKeyFile: signing } = flags;
   if (signing !== undefined) parsePrivateKey(readPem(signing), signing);
+  return texts;
 }
 
 export function readPem(file: string): string {

@@ -7,6 +7,7 @@ import { builtInKinds } from "#api/kinds.ts";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { serverIdentity } from "#apiserver/cluster/identity-lease.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
+import { publishConfig } from "#apiserver/cluster/published-config.ts";
 import { isStable } from "#apiserver/discovery.ts";
 import { type Edge, openEdge } from "#apiserver/edge/edge-server.ts";
 import { type HttpServer, startHttpServer, type TlsOptions } from "#apiserver/http-server.ts";
@@ -158,11 +159,15 @@ async function runBehind(
       port: server.port,
       serviceRanges: flags.serviceClusterIpRange,
       ports: api.ports,
-      published: keys.published,
+      published: () => keys.published(),
       finished: (step) => api.finished(step),
     },
     ending,
   );
+  keys.onRenewal(() => {
+    const config = { ...keys.published(), nowMs: clock.nowMs() };
+    void bootstrapped.then(() => publishConfig(createLoopback(api.handle, ending), config));
+  });
   void keys.run(ending);
 
   const close = async (graceMs: number): Promise<void> => {

@@ -1,0 +1,125 @@
+/** Authorities that are replaced while clients are connected. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { Agent, request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { silentLogger } from "#lib/logger.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { issueLeaf, openAuthority } from "#pki/authority.ts";
+import type { KeyPair } from "#pki/key-pair.ts";
+import { openEdge } from "./edge/edge-server.ts";
+import {
+  type HttpServer,
+  type HttpServerOptions,
+  startHttpServer,
+  type TlsOptions,
+} from "./http-server.ts";
+
+describe.each([
+  ["in this thread", startHttpServer],
+  ["in a thread of its own", (options: HttpServerOptions) => openEdge().listen(options)],
+])("%s", (_, start) => {
+  let server: HttpServer;
+  let tlsFor: (...authorities: KeyPair[]) => TlsOptions;
+  let authorities: readonly [KeyPair, KeyPair];
+  let clients: readonly [Client, Client];
+
+  beforeAll(async () => {
+    const directory = mkdtempSync(join(tmpdir(), "k8ts-test-authorities-"));
+    const nowMs = systemClock.nowMs();
+    const [one, two] = ["one", "two"].map((name) =>
+      openAuthority(join(directory, name), name, nowMs),
+    );
+    rmSync(directory, { recursive: true, force: true });
+    const serving = issueLeaf(
+      one!,
+      { subject: { commonName: "s" }, purpose: "server auth" },
+      nowMs,
+    );
+    authorities = [one!, two!];
+    const client = (authority: typeof one, commonName: string): Client =>
+      new Client(
+        issueLeaf(authority!, { subject: { commonName }, purpose: "client auth" }, nowMs),
+        () => server.port,
+      );
+    clients = [client(one, "jane"), client(two, "john")];
+    tlsFor = (...trusted) => {
+      const clientCaPem = trusted.map(({ certificatePem }) => certificatePem).join("");
+      return {
+        context: { key: serving.keyPem, cert: serving.certificatePem, ca: clientCaPem },
+        authorities: { clientCaPem },
+      };
+    };
+    server = await start({
+      tls: tlsFor(one!),
+      host: "127.0.0.1",
+      port: 0,
+      clock: systemClock,
+      logger: silentLogger,
+      handle: async ({ peer }, reply) =>
+        reply.send(200, {}, Buffer.from(peer.certificate?.commonName ?? "nobody")),
+      upgrade: async () => undefined,
+    });
+  });
+
+  afterAll(async () => {
+    for (const client of clients) client.close();
+    await server.close(0);
+  });
+
+  const until = async (...want: string[]): Promise<void> => {
+    let got: string[] = [];
+    for (let tries = 0; tries < 200; tries++) {
+      got = await Promise.all(clients.map((client) => client.ask()));
+      if (got.join() === want.join()) return;
+      await systemClock.sleep(5); // a thread of its own hears of it a little later
+    }
+    assert.deepEqual(got, want);
+  };
+
+  test("count for connections that are open, too", async () => {
+    await until("jane", "nobody");
+    server.renew(tlsFor(...authorities));
+    await until("jane", "john");
+    server.renew(tlsFor(authorities[1]));
+    await until("nobody", "john");
+  });
+});
+
+/** Keeps one connection as long as the server does. */
+class Client {
+  readonly #agent: Agent;
+  readonly #port: () => number;
+
+  constructor({ certificatePem: cert, keyPem: key }: KeyPair, port: () => number) {
+    this.#agent = new Agent({
+      keepAlive: true,
+      maxSockets: 1,
+      cert,
+      key,
+      rejectUnauthorized: false,
+    });
+    this.#port = port;
+  }
+
+  ask(): Promise<string> {
+    return new Promise((resolve) => {
+      const outgoing = request({ host: "127.0.0.1", port: this.#port(), agent: this.#agent });
+      outgoing.on("error", ({ message }) => resolve(message)); // the connection has just ended
+      outgoing.on("response", (response) => {
+        let text = "";
+        response.on("data", (chunk) => {
+          text += chunk;
+        });
+        response.on("end", () => resolve(text));
+      });
+      outgoing.end();
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
