@@ -74,6 +74,24 @@ describe("a rest", () => {
     assert.equal(sent, 201);
   });
 
+  test("is not for those who are behind", async () => {
+    using clock = new VirtualClock();
+    const fanOut = new FanOut(clock);
+    let [sent, caughtUp] = [0, 0];
+    for (let n = 0; n < 200; n++) fanOut.schedule(() => (sent += 1));
+    await nextTurn();
+    const goOn = (): void => {
+      caughtUp += 1;
+      if (caughtUp < 3) fanOut.catchUp(goOn);
+    };
+    fanOut.catchUp(goOn);
+    fanOut.schedule(() => (sent += 1));
+    for (let n = 0; n < 3; n++) await nextTurn();
+    assert.deepEqual([sent, caughtUp], [200, 3]);
+    await clock.advance(10);
+    assert.equal(sent, 201);
+  });
+
   test("of one kind is none of another", async () => {
     using clock = new VirtualClock();
     const fanOuts = new FanOuts(clock);

@@ -8,6 +8,7 @@
  * 3. Sending to very many does not keep the server from its other work: it goes on in the next turn,
  *    and when all have had their turn there is a rest. What changes meanwhile goes out together,
  *    which costs each watch hardly more than one change: the busier the server, the fewer its writes.
+ * 4. Who is behind does not rest: a client that reads a long history gets it as fast as it reads.
  */
 import type { Kind } from "#api/kind.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -44,7 +45,9 @@ export class FanOuts {
 export class FanOut {
   readonly #clock: Clock;
   #due: (() => void)[] = [];
+  #behind: (() => void)[] = [];
   #running = false;
+  #catchingUp = false;
   #restUntilMs = 0;
   readonly #pieces = new Map<Uint8Array, Piece>();
 
@@ -52,10 +55,16 @@ export class FanOut {
     this.#clock = clock;
   }
 
-  /** Calls it once, at the end of this turn or in one of the next. */
+  /** Calls it once, at the end of this turn or after the rest: there is news. */
   schedule(flush: () => void): void {
     this.#due.push(flush);
     if (!this.#running) void this.#run();
+  }
+
+  /** Calls it once, at the end of this turn or in one of the next. */
+  catchUp(flush: () => void): void {
+    this.#behind.push(flush);
+    if (!this.#catchingUp) void this.#runBehind();
   }
 
   /** The frames as one piece, made by the first who asks for it in this turn. */
@@ -76,8 +85,21 @@ export class FanOut {
       const due = this.#due;
       this.#due = [];
       await this.#send(due);
+      const earnedMs = Math.min(due.length * REST_MS_PER_WRITE, REST_MAX_MS);
+      if (earnedMs >= REST_MIN_MS) this.#restUntilMs = this.#clock.elapsedMs() + earnedMs;
     }
     this.#running = false;
+  }
+
+  async #runBehind(): Promise<void> {
+    this.#catchingUp = true;
+    while (this.#behind.length > 0) {
+      await nextTurn();
+      const behind = this.#behind;
+      this.#behind = [];
+      await this.#send(behind);
+    }
+    this.#catchingUp = false;
   }
 
   async #send(due: readonly (() => void)[]): Promise<void> {
@@ -86,7 +108,5 @@ export class FanOut {
       for (const flush of due.slice(from, from + AT_A_TIME)) flush();
       this.#pieces.clear();
     }
-    const restMs = Math.min(due.length * REST_MS_PER_WRITE, REST_MAX_MS);
-    if (restMs >= REST_MIN_MS) this.#restUntilMs = this.#clock.elapsedMs() + restMs;
   }
 }

@@ -62,7 +62,7 @@ export function streamWatch(
         if (!reply.writePiece(piece)) break;
       }
       state = "blocked";
-      void reply.drained().then(() => fanOut.schedule(flush));
+      void reply.drained().then(() => fanOut.catchUp(flush));
     };
 
     feed.onWake(() => {
@@ -78,7 +78,7 @@ export function streamWatch(
     closing.addEventListener("abort", endFeed, { once: true });
     signal.addEventListener("abort", finish, { once: true });
     if (signal.aborted) finish();
-    else fanOut.schedule(flush);
+    else fanOut.catchUp(flush);
   });
 }
 
