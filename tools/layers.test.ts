@@ -16,6 +16,18 @@ const cases: { name: string; path: string; source: string; want: RegExp | undefi
     want: /controllers may not import store/,
   },
   {
+    name: "a command may import every component",
+    path: "cmd/a.ts",
+    source: 'import { x } from "#store/contract.ts";',
+    want: undefined,
+  },
+  {
+    name: "but nothing of the tests",
+    path: "cmd/a.ts",
+    source: 'import { x } from "#testing/build.ts";',
+    want: /cmd may not import testing/,
+  },
+  {
     name: "relative paths are no way around",
     path: "lib/a.ts",
     source: 'import { x } from "../api/kind.ts";',
