@@ -15,6 +15,7 @@ import {
   refuseByRoute,
 } from "./negotiate.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
+import { nameFaults } from "./request-info.ts";
 import type { ServedResource } from "./resources.ts";
 import { methodNotAllowedStatus, routeOf, unsupportedByRouteStatus } from "./router.ts";
 import type { RequestSecurity } from "./security.ts";
@@ -139,11 +140,8 @@ export function mediaOrJson({ headers, query }: ApiRequest): Media {
 
 /** Names that could not be part of a path. */
 function nameFault(name: string): string | undefined {
-  if (name !== "." && name !== ".." && !/[/%]/.test(name)) return undefined;
-  const faults =
-    name === "." || name === ".."
-      ? [`may not be '${name}'`]
-      : ["/", "%"].filter((sign) => name.includes(sign)).map((sign) => `may not contain '${sign}'`);
+  const faults = nameFaults(name);
+  if (faults.length === 0) return undefined;
   return `Name parameter invalid: ${goQuote(name)}: ${faults.join(";")}`;
 }
 

@@ -137,7 +137,7 @@ export function listOptions(query: URLSearchParams, forceWatch = false): Result<
     fieldSelector: query.get("fieldSelector") ?? "",
     resourceVersion: query.get("resourceVersion") ?? "",
     resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
-    limit: limit.value ?? 0,
+    limit: Math.max(0, limit.value ?? 0), // less than nothing is no limit
     continueToken: query.get("continue") ?? "",
     timeoutSeconds: timeoutSeconds.value,
     watch: isTrue(query.get("watch")) || forceWatch,

@@ -94,8 +94,20 @@ function collectionVerb(verb: string, query: URLSearchParams): string {
 /** A list of the one object with a name may be allowed by that name. */
 function selectedName(query: URLSearchParams): string {
   const match = /(?:^|,)metadata\.name==?([^,=!]+)(?:,|$)/.exec(query.get("fieldSelector") ?? "");
-  return match?.[1] ?? "";
+  const name = match?.[1] ?? "";
+  return nameFaults(name).length === 0 ? name : "";
 }
+
+/** Why a name cannot be a part of a path. */
+export function nameFaults(name: string): readonly string[] {
+  if (name === "." || name === "..") return [`may not be '${name}'`];
+  if (!/[/%]/.test(name)) return NO_FAULTS;
+  return ["/", "%"]
+    .filter((sign) => name.includes(sign))
+    .map((sign) => `may not contain '${sign}'`);
+}
+
+const NO_FAULTS: readonly string[] = [];
 
 /** A flag in a query is set unless it says that it is not. */
 export function isTrue(value: string | null): boolean {

@@ -14,6 +14,7 @@ describe("canonical text", () => {
   const rows: readonly (readonly [text: string, canonical: string])[] = [
     ["", ""],
     [",", ""],
+    ["=,a=1,!=", "a=1"],
     ["b=2,a=1", "a=1,b=2"],
     ["a==1", "a=1"],
     ["a!=1", "a!=1"],

@@ -28,6 +28,7 @@ export function parseFieldSelector(text: string): ParsedFieldSelector {
     }
     const value = unescapeValue(escaped);
     if (!value.ok) return value;
+    if (field === "" && value.text === "") continue; // nothing of nothing selects everything
     requirements.push({ field, operator: sign === "!=" ? "!=" : "=", value: value.text });
   }
   return { ok: true, value: requirements };

@@ -75,6 +75,8 @@ describe("a list", () => {
     await t.want(201, "POST", "/api/v1/namespaces/other/configmaps", { body: configMap("z") });
     const cases = [
       { url: `${CONFIG_MAPS}?limit=2`, names: ["a", "b"], remaining: 1 },
+      { url: `${CONFIG_MAPS}?limit=-1`, names: ["a", "b", "c"], remaining: undefined },
+      { url: `${CONFIG_MAPS}?fieldSelector=metadata.name%3D%2F`, names: [], remaining: undefined },
       { url: `${CONFIG_MAPS}?limit=3`, names: ["a", "b", "c"], remaining: undefined },
       { url: `${CONFIG_MAPS}?limit=4`, names: ["a", "b", "c"], remaining: undefined },
       { url: "/api/v1/configmaps?limit=1", names: ["a"], remaining: 3 },
