@@ -63,8 +63,12 @@ interface OwnWrite {
 export class ObjectStore {
   readonly cache: WatchCache;
   readonly #options: ObjectStoreOptions;
-  /** Own writes under way, so that the event that brings one back need not be parsed. */
-  readonly #written = new Map<Uint8Array, OwnWrite>();
+  /**
+   * Own writes under way, so that the event that brings one back need not be parsed. Weak, though each
+   * is taken out again: what a map has outgrown refers to what came after it, so that writes of
+   * long ago would make those of now grow old.
+   */
+  readonly #written = new WeakMap<Uint8Array, OwnWrite>();
   /** The latest of own writes, whose values are at hand for whoever wants to know what is new. */
   readonly #news = new Ring<Revision>(NEWS_MAX);
 

@@ -11,11 +11,11 @@ import type { HttpRequest, Reply } from "./http-exchange.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
 import { parseQuery } from "./parse-query.ts";
 import { isPassedOn } from "./passed-on.ts";
-import type { ApiRequest, RequestBody } from "./request.ts";
+import type { ApiRequest, Peer, RequestBody } from "./request.ts";
 import { requestInfoOf } from "./request-info.ts";
 import { isPlainList, sendList } from "./send-list.ts";
 import type { ApiServer } from "./server.ts";
-import { splitUrl } from "./split-url.ts";
+import { type SplitUrl, splitUrl } from "./split-url.ts";
 import { streamWatch } from "./stream-watch.ts";
 import type { WatchFeed } from "./watch-feed.ts";
 import { createFrameEncoder } from "./watch-frames.ts";
@@ -52,27 +52,48 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
   }
   const body = await bodyOf(request, api);
   if (request.gone) return;
-  const query = parseQuery(split.query);
-  const apiRequest: ApiRequest = {
-    method: request.method,
-    path: split.path,
-    rawUrl: request.url,
-    query,
-    headers: request.headers,
-    rawHeaders: request.rawHeaders,
-    auditId: auditIdOf(api, request),
-    body,
-    peer: request.peer,
-    get signal() {
-      return request.signal;
-    },
-  };
+  const apiRequest = new ServedRequest(request, split, body, auditIdOf(api, request));
   const answer = await api.handle(apiRequest);
   try {
     if (reply.started) return; // it was too late
     await send(answer, apiRequest, api, reply);
   } finally {
     answer.sent?.();
+  }
+}
+
+/**
+ * A class for the sake of its getter. In a plain object each one would be a function of its own, and so
+ * a shape of its own, which V8 keeps, with the request that it refers to, until it collects the whole
+ * heap: all requests would grow old.
+ */
+class ServedRequest implements ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly rawUrl: string;
+  readonly query: URLSearchParams;
+  readonly headers: ApiRequest["headers"];
+  readonly rawHeaders: readonly string[];
+  readonly auditId: string;
+  readonly body: RequestBody;
+  readonly peer: Peer;
+  readonly #request: HttpRequest;
+
+  constructor(request: HttpRequest, { path, query }: SplitUrl, body: RequestBody, auditId: string) {
+    this.method = request.method;
+    this.path = path;
+    this.rawUrl = request.url;
+    this.query = parseQuery(query);
+    this.headers = request.headers;
+    this.rawHeaders = request.rawHeaders;
+    this.auditId = auditId;
+    this.body = body;
+    this.peer = request.peer;
+    this.#request = request;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
   }
 }
 

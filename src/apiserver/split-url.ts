@@ -1,11 +1,17 @@
 /** The path and the query of what a request asks for. */
 
+export interface SplitUrl {
+  /** Without its escapes. */
+  readonly path: string;
+  readonly query: string;
+}
+
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\/[^/?]*/i;
 
 const BAD_ESCAPE = /%(?![0-9a-f]{2})/i;
 
 /** Undefined for a path with broken escapes. Whole addresses are taken for their path. */
-export function splitUrl(target: string): { path: string; query: string } | undefined {
+export function splitUrl(target: string): SplitUrl | undefined {
   const url = target.startsWith("/") ? target : target.replace(ABSOLUTE, "");
   const mark = url.indexOf("?");
   const raw = mark < 0 ? url : url.slice(0, mark);
