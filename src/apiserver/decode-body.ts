@@ -245,7 +245,8 @@ function splitApiVersion(apiVersion: string): [group: string, version: string] {
   return slash < 0 ? ["", apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
 }
 
-const TYPE_META =
+/** What upstream looks at first in any body. */
+export const TYPE_META =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 function jsonTypeOf(value: unknown): string {

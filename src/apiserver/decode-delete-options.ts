@@ -12,6 +12,7 @@ import {
 } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { bodyBytes } from "./body-bytes.ts";
+import { TYPE_META } from "./decode-body.ts";
 import { bodyEncoding, type Encoding, MEDIA_TYPES } from "./negotiate.ts";
 import { checkDeleteOptions, deleteOptionsFromQuery } from "./query-options.ts";
 import type { ApiRequest } from "./request.ts";
@@ -40,12 +41,20 @@ export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Resul
   return checkDeleteOptions(options);
 }
 
+const NO_OBJECT = /^json: cannot unmarshal (\w+) into Go value of type v1\.DeleteOptions$/;
+
 function decode(encoding: Encoding, bytes: Uint8Array): Decoded {
   const schema = schemaOf("meta.v1.DeleteOptions");
   if (encoding === "json") {
     const decoded = decodeJson(schema, bytes);
-    if (decoded.ok || decoded.error.startsWith("json:")) return decoded;
-    return { ok: false, error: `couldn't get version/kind; json parse error: ${decoded.error}` };
+    if (decoded.ok) return decoded;
+    const [, type] = NO_OBJECT.exec(decoded.error) ?? [];
+    if (type === undefined && decoded.error.startsWith("json:")) return decoded;
+    const why =
+      type === undefined
+        ? decoded.error
+        : `json: cannot unmarshal ${type} into Go value of type ${TYPE_META}`;
+    return { ok: false, error: `couldn't get version/kind; json parse error: ${why}` };
   }
   if (encoding === "yaml") return decodeYaml(schema, Buffer.from(bytes).toString());
   const envelope = readEnvelope(bytes);

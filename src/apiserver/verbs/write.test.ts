@@ -48,6 +48,11 @@ describe("writes", () => {
       garbage.message,
       /^couldn't get version\/kind; json parse error: invalid character/,
     );
+    const list = await t.want(400, "DELETE", `${CONFIG_MAPS}/a`, { body: [] });
+    assert.match(
+      list.message,
+      /parse error: json: cannot unmarshal array into .* of type struct \{/,
+    );
     await t.want(200, "DELETE", `${CONFIG_MAPS}/a`, { body: { ...kind, kind: "DeleteOptions" } });
   });
 
