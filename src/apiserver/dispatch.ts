@@ -92,14 +92,14 @@ export async function dispatch(
     }
     const refused = refuseByRoute(headers, watching || info.verb === "list");
     if (refused !== undefined) return refuse(refused);
+    const { deprecation } = resource.kind;
+    if (deprecation !== undefined) {
+      warnings.push(deprecation);
+      parts.deprecated?.(info, deprecation);
+    }
     const agreed = negotiate({ headers, query, watch: watching, tables: run.tables !== false });
     if (!agreed.ok) return refuse(agreed.status);
     media = agreed.value;
-  }
-  const { deprecation } = resource.kind;
-  if (deprecation !== undefined) {
-    warnings.push(deprecation);
-    parts.deprecated?.(info, deprecation);
   }
   const work = run({
     parts,

@@ -28,7 +28,8 @@ export function routeOf(resources: Resources, info: RequestInfo, method: string)
   if (everywhere && inOne) {
     return { ok: false, status: named ? noSuchPathStatus() : methodNotAllowedStatus() };
   }
-  if (!namespaced && info.namespace !== "" && info.resource !== "namespaces") {
+  const itself = info.resource === "namespaces" && info.name === info.namespace;
+  if (!namespaced && info.namespace !== "" && !itself) {
     return { ok: false, status: noSuchPathStatus() };
   }
   if (method === "HEAD" || !kind.verbs.includes(info.verb as Verb)) {

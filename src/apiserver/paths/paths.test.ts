@@ -70,6 +70,8 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
   // Slashes and names.
   { asked: "GET /api/v1/namespaces/", code: 200 },
   { asked: "GET /api/v1//namespaces", code: 404, says: NOT_FOUND },
+  { asked: "GET /api/v1/namespaces/default/namespaces", code: 404, says: NOT_FOUND },
+  { asked: "GET /api/v1/namespaces/default/namespaces/x", code: 404, says: NOT_FOUND },
   { asked: "GET /api/v1/namespaces/default//configmaps", code: 404, says: NOT_FOUND },
   { asked: "GET /api//v1", code: 404, says: NOT_FOUND },
   { asked: "GET /apis//apps", code: 404, says: "404 page not found\n" },
@@ -93,6 +95,15 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
 ];
 
 const AGGREGATED = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+test("what will go says so even where its form is refused", async () => {
+  const accept = "application/json;as=Nothing;g=meta.k8s.io;v=v1";
+  const { code, warnings } = await api.ask("GET", "/api/v1/componentstatuses", {
+    headers: { accept },
+  });
+  assert.equal(code, 406);
+  assert.deepEqual(warnings, ["v1 ComponentStatus is deprecated in v1.19+"]);
+});
 
 describe("aggregated discovery", () => {
   const ask = (accept: string, more: Readonly<Record<string, string>> = {}, path = "/apis") =>

@@ -96,6 +96,9 @@ describe("writes", () => {
     const before = t.api.store.cache.revision;
     const made = await t.want(201, "POST", `${CONFIG_MAPS}?dryRun=All`, { body: configMap("b") });
     assert.equal(made.metadata.resourceVersion, undefined);
+    const versioned = configMap("b", { metadata: { resourceVersion: "5" } });
+    const kept = await t.want(201, "POST", `${CONFIG_MAPS}?dryRun=All`, { body: versioned });
+    assert.equal(kept.metadata.resourceVersion, "5");
     await t.want(409, "POST", `${CONFIG_MAPS}?dryRun=All`, { body: configMap("a") });
     const body = configMap("a", { data: { k: "dry" } });
     const put = await t.want(200, "PUT", `${CONFIG_MAPS}/a?dryRun=All`, { body });
