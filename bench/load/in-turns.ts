@@ -21,7 +21,7 @@ export const GOALS = {
   "create 1": { upstreamPerSecond: 200, factor: 2, ratio: 0.2 },
   "create 64": { upstreamPerSecond: 970, factor: 4, ratio: 0.03 },
   patch: { upstreamPerSecond: 640, factor: 4, ratio: 0.03 },
-  fanOut: { upstreamPerSecond: 27_000, factor: 3, ratio: 0.35 },
+  fanOut: { upstreamPerSecond: 27_000, factor: 3, ratio: 0.3 },
 } as const;
 
 export interface Result extends Measured {
@@ -49,7 +49,7 @@ export async function inTurns(
   { name, pid, own, limit, upstream }: Contest,
 ): Promise<Result> {
   const windowMs = quick ? 300 : 600;
-  await own(windowMs * WARM_WINDOWS); // servers run for days: what counts is how they run then
+  await warmUp(own, windowMs);
   await upstream?.(windowMs * WARM_WINDOWS);
   const [rates, ratios, p99s]: [number[], number[], number[]] = [[], [], []];
   const besides: number[] = [];
@@ -84,6 +84,16 @@ export async function inTurns(
 }
 
 const WARM_WINDOWS = 3;
+const WARM_WINDOWS_MAX = 10;
+const WARM_COUNT = 4_000;
+
+/** Servers run for days, and what counts is how they run then: when V8 has compiled what they do. */
+async function warmUp(own: Measure, windowMs: number): Promise<void> {
+  let count = 0;
+  for (let n = 0; n < WARM_WINDOWS || (n < WARM_WINDOWS_MAX && count < WARM_COUNT); n++) {
+    count += (await own(windowMs)).count;
+  }
+}
 
 export function* told(
   row: string,
