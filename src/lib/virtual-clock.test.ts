@@ -97,5 +97,5 @@ test("a clock without timers is disposed of quietly", async () => {
   clock.schedule(5, () => undefined).cancel();
   clock.schedule(5, () => undefined);
   await clock.advance(5);
-  clock[Symbol.dispose]();
+  assert.doesNotThrow(() => clock[Symbol.dispose]());
 });

@@ -350,16 +350,19 @@ describe("WebSocket by hand", () => {
       const [socket, head, rest] = await open(WATCH, "", [ORIGIN, `Accept: ${accept}`]);
       assert.match(head, /^HTTP\/1\.1 101 /);
       const names: string[] = [];
+      let messages = 0;
       for await (const { text, data } of new WebSocketConnection(
         socket,
         rest,
         "client",
       ).messages()) {
+        messages++;
         assert.equal(text, accept === "application/json");
         if (text) names.push(JSON.parse(data.toString()).object.metadata.name);
         else assert.equal(data.toString("latin1", 0, 7), "\n\u0005ADDED");
       }
-      if (names.length > 0) assert.ok(names.includes("kube-system"), String(names));
+      assert.ok(messages > 0);
+      assert.equal(names.includes("kube-system"), accept === "application/json", String(names));
     }
   });
 

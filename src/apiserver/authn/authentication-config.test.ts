@@ -183,7 +183,9 @@ describe("what is wrong is named", () => {
 test("an address counts once its verification is looked at", () => {
   const rules = [{ expression: "claims.email_verified == true" }];
   const username = { expression: "claims.email" };
-  read(config({ claimMappings: { username }, claimValidationRules: rules }));
+  const mapped = { claimMappings: { username } };
+  assert.throws(() => read(config(mapped)), /claims\.email_verified/);
+  assert.doesNotThrow(() => read(config({ ...mapped, claimValidationRules: rules })));
 });
 
 test("who may be nobody cannot change while the server runs", () => {
