@@ -147,6 +147,14 @@ describe("--authentication-config", () => {
     assert.equal((await askHttps(server, { path: "/readyz" })).code, 401);
   });
 
+  test("makes up names by expressions", async () => {
+    const claimMappings = { username: { expression: "'x:' + claims.sub" } };
+    const config = write({ jwt: [{ ...entry(), claimMappings }] });
+    await using server = await startTestServer({ flags: ["--authentication-config", config] });
+    const { json } = await whoAmI(server, issuer.tokenOf(ec, claims));
+    assert.equal(json.status.userInfo.username, "x:jane");
+  });
+
   const refusals: { name: string; config: () => object; flags?: string[]; why: RegExp }[] = [
     {
       name: "both ways at once",
@@ -161,11 +169,11 @@ describe("--authentication-config", () => {
       why: /--anonymous-auth flag cannot be set/,
     },
     {
-      name: "an expression",
+      name: "an expression that is none",
       config: () => ({
-        jwt: [{ ...entry(), claimMappings: { username: { expression: "claims.sub" } } }],
+        jwt: [{ ...entry(), claimMappings: { username: { expression: "claims.sub +" } } }],
       }),
-      why: /jwt\[0\]\.claimMappings\.username\.expression: Invalid value: "claims.sub": CEL/,
+      why: /jwt\[0\]\.claimMappings\.username\.expression: Invalid value: "claims.sub \+": compilation failed/,
     },
     {
       name: "plain HTTP, no prefix, the same issuer twice",

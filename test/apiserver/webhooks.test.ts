@@ -154,7 +154,7 @@ describe("webhooks", () => {
     const { code, text } = await get("/api/v1/namespaces/other/configmaps");
     fails = false;
     assert.equal(code, 500);
-    assert.match(text, /Post \\"https:.*\/ask\\": it answered 403/);
+    assert.equal(text, 'Internal Server Error: "/api/v1/namespaces/other/configmaps": unknown\n');
   });
 
   test("hear of requests", async () => {

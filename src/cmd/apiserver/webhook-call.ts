@@ -87,10 +87,10 @@ function post(
 
 /** A Status or a text; what is neither says nothing. */
 function refusalOf(body: string, { "content-type": type = "" }: IncomingHttpHeaders): unknown {
-  if (type.startsWith("text/")) return body;
+  if (type === "" || type.startsWith("text/")) return body.trim();
   try {
-    const parsed: unknown = JSON.parse(body);
-    return typeof parsed === "object" ? parsed : "unknown";
+    const parsed = JSON.parse(body) as { kind?: unknown } | null;
+    return parsed?.kind === "Status" ? parsed : "unknown";
   } catch {
     return "unknown";
   }
