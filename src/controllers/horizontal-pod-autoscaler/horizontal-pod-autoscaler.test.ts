@@ -378,6 +378,21 @@ test("pods that have just started count as soon as flags let them", async () => 
   assert.equal(replicasOf(hasty), 4);
 });
 
+test("a new one, or one that changes, has its first look after a period", async () => {
+  await using cluster = await world({ milli: 500 });
+  const { spec } = cluster.get(horizontalPodAutoscalerKind, "web")!;
+  const scaleTargetRef = { ...spec.scaleTargetRef, name: "absent" };
+  await cluster.seed(horizontalPodAutoscalerKind, {
+    metadata: { name: "new" },
+    spec: { ...spec, scaleTargetRef },
+  });
+  const conditionsOfNew = () => cluster.get(horizontalPodAutoscalerKind, "new")?.status.conditions;
+  await cluster.advance(14_999);
+  assert.equal(conditionsOfNew(), undefined);
+  await cluster.advance(1);
+  assert.equal(conditionsOfNew()?.[0]?.reason, "FailedGetScale");
+});
+
 test("two autoscalers of one target leave it alone", async () => {
   await using cluster = await world({ milli: 500 });
   const { spec } = cluster.get(horizontalPodAutoscalerKind, "web")!;

@@ -32,7 +32,14 @@ export function horizontalPodAutoscaler(
   return defineController<AutoscalerState | undefined>({
     name: "horizontal-pod-autoscaler-controller",
     component: "horizontal-pod-autoscaler",
-    feeds: [{ kind: horizontalPodAutoscalerKind, keys: ownKey, keysOfChange }, readOnly(podKind)],
+    feeds: [
+      // A new one has its first look when the pods that came with it have had time to be measured.
+      {
+        ...{ kind: horizontalPodAutoscalerKind, keys: ownKey, keysOfChange },
+        delayMs: settings.periodMs,
+      },
+      readOnly(podKind),
+    ],
     async observe(caches, { namespace, name }, reader, remembered) {
       const autoscaler = caches(horizontalPodAutoscalerKind).get(namespace, name);
       return autoscaler && look(autoscaler, remembered as Memory | undefined, caches, reader);

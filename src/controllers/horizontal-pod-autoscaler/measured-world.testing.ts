@@ -6,7 +6,7 @@ import type { MetricSpec } from "#api/generated/autoscaling.v2.ts";
 import type { Reader } from "#runtime/controller.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";
-import type { AutoscalerSettings } from "./settings.ts";
+import { type AutoscalerSettings, DEFAULT_SETTINGS } from "./settings.ts";
 
 export const AT = "2030-01-01T00:00:00Z";
 export const LONG_AGO = "2029-01-01T00:00:00Z";
@@ -56,6 +56,7 @@ export async function startMeasuredWorld(world: MeasuredWorld): Promise<Cluster>
       metrics: [metric],
     },
   });
+  await cluster.advance((settings ?? DEFAULT_SETTINGS).periodMs); // its first look
   return cluster;
 }
 
