@@ -54,7 +54,8 @@ export function encodeValue(value: ApiValue, media: Media): Uint8Array {
   return Buffer.from(`${escapeHtml(encodeJson(value))}\n`);
 }
 
-function presentedValue(
+/** What a client reads, before it is written out. */
+export function presentedValue(
   body: Exclude<EncodableBody, { form: "bytes" }>,
   media: Media,
   query: URLSearchParams,

@@ -14,6 +14,7 @@ import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import { inFrame, whenSent } from "./request-frame.ts";
 import { requestInfoOf } from "./request-info.ts";
 import type { RequestSecurity } from "./security.ts";
+import type { Tables } from "./table.ts";
 import type { ServerParts } from "./verb.ts";
 
 /** Who asks, and whether they may. */
@@ -32,6 +33,7 @@ export interface HandlerOptions {
   readonly metrics: ApiMetrics;
   readonly paths: readonly PathHandler[];
   readonly special: SpecialVerbs;
+  readonly tables: Tables;
 }
 
 export type Handler = (request: ApiRequest) => Promise<Answer>;
@@ -95,7 +97,7 @@ async function answerSafely(
       const headers = known.status.code === 403 ? NO_SNIFFING : {};
       return statusAnswer(known.status, { media: mediaOrJson(request), headers });
     }
-    return await inFrame(security, request, info, known, receivedMs, (trail) =>
+    return await inFrame(options, request, info, known, receivedMs, (trail) =>
       answerOf(options, request, info, known.user, trail),
     );
   } catch (error) {

@@ -7,6 +7,7 @@ import { Audit, type Stored } from "./audit/audit.ts";
 import type { ApiRequest } from "./request.ts";
 import { inFrame } from "./request-frame.ts";
 import { requestInfoOf } from "./request-info.ts";
+import type { Tables } from "./table.ts";
 
 const request: ApiRequest = {
   method: "GET",
@@ -36,8 +37,9 @@ async function ask(store: (stage: string) => Stored) {
     },
   });
   const info = requestInfoOf(request.method, request.path, request.query);
+  const frame = { security: { audit }, tables: {} as Tables }; // nobody asks for one
   const identity = { user: { name: "jane", groups: [] } };
-  const answer = await inFrame({ audit }, request, info, identity, 0, async () => {
+  const answer = await inFrame(frame, request, info, identity, 0, async () => {
     order.push("work");
     return textAnswer(200, "ok");
   });

@@ -4,17 +4,23 @@
  * what lives long holds its place until its answer has ended.
  */
 import { andThen, type Eventual } from "#lib/eventual.ts";
-import { type Answer, textAnswer } from "./answer.ts";
+import { type Answer, type AnswerBody, textAnswer } from "./answer.ts";
 import type { AuditedAnswer, AuditTrail } from "./audit/audit.ts";
 import { undecidedText } from "./authz/forbidden.ts";
+import { presentedValue } from "./encode-answer.ts";
 import { type Admitted, isLongRunning } from "./flow/flow-control.ts";
+import type { Media } from "./negotiate.ts";
 import type { ApiRequest, RequestInfo } from "./request.ts";
 import type { KnownIdentity, RequestSecurity } from "./security.ts";
+import type { Tables } from "./table.ts";
 
-type Frame = Pick<RequestSecurity, "flow" | "audit">;
+interface Frame {
+  readonly security: Pick<RequestSecurity, "flow" | "audit">;
+  readonly tables: Tables;
+}
 
 export async function inFrame(
-  { flow, audit }: Frame,
+  { security: { flow, audit }, tables }: Frame,
   request: ApiRequest,
   info: RequestInfo,
   identity: KnownIdentity,
@@ -38,7 +44,8 @@ export async function inFrame(
   // Components in this process have no connection that could be overloaded.
   const turn = request.peer.user === undefined ? await flow?.admit(user, info, request) : undefined;
   if (turn?.outcome === "refused") {
-    return await withTrail(tooBusy(turn.retryAfterSeconds), trail, false);
+    const busy = tooBusy(turn.retryAfterSeconds);
+    return await withTrail(busy, trail, false, () => undefined);
   }
   const long = isLongRunning(info);
   let answer: Answer;
@@ -57,10 +64,12 @@ export async function inFrame(
     else turn.seat.release();
   }
   const flows = turn !== undefined && (!long || info.verb === "watch");
-  const ended = withTrail(flows ? withFlow(answer, turn) : answer, trail, long);
-  const told = ended instanceof Promise ? await ended : ended;
+  const { body, media } = answer;
+  const told = (): unknown => toldObject(body, media, request.query, tables);
+  const ended = withTrail(flows ? withFlow(answer, turn) : answer, trail, long, told);
+  const sent = ended instanceof Promise ? await ended : ended;
   const place = turn?.place;
-  return place === undefined ? told : whenSent(told, () => place.release());
+  return place === undefined ? sent : whenSent(sent, () => place.release());
 }
 
 function withFlow(answer: Answer, { flow, executed }: Admitted): Answer {
@@ -73,9 +82,14 @@ function withFlow(answer: Answer, { flow, executed }: Admitted): Answer {
   return executed === undefined ? { ...answer, headers } : { ...answer, headers, executed };
 }
 
-function withTrail(answer: Answer, trail: AuditTrail | undefined, long: boolean): Eventual<Answer> {
+function withTrail(
+  answer: Answer,
+  trail: AuditTrail | undefined,
+  long: boolean,
+  object: () => unknown,
+): Eventual<Answer> {
   if (trail === undefined) return answer;
-  const told = auditedAnswer(answer);
+  const told = auditedAnswer(answer, object);
   if (!long && trail.waits) return andThen(trail.completed(told), () => answer);
   const started = long ? trail.started(told) : undefined;
   return andThen(started, () => whenSent(answer, () => void trail.completed(told)));
@@ -99,40 +113,24 @@ function tooBusy(retryAfterSeconds: number): Answer {
   return { ...answer, headers };
 }
 
-function auditedAnswer({ code, body }: Answer): AuditedAnswer {
-  if (body.form === "value" && body.value.kind === "Status") {
-    return {
-      code,
-      status: body.value as AuditedAnswer["status"] & object,
-      object: () => body.value,
-    };
-  }
-  return { code, object: () => objectOf(body) };
+function auditedAnswer({ code, body }: Answer, object: () => unknown): AuditedAnswer {
+  if (body.form !== "value" || body.value.kind !== "Status") return { code, object };
+  const status = body.value as AuditedAnswer["status"] & object;
+  return { code, status, object: () => status };
 }
 
-function objectOf(body: Answer["body"]): unknown {
-  switch (body.form) {
-    case "object":
-      return body.object.value;
-    case "value":
-      return body.value;
-    case "list": {
-      const { kind, items, resourceVersion, continueToken, remaining } = body.list;
-      return {
-        kind: kind.names.list,
-        apiVersion: kind.apiVersion,
-        metadata: {
-          resourceVersion,
-          ...(continueToken === undefined ? {} : { continue: continueToken }),
-          ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
-        },
-        items: items.map((item) => {
-          const { kind: _kind, apiVersion: _version, ...rest } = item.as(kind).value;
-          return rest;
-        }),
-      };
-    }
-    default:
-      return undefined;
+/** What the client reads, in the form that it asked for. */
+function toldObject(
+  body: AnswerBody,
+  media: Media,
+  query: URLSearchParams,
+  tables: Tables,
+): unknown {
+  if (body.form === "value" || body.form === "object") {
+    return presentedValue(body, media, query, tables);
   }
+  if (body.form !== "list") return undefined;
+  const { list } = body;
+  const items = list.items.map((item) => item.as(list.kind));
+  return presentedValue({ form: "list", list: { ...list, items } }, media, query, tables);
 }

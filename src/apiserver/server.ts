@@ -218,7 +218,8 @@ export async function startApiServer(
   setMaxListeners(0, closing.signal); // every watch over HTTP listens
   addFlowMetrics(options.metrics, security.flow);
   addClusterMetrics(options.metrics, objects, addresses, options.nodePorts);
-  const handle = createHandler({ parts, security, metrics: watched, paths, special });
+  const tables = new Tables(descriptions, clock);
+  const handle = createHandler({ parts, security, metrics: watched, paths, special, tables });
   return {
     handle,
     objects,
@@ -226,7 +227,7 @@ export async function startApiServer(
     resources,
     ports,
     discovery,
-    tables: new Tables(descriptions, clock),
+    tables,
     lists: {
       zipped: new ZippedLists(),
       joined: new JoinedItems(),

@@ -43,8 +43,8 @@ export interface VerbRequest {
   warn(text: string): void;
   /** Adds a note to the audit log's entry, if there is one. */
   annotate?(key: string, value: string): void;
-  /** What the client sent, as it was understood, for the audit log if that wants it. */
-  sent?(object: object): void;
+  /** What the client sent, as it was understood or else as it came, for the audit log. */
+  sent?(object?: object): void;
   /** Updates that create need the right to create; a Status says that it is missing. */
   mayCreate(): Eventual<Status | undefined>;
 }

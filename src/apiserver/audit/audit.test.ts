@@ -125,7 +125,7 @@ describe("events", () => {
     });
     const one = audit.begin(request, info, { user }, clock.nowMs())!;
     one.received();
-    return { events, trail: one };
+    return { events, trail: one, clock };
   }
 
   test("one per stage, with who, what and what came of it", () => {
@@ -162,6 +162,7 @@ describe("events", () => {
       ["RequestResponse", [true, true]],
     ] as const) {
       const { events, trail: one } = trail({ level });
+      one.sent();
       one.completed({ code: 201, object: () => pod });
       const { requestObject, responseObject } = events[1]!;
       assert.deepEqual([requestObject !== undefined, responseObject !== undefined], told, level);
@@ -176,6 +177,26 @@ describe("events", () => {
     draft.spec.restartPolicy = "Never"; // what becomes of it later is not what was sent
     one.completed({ code: 201 });
     assert.deepEqual(events.at(-1)!.requestObject, understood);
+  });
+
+  test("what an object says of itself is told at every level, what was refused unread is not", () => {
+    const { events, trail: one } = trail({ level: "Metadata" });
+    one.sent({ metadata: { name: "p", namespace: "ns", resourceVersion: "7" } });
+    one.completed({ code: 201 });
+    const { objectRef, requestObject } = events[1]!;
+    const where = { resource: "pods", namespace: "ns", apiVersion: "v1" };
+    assert.deepEqual(objectRef, { ...where, name: "p", resourceVersion: "7" });
+    assert.equal(requestObject, undefined);
+    const unread = trail({ level: "Request" });
+    unread.trail.completed({ code: 403 });
+    assert.equal(unread.events[1]!.requestObject, undefined);
+  });
+
+  test("how long slow requests took is told", async () => {
+    const { events, trail: one, clock } = trail({});
+    await clock.advance(1500);
+    one.completed({ code: 200 });
+    assert.deepEqual(events[1]!.annotations, { "apiserver.latency.k8s.io/total": "1.5s" });
   });
 
   test("whom someone acts as is told after the request was received", () => {
@@ -201,6 +222,7 @@ describe("events", () => {
       { level: "RequestResponse", omitManagedFields: true },
       { omitStages: ["RequestReceived"] },
     );
+    one.sent();
     one.completed({ code: 201, object: () => ({ items: [pod], metadata: {} }) });
     const [event] = events;
     const { metadata, ...rest } = pod;

@@ -10,6 +10,7 @@
  * 4. Objects are told only from level Request on, and never with more than the client sent or got.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
+import { formatDuration } from "#api/meta/duration.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
@@ -59,14 +60,17 @@ export interface AuditTrail {
   readonly waits: boolean;
   received(): Stored;
   annotate(key: string, value: string): void;
-  /** What the client sent, as it was understood; otherwise it is told as it came. */
-  sent(object: object): void;
+  /** What the client sent, as it was understood; without it, as it came. */
+  sent(object?: object): void;
   /** The first bytes of an answer that goes on for long. */
   started(answer: AuditedAnswer): Stored;
   completed(answer: AuditedAnswer): Stored;
 }
 
 const USER_AGENT_LENGTH_MAX = 1024;
+/** How long what takes longer took is told. */
+const SLOW_MS = 500;
+const TOTAL_LATENCY = "apiserver.latency.k8s.io/total";
 
 export class Audit {
   readonly #options: AuditOptions;
@@ -135,7 +139,10 @@ class Trail implements AuditTrail {
   readonly #id: string;
   readonly #receivedMs: number;
   readonly #annotations: Record<string, string> = {};
-  #sent: object | undefined;
+  #isLong = false;
+  #sent: unknown;
+  /** What only the object says of itself. */
+  #named: Named = {};
 
   constructor(
     options: AuditOptions,
@@ -166,16 +173,24 @@ class Trail implements AuditTrail {
     this.#annotations[key] = value;
   }
 
-  sent(object: object): void {
-    // It is changed on its way, and of no use unless it will be told.
-    if (this.#tellsSent()) this.#sent = structuredClone(object);
+  sent(object?: object): void {
+    const { namespace, name, uid, resourceVersion } = (object as Sent | undefined)?.metadata ?? {};
+    this.#named = { namespace, name, uid, resourceVersion };
+    if (!this.#tellsSent()) return;
+    // It is changed on its way.
+    this.#sent = object === undefined ? sentObject(this.#request) : structuredClone(object);
   }
 
   started(answer: AuditedAnswer): Stored {
+    this.#isLong = true;
     return this.#write("ResponseStarted", this.#about(answer));
   }
 
   completed(answer: AuditedAnswer): Stored {
+    const tookMs = this.#options.clock.nowMs() - this.#receivedMs;
+    if (tookMs > SLOW_MS && !this.#isLong) {
+      this.annotate(TOTAL_LATENCY, formatDuration(BigInt(Math.round(tookMs)) * 1_000_000n));
+    }
     return this.#write("ResponseComplete", this.#about(answer));
   }
 
@@ -184,7 +199,7 @@ class Trail implements AuditTrail {
   }
 
   #about(answer: AuditedAnswer): Readonly<Record<string, unknown>> {
-    const sent = this.#tellsSent() ? (this.#sent ?? sentObject(this.#request)) : undefined;
+    const sent = this.#sent;
     const got = this.#scope.level === "RequestResponse" ? answer.object?.() : undefined;
     return {
       responseStatus: responseStatus(answer),
@@ -210,7 +225,7 @@ class Trail implements AuditTrail {
       auditID: this.#id,
       stage,
       ...headOf(this.#request, this.#info, asker),
-      ...objectRef(this.#info, more),
+      ...objectRef(this.#info, this.#named),
       ...more,
       requestReceivedTimestamp: microTimeFromMs(this.#receivedMs),
       stageTimestamp: microTimeFromMs(this.#options.clock.nowMs()),
@@ -250,22 +265,31 @@ function sourceAddresses({ headers, peer }: ApiRequest): string[] {
   return [...new Set(all.filter((address) => address !== ""))];
 }
 
-/** The name may be known only from the object. */
+interface Named {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}
+
+interface Sent {
+  readonly metadata?: Named;
+}
+
 function objectRef(
   info: RequestInfo,
-  { requestObject }: Readonly<Record<string, unknown>>,
+  sent: Named,
 ): { objectRef?: Readonly<Record<string, string>> } {
   if (!info.isResource) return {};
-  const sent = (requestObject as { metadata?: Record<string, string> } | undefined)?.metadata;
   const { resource, subresource, namespace, group, version } = info;
   const fields = {
     resource,
-    namespace: namespace || sent?.namespace,
-    name: info.name || sent?.name,
-    uid: sent?.uid,
+    namespace: namespace || sent.namespace,
+    name: info.name || sent.name,
+    uid: sent.uid,
     apiGroup: group,
     apiVersion: version,
-    resourceVersion: sent?.resourceVersion,
+    resourceVersion: sent.resourceVersion,
     subresource,
   };
   const told = Object.entries(fields).filter(([, value]) => value);
@@ -286,6 +310,7 @@ function responseStatus({ code, status }: AuditedAnswer): Readonly<Record<string
 }
 
 function withoutManagedFields(object: unknown): unknown {
+  if (typeof object !== "object" || object === null || Array.isArray(object)) return object;
   const { metadata, items, ...rest } = object as {
     metadata?: Record<string, unknown>;
     items?: unknown[];

@@ -43,6 +43,7 @@ export async function updateScale(verb: VerbRequest): Promise<VerbResult> {
   };
   const decoded = decodeBody(request, expected, fieldValidation, verb.warn);
   if (!decoded.ok) return decoded;
+  verb.sent?.({ kind: "Scale", apiVersion: "autoscaling/v1", ...decoded.value });
   const placed = settleNamespace(decoded.value.metadata, verb.info.namespace);
   if (!placed.ok) return placed;
   const named = checkName(decoded.value as Draft<KubeObject>, verb.info.name);
@@ -63,6 +64,7 @@ export async function patchScale(verb: VerbRequest): Promise<VerbResult> {
   const sent = bodyBytes(request.body);
   if (!sent.ok) return sent;
   const bytes = sent.value;
+  verb.sent?.();
   return await rescale(
     verb,
     options.value,

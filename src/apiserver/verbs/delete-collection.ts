@@ -5,7 +5,7 @@ import { deleteTraits } from "../delete-traits.ts";
 import { listOptions } from "../query-options.ts";
 import { select } from "../selection.ts";
 import type { VerbRequest, VerbResult } from "../verb.ts";
-import { deleteObject } from "./delete.ts";
+import { deleteObject, tellOptions } from "./delete.ts";
 import { listSelected } from "./list.ts";
 
 /** Deletes that wait together share a commit of the store. */
@@ -19,6 +19,7 @@ export async function deleteCollection(verb: VerbRequest): Promise<VerbResult> {
   if (!selection.ok) return selection;
   const deleteOptions = decodeDeleteOptions(request);
   if (!deleteOptions.ok) return deleteOptions;
+  tellOptions(verb, deleteOptions.value);
   const { warnings } = deleteTraits(resource.stored);
   for (const warning of warnings?.(deleteOptions.value) ?? []) verb.warn(warning);
   const listed = await listSelected(verb, selection.value, options.value);

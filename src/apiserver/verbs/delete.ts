@@ -13,11 +13,7 @@ import { notFound } from "./get.ts";
 export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {
   const options = decodeDeleteOptions(verb.request);
   if (!options.ok) return options;
-  const { body } = verb.request;
-  if (body.form === "bytes" && body.bytes.length > 0) {
-    const apiVersion = "meta.k8s.io/__internal"; // what upstream's log calls it
-    verb.sent?.({ kind: "DeleteOptions", apiVersion, ...options.value });
-  }
+  tellOptions(verb, options.value);
   const { resource } = verb;
   const traits = deleteTraits(resource.stored);
   for (const warning of traits.warnings?.(options.value) ?? []) verb.warn(warning);
@@ -29,6 +25,13 @@ export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {
     return success({ code, body: { form: "object", object: revision.as(resource.kind) } });
   }
   return success({ code, body: { form: "value", value: deletedStatus(verb, revision) } });
+}
+
+/** Those that came in a body. */
+export function tellOptions({ request, sent }: VerbRequest, options: DeleteOptions): void {
+  if (request.body.form !== "bytes" || request.body.bytes.length === 0) return;
+  const apiVersion = "meta.k8s.io/__internal"; // what upstream's log calls it
+  sent?.({ ...options, kind: "DeleteOptions", apiVersion });
 }
 
 export interface Deleted {

@@ -35,6 +35,7 @@ export async function patch(verb: VerbRequest): Promise<VerbResult> {
   const sent = bodyBytes(request.body);
   if (!sent.ok) return sent;
   const bytes = sent.value;
+  verb.sent?.();
   const next = (current: KubeObject | undefined): Result<Draft<KubeObject>> => {
     if (isApply) return applyConfiguration(verb, current, bytes, options.value);
     const patched = patchDocument(type, current!, bytes, resource.kind, options.value, verb.warn);
