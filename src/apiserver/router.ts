@@ -32,7 +32,9 @@ export function routeOf(resources: Resources, info: RequestInfo, method: string)
   if (!namespaced && info.namespace !== "" && !itself) {
     return { ok: false, status: noSuchPathStatus() };
   }
-  if (method === "HEAD" || !kind.verbs.includes(info.verb as Verb)) {
+  // Whether what is listed can be watched is found out where it is listed.
+  const sameRoute = info.verb === "watch" ? "list" : (info.verb as Verb);
+  if (method === "HEAD" || !kind.verbs.includes(sameRoute)) {
     return { ok: false, status: methodNotAllowedStatus() };
   }
   if (named !== NAMED_VERBS.has(info.verb)) return { ok: false, status: methodNotAllowedStatus() };

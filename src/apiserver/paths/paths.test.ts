@@ -37,6 +37,16 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
   { asked: "HEAD /api/v1/namespaces/default/configmaps", code: 405, says: NOT_ALLOWED },
   { asked: "HEAD /api/v1/namespaces/default/pods/x/log", code: 405, says: NOT_ALLOWED },
   { asked: "TRACE /api/v1/namespaces/default/configmaps/x", code: 405, says: NOT_ALLOWED },
+  {
+    asked: "GET /api/v1/componentstatuses?watch=1",
+    code: 405,
+    says: 'watch is not supported on resources of kind "componentstatuses"',
+  },
+  {
+    asked: "GET /api/v1/componentstatuses?watch=1&timeoutSeconds=a",
+    code: 400,
+    says: 'strconv.ParseInt: parsing "a": invalid syntax',
+  },
   // A collection is deleted in one namespace, never in all.
   { asked: "DELETE /api/v1/configmaps", code: 405, says: NOT_ALLOWED },
   { asked: "DELETE /api/v1/namespaces/none/configmaps", code: 200 },

@@ -1,11 +1,12 @@
 /** The old ComponentStatus: are the store and the other parts of the control plane well? */
 import type { ComponentCondition, ComponentStatus } from "#api/generated/core.v1.ts";
 import type { Kind } from "#api/kind.ts";
-import { failure, notFoundStatus, success } from "#api/meta/status.ts";
+import { failure, methodNotSupportedStatus, notFoundStatus, success } from "#api/meta/status.ts";
 import type { SpecialVerbs } from "../dispatch.ts";
 import { listOptions } from "../query-options.ts";
 import { Revision } from "../revision.ts";
 import { select } from "../selection.ts";
+import { groupResourceOf } from "../verb.ts";
 
 export interface ComponentHealth {
   readonly well: boolean;
@@ -57,6 +58,13 @@ export function componentStatusVerbs(
           query: request.query,
         };
         return success({ code: 200, body: { form: "list", list } });
+      },
+      watch: async ({ resource, request }) => {
+        const options = listOptions(request.query, true);
+        if (!options.ok) return options;
+        const selection = select(resource, "", options.value);
+        if (!selection.ok) return selection;
+        return failure(methodNotSupportedStatus(groupResourceOf(resource), "watch"));
       },
     },
   };
