@@ -1,9 +1,11 @@
 /** Whether an answer can be turned into what the client asked for. */
+
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { badRequestStatus, notAcceptableStatus } from "#api/meta/status.ts";
 import type { AnswerBody } from "./answer.ts";
+import { internalPackage } from "./internal-package.ts";
 import type { Media } from "./negotiate.ts";
 
 const INCLUDES: ReadonlySet<string> = new Set(["", "Metadata", "Object", "None"]);
@@ -38,7 +40,7 @@ export function refuseTransform(
 
 /** `core.ConfigMap`: the type without its version, as upstream handles it inside. */
 function goTypeOf({ type }: Kind, name: string): string {
-  return `${type.split(".")[0]}.${name}`;
+  return `${internalPackage(type.split(".")[0]!)}.${name}`;
 }
 
 function refused(message: string): Status {

@@ -2,6 +2,7 @@
  * From the bytes of a request to an object of the expected kind, in its normal form. Faults are told
  * in the words of upstream's decoder, because users and tests match on them.
  */
+
 import { carryGiven } from "#api/codec/given-empty.ts";
 import { decodeJson, normalize, parseJson } from "#api/codec/json.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
@@ -18,6 +19,7 @@ import {
 import { findSchemaOfKind, schemaOf } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { bodyBytes } from "./body-bytes.ts";
+import { internalPackage } from "./internal-package.ts";
 import { bodyEncoding, MEDIA_TYPES } from "./negotiate.ts";
 import type { FieldValidation } from "./query-options.ts";
 import type { ApiRequest } from "./request.ts";
@@ -205,13 +207,14 @@ function kindFault(
   const [group, version] = splitApiVersion(apiVersion);
   const isAlias = kind === expected.kind && group === expected.group;
   if (isAlias && expected.alsoVersions?.includes(version)) return undefined;
-  const schema = findSchemaOfKind(group, version, kind);
+  const elsewhere = SCHEMES[expected.group] !== undefined && group !== expected.group;
+  const schema = elsewhere ? undefined : findSchemaOfKind(group, version, kind);
   if (schema === undefined) {
     const error = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)} in scheme "${schemeOf(expected.group)}"`;
     return cannotBeHandled(expected, kind, version, error);
   }
   if (kind !== expected.kind || group !== expected.group) {
-    const target = `${internalPackage(expected)}.${expected.kind}`;
+    const target = `${packageOf(expected)}.${expected.kind}`;
     const error = `converting (${schema.goType}) to (${target}): unknown conversion`;
     return cannotBeHandled(expected, kind, version, error);
   }
@@ -232,8 +235,8 @@ function cannotBeHandled(
 }
 
 /** The Go package of a group's own types: `core` for `io.k8s.api.core.v1.Pod`. */
-function internalPackage({ schema }: BodyExpectation): string {
-  return schema.name.split(".").at(-3) ?? "";
+function packageOf({ schema }: BodyExpectation): string {
+  return internalPackage(schema.name.split(".").at(-3) ?? "");
 }
 
 function apiVersionOf({ group, version }: BodyExpectation): string {

@@ -1,6 +1,6 @@
 /** What the server itself does to metadata on writes, the same for every kind. */
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
-import type { Draft } from "#api/kind.ts";
+import type { Draft, KubeObject } from "#api/kind.ts";
 import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Random } from "#lib/random.ts";
@@ -67,4 +67,10 @@ export function dedupeOwners(
   warn(
     `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${[...new Set(repeated)].join(", ")}`,
   );
+}
+
+/** Where nothing is stored an object keeps the version that it came with; 0 if it had none. */
+export function broughtVersion({ metadata }: Pick<Draft<KubeObject>, "metadata">): number {
+  const number = Number(metadata.resourceVersion ?? 0);
+  return Number.isSafeInteger(number) ? number : 0;
 }

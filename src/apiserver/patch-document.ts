@@ -1,4 +1,5 @@
 /** Applies a patch to the current object and reads the outcome back as an object of its kind. */
+
 import { type Decoded, normalize, parseJson } from "#api/codec/json.ts";
 import { TOO_DEEP } from "#api/codec/json-syntax.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
@@ -18,6 +19,7 @@ import { applyStrategicMergePatch } from "#api/patch/strategic-merge.ts";
 import { findSchemaOfKind, schemaOf } from "#api/schema/from-facts.ts";
 import { invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
+import { internalPackage } from "./internal-package.ts";
 import { goMapText, patchedText } from "./patched-text.ts";
 import type { WriteOptions } from "./query-options.ts";
 import { strictWarnings } from "./strict-warnings.ts";
@@ -123,6 +125,6 @@ function decodePatched(document: unknown, kind: Kind): Decoded {
   }
   const decoded = normalize(schema, document);
   if (!decoded.ok) return decoded;
-  const target = `${kind.type.split(".")[0]}.${kind.names.kind}`;
+  const target = `${internalPackage(kind.type.split(".")[0]!)}.${kind.names.kind}`;
   return { ok: false, error: `converting (${schema.goType}) to (${target}): unknown conversion` };
 }

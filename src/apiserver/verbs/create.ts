@@ -15,6 +15,7 @@ import type { AdmissionRequest } from "../admission/plugin.ts";
 import { decodeBody, expectKind } from "../decode-body.ts";
 import { trackCreate } from "../managed-fields.ts";
 import {
+  broughtVersion,
   dedupeOwners,
   fillSystemFields,
   generatedName,
@@ -124,10 +125,7 @@ async function createRuled(
     const there = await parts.objects.read(stored, key);
     if (!there.ok) return there;
     if (there.value !== undefined) return failure(existsStatus(verb, name, there.value));
-    // Nothing was stored, so it keeps the version that it came with.
-    const brought = Number(draft.metadata.resourceVersion ?? 0);
-    const number = Number.isSafeInteger(brought) ? brought : 0;
-    return success(Revision.fromValue(stored.kind, key, number, finished.value));
+    return success(Revision.fromValue(stored.kind, key, broughtVersion(draft), finished.value));
   }
   const written = await parts.objects.create(stored, key, finished.value);
   if (!written.ok) return written;

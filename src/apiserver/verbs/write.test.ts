@@ -90,6 +90,21 @@ describe("writes", () => {
     assert.deepEqual(told.status.loadBalancer.ingress, [{ ip: "192.0.2.1" }]);
   });
 
+  test("an object of another kind is told what it cannot become", async () => {
+    await using t = await startTestApi();
+    const body = { apiVersion: "v1", kind: "Pod", metadata: { name: "a" } };
+    const message = async (path: string): Promise<string> =>
+      (await t.want(400, "POST", path, { body })).message;
+    assert.match(
+      await message("/apis/events.k8s.io/v1/namespaces/default/events"),
+      /converting \(v1\.Pod\) to \(core\.Event\): unknown conversion$/,
+    );
+    assert.match(
+      await message("/apis/apiregistration.k8s.io/v1/apiservices"),
+      /no kind "Pod" is registered for version "v1" in scheme "pkg\/apiserver\/scheme\/scheme\.go:28"$/,
+    );
+  });
+
   test("a dry run answers as if, and leaves nothing behind", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
