@@ -50,6 +50,13 @@ export function userInfo({ name, uid, groups, extra }: User): UserInfo {
     ...(name === "" ? {} : { username: name }),
     ...(uid === undefined ? {} : { uid }),
     ...(groups.length === 0 ? {} : { groups }),
-    ...(extra === undefined || Object.keys(extra).length === 0 ? {} : { extra }),
+    ...(extra === undefined || Object.keys(extra).length === 0 ? {} : { extra: inOrder(extra) }),
   };
+}
+
+/** By name, as maps are written everywhere. */
+function inOrder(extra: NonNullable<User["extra"]>): NonNullable<User["extra"]> {
+  const names = Object.keys(extra);
+  if (names.length === 1) return extra;
+  return Object.fromEntries(names.sort().map((name) => [name, extra[name]!]));
 }

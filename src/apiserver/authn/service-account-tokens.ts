@@ -183,6 +183,7 @@ function boundFault(
   if (time !== "valid") return TIME_FAULTS[time];
   const account = options.objects.get(serviceAccountKind, namespace, ref.name);
   if (account === undefined) {
+    if (ref.name === "") return "resource name may not be empty";
     return notFoundStatus({ group: "", resource: "serviceaccounts" }, ref.name).message;
   }
   if (account.metadata.uid !== ref.uid) {
