@@ -31,12 +31,13 @@ export function countSecurity(
     const bind = metrics.histogram({ name, help, labels: ["result"], buckets: CHECK_SECONDS });
     return results.map((result) => bind(result));
   };
-  const [knownAfter, unknownAfter] = timed(
+  const [knownAfter, unknownAfter, wrongAfter] = timed(
     "authentication_duration_seconds",
     "Time that it took to find out who asked.",
     "success",
     "failure",
-  ) as [Histogram, Histogram];
+    "error",
+  ) as [Histogram, Histogram, Histogram];
   const [allowedAfter, deniedAfter] = timed(
     "authorization_duration_seconds",
     "Time that it took to decide whether they may.",
@@ -51,10 +52,10 @@ export function countSecurity(
   })();
   const attempts = metrics.counter({
     name: "authentication_attempts",
-    help: "Requests by whether it was found out who asked.",
+    help: "Requests by whether it was found out who asked; an error is a proof that is none.",
     labels: ["result"],
   });
-  const [known, unknown] = [attempts("success"), attempts("failure")];
+  const [known, unknown, wrong] = [attempts("success"), attempts("failure"), attempts("error")];
   const users = metrics.counter({
     name: "authenticated_user_requests",
     help: "Requests of known users.",
@@ -109,8 +110,9 @@ export function countSecurity(
         const real =
           "status" in identity ? identity.refused : (identity.impersonator ?? identity.user);
         if (real === undefined) {
-          unknown.add(1);
-          unknownAfter.observe(seconds);
+          const showed = request.headers.authorization !== undefined;
+          (showed ? wrong : unknown).add(1);
+          (showed ? wrongAfter : unknownAfter).observe(seconds);
           return identity;
         }
         known.add(1);
