@@ -15,7 +15,7 @@ import type { EventNote, Outcome, Resource } from "#runtime/controller.ts";
 import { noted, updateStatus, updateSubresource, type Write } from "#runtime/writes.ts";
 import type { FoundScale } from "../scale-target.ts";
 import { type Evaluation, evaluate, tolerancesOf } from "./evaluate.ts";
-import { type History, normalize, recentChanges } from "./limits.ts";
+import { type History, normalize, withChange } from "./limits.ts";
 import type { Measured } from "./measurements.ts";
 import { selectorFault } from "./selector-fault.ts";
 import type { AutoscalerSettings } from "./settings.ts";
@@ -238,12 +238,9 @@ function remember(
     return { recommendations, changes: memory?.changes ?? [] };
   }
   const { asked, recommendations, changes } = memory;
-  const happened =
-    asked?.to === current ? [{ replicas: asked.to - asked.from, atMs: asked.atMs }] : [];
-  return {
-    recommendations,
-    changes: recentChanges([...changes, ...happened], spec.behavior, nowMs),
-  };
+  if (spec.behavior === undefined || asked?.to !== current) return { recommendations, changes };
+  const change = { replicas: asked.to - asked.from, atMs: asked.atMs };
+  return { recommendations, changes: withChange(changes, change, spec.behavior) };
 }
 
 function statusOf(

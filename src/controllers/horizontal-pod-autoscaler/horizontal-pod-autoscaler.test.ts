@@ -6,7 +6,7 @@ import type { HorizontalPodAutoscalerBehavior } from "#api/generated/autoscaling
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Cluster } from "#testing/cluster.ts";
-import { type History, normalize } from "./limits.ts";
+import { type History, normalize, withChange } from "./limits.ts";
 import { AT, LONG_AGO, startMeasuredWorld } from "./measured-world.testing.ts";
 import type { PodMeasure } from "./measurements.ts";
 import { replicasForShare, replicasForUtilization, replicasForValue } from "./replicas.ts";
@@ -285,6 +285,35 @@ describe("limits", () => {
       );
       const { replicas, stabilized, limited } = normal;
       assert.deepEqual([replicas, stabilized.reason, limited.reason], want);
+    });
+  }
+});
+
+describe("changes that are remembered", () => {
+  const policies = (periodSeconds: number) => ({
+    policies: [{ type: "Pods", value: 4, periodSeconds } as const],
+  });
+  const behavior = { scaleUp: policies(15), scaleDown: policies(60) };
+  const at = (replicas: number, seconds: number) => ({ replicas, atMs: seconds * 1000 });
+  const rows = [
+    { name: "all within the period", before: [at(8, 0)], change: at(4, 15), want: [0, 15] },
+    { name: "a new one instead of an old one", before: [at(8, 0)], change: at(4, 16), want: [16] },
+    { name: "the last of several", before: [at(1, 0), at(2, 1)], change: at(4, 20), want: [0, 20] },
+    { name: "none of the other kind", before: [at(8, 0)], change: at(-4, 99), want: [0, 99] },
+    {
+      name: "each for as long as its own kind",
+      before: [at(-8, 0)],
+      change: at(-4, 60),
+      want: [0, 60],
+    },
+  ];
+  for (const { name, before, change, want } of rows) {
+    test(name, () => {
+      const kept = withChange(before, change, behavior);
+      assert.deepEqual(
+        kept.map(({ atMs }) => atMs / 1000),
+        want,
+      );
     });
   }
 });

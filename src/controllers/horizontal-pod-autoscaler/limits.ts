@@ -65,15 +65,24 @@ export function normalize(
   };
 }
 
-/** Changes that some policy may still ask for. */
-export function recentChanges(
+/**
+ * The changes with one more. It takes the place of one in the same direction that no policy of that
+ * direction asks for any more, as upstream's does; until then policies of the other one may.
+ */
+export function withChange(
   changes: readonly Sample[],
+  change: Sample,
   behavior: HorizontalPodAutoscalerBehavior | undefined,
-  nowMs: number,
 ): readonly Sample[] {
-  const policies = [behavior?.scaleUp, behavior?.scaleDown].flatMap((r) => r?.policies ?? []);
-  const longestMs = Math.max(0, ...policies.map(({ periodSeconds }) => periodSeconds * 1000));
-  return changes.filter(({ atMs }) => atMs > nowMs - longestMs);
+  const isUp = change.replicas > 0;
+  const { policies } = (isUp ? behavior?.scaleUp : behavior?.scaleDown) ?? {};
+  const periodsMs = (policies ?? []).map(({ periodSeconds }) => periodSeconds * 1000);
+  const sinceMs = change.atMs - Math.max(0, ...periodsMs);
+  const replaced = changes.findLastIndex(
+    ({ replicas, atMs }) => replicas > 0 === isUp && atMs < sinceMs,
+  );
+  if (replaced < 0) return [...changes, change];
+  return changes.map((other, i) => (i === replaced ? change : other));
 }
 
 const READY = { reason: "ReadyForNewScale", message: "recommended size matches current size" };
