@@ -222,7 +222,7 @@ test("who asked and what came of it is counted", async () => {
   });
   const text = Buffer.from((answer.body as { bytes: Uint8Array }).bytes).toString();
   for (const line of [
-    'authentication_attempts{result="failure"} 1',
+    'authentication_attempts{result="error"} 1',
     'authorization_attempts_total{result="denied"} 2',
     'apiserver_impersonation_attempts_total{decision="allowed",mode="user-info"} 1',
     'apiserver_admission_step_admission_duration_seconds_count{operation="CREATE",rejected="false",type="admit"} 1',
