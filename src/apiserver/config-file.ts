@@ -24,6 +24,20 @@ export function decodeConfig(text: string, kind: ConfigKind): unknown {
   return decodeJsonConfig(converted.json, kind, converted.strictErrors);
 }
 
+/** The same, but what is unknown or stands there twice is told and left out. */
+export function decodeLeniently(
+  text: string,
+  kind: ConfigKind,
+  warn: (faults: string) => void,
+): unknown {
+  const converted = yamlToJson(text);
+  if (!converted.ok) throw new Error(converted.error);
+  const { value, faults } = decodeAny(converted.json, kind);
+  const all = [...converted.strictErrors, ...faults];
+  if (all.length > 0) warn(`strict decoding error: ${all.join(", ")}`);
+  return value;
+}
+
 /** The same for a document that is part of another. */
 export function decodeConfigPart(document: unknown, kind: ConfigKind): unknown {
   return decodeJsonConfig(JSON.stringify(document ?? null), kind, []);
@@ -31,9 +45,19 @@ export function decodeConfigPart(document: unknown, kind: ConfigKind): unknown {
 
 function decodeJsonConfig(
   json: string,
-  { kind, apiVersions, schema }: ConfigKind,
+  kind: ConfigKind,
   strictErrors: readonly string[],
 ): unknown {
+  const { value, faults } = decodeAny(json, kind);
+  const all = [...strictErrors, ...faults];
+  if (all.length > 0) throw new Error(`strict decoding error: ${all.join(", ")}`);
+  return value;
+}
+
+function decodeAny(
+  json: string,
+  { kind, apiVersions, schema }: ConfigKind,
+): { readonly value: unknown; readonly faults: readonly string[] } {
   const given = JSON.parse(json) as { kind?: unknown; apiVersion?: unknown } | null;
   if (!given?.kind) throw new Error(`Object 'Kind' is missing in '${json}'`);
   if (!given.apiVersion) throw new Error(`Object 'apiVersion' is missing in '${json}'`);
@@ -43,9 +67,7 @@ function decodeJsonConfig(
   }
   const decoded = decodeJson(schema, json);
   if (!decoded.ok) throw new Error(decoded.error);
-  const faults = [...strictErrors, ...decoded.strictErrors];
-  if (faults.length > 0) throw new Error(`strict decoding error: ${faults.join(", ")}`);
-  return decoded.value;
+  return { value: decoded.value, faults: decoded.strictErrors };
 }
 
 /** The object itself: its own fields beside kind and apiVersion. */

@@ -9,6 +9,7 @@ import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import type { ApiRequest, RequestInfo } from "../request.ts";
 import { Audit } from "./audit.ts";
+import { legacyLine } from "./legacy-line.ts";
 import { LogFile } from "./log-file.ts";
 import { type AuditPolicy, type AuditRule, auditScope, readAuditPolicy } from "./policy.ts";
 import { truncateEvent } from "./truncate.ts";
@@ -102,11 +103,23 @@ describe("the policy", () => {
       omitStages: ["Never"],
       rules: [{ level: "Everything" }, { level: "None", nonResourceURLs: ["healthz"] }],
     };
+    const told: string[] = [];
+    const read = (document: object) =>
+      readAuditPolicy(JSON.stringify(document), "p.yaml", (faults) => void told.push(faults));
     assert.throws(
-      () => readAuditPolicy(policy, "p.yaml"),
-      /audit policy p\.yaml: \[omitStages\[0\]: Invalid value: "Never".*rules\[0\]\.level: Unsupported value: "Everything".*rules\[1\]\.nonResourceURLs\[0\]: Invalid value: "healthz"/,
+      () => read(policy),
+      /loading audit policy file: \[omitStages\[0\]: Invalid value: "Never".*rules\[0\]\.level: Unsupported value: "Everything".*rules\[1\]\.nonResourceURLs\[0\]: Invalid value: "healthz".*: from file p\.yaml$/,
     );
-    assert.throws(() => readAuditPolicy({}, "p.yaml"), /p\.yaml is no audit policy/);
+    assert.throws(() => read({}), /failed decoding: Object 'Kind' is missing in '\{\}': from file/);
+    assert.throws(
+      () => read({ ...policy, omitStages: [], rules: [] }),
+      /illegal policy with 0 rules/,
+    );
+    assert.throws(() => read({ ...policy, rules: "all" }), /cannot unmarshal string into Go/);
+    assert.deepEqual(told, []);
+    const known = { ...policy, omitStages: [], rules: [{ level: "Metadata", verb: "get" }] };
+    assert.deepEqual(read(known).rules, [{ level: "Metadata" }]);
+    assert.deepEqual(told, ['strict decoding error: unknown field "rules[0].verb"']);
   });
 });
 
@@ -333,4 +346,20 @@ test("long events lose their objects, or are not told at all", () => {
     annotations: { a: "b", "audit.k8s.io/truncated": "true" },
   });
   assert.equal(truncateEvent(line, 10), undefined);
+});
+
+test("events in plain text", () => {
+  const event = {
+    auditID: "id",
+    stage: "ResponseComplete",
+    verb: "get",
+    requestURI: "/x?a=b",
+    user: { username: "jane", groups: ["a", "b"] },
+    sourceIPs: ["192.0.2.1"],
+    requestReceivedTimestamp: "2030-01-01T00:00:00.120000Z",
+  };
+  assert.equal(
+    legacyLine(JSON.stringify(event)),
+    '2030-01-01T00:00:00.12Z AUDIT: id="id" stage="ResponseComplete" ip="192.0.2.1" method="get" user="jane" groups="\\"a\\",\\"b\\"" as="<self>" asgroups="<lookup>" user-agent="" namespace="<none>" uri="/x?a=b" response="<deferred>"\n',
+  );
 });

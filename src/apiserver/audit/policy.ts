@@ -3,6 +3,16 @@ import { type FieldError, invalid, notSupported, required } from "#api/validatio
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { isDns1123Subdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
+import {
+  ANY_CONFIG,
+  BOOL,
+  type ConfigKind,
+  configSchema,
+  decodeLeniently,
+  listOf,
+  STRING,
+  struct,
+} from "../config-file.ts";
 import type { RequestInfo, User } from "../request.ts";
 
 export type AuditLevel = "None" | "Metadata" | "Request" | "RequestResponse";
@@ -48,21 +58,57 @@ const STAGES: readonly AuditStage[] = [
 ];
 const NOT_LOGGED: AuditScope = { level: "None", omitStages: new Set(), omitManagedFields: false };
 
-/** Throws when the document is no policy. */
-export function readAuditPolicy(document: unknown, file: string): AuditPolicy {
-  const policy = (document ?? {}) as AuditPolicy & { apiVersion?: string; kind?: string };
-  if (policy.apiVersion !== "audit.k8s.io/v1" || policy.kind !== "Policy") {
-    throw new Error(`${file} is no audit policy: it must be of kind Policy in audit.k8s.io/v1`);
+const POLICY: ConfigKind = {
+  kind: "Policy",
+  apiVersions: ["audit.k8s.io/v1"],
+  schema: configSchema("v1.Policy", {
+    metadata: { optional: ANY_CONFIG },
+    rules: listOf(
+      struct("v1.PolicyRule", {
+        level: STRING,
+        users: listOf(STRING),
+        userGroups: listOf(STRING),
+        verbs: listOf(STRING),
+        resources: listOf(
+          struct("v1.GroupResources", {
+            group: STRING,
+            resources: listOf(STRING),
+            resourceNames: listOf(STRING),
+          }),
+        ),
+        namespaces: listOf(STRING),
+        nonResourceURLs: listOf(STRING),
+        omitStages: listOf(STRING),
+        omitManagedFields: { optional: BOOL },
+      }),
+    ),
+    omitStages: listOf(STRING),
+    omitManagedFields: BOOL,
+  }),
+};
+
+/** Throws when the text is no policy; what is unknown in it is only told. */
+export function readAuditPolicy(
+  text: string,
+  file: string,
+  warn: (faults: string) => void,
+): AuditPolicy {
+  const wrong = (why: string): Error =>
+    new Error(`loading audit policy file: ${why}: from file ${file}`);
+  let policy: Partial<AuditPolicy>;
+  try {
+    policy = decodeLeniently(text, POLICY, warn) as Partial<AuditPolicy>;
+  } catch (error) {
+    throw wrong(`failed decoding: ${(error as Error).message}`);
   }
-  if (!Array.isArray(policy.rules) || policy.rules.length === 0) {
-    throw new Error(`loaded illegal policy with 0 rules from file ${file}`);
-  }
+  const { rules = [] } = policy;
   const faults = [
     ...stageFaults(policy.omitStages, Path.of("omitStages")),
-    ...policy.rules.flatMap((rule, index) => ruleFaults(rule, Path.of("rules").index(index))),
+    ...rules.flatMap((rule, index) => ruleFaults(rule, Path.of("rules").index(index))),
   ];
-  if (faults.length > 0) throw new Error(`audit policy ${file}: ${formatFieldErrors(faults)}`);
-  return policy;
+  if (faults.length > 0) throw wrong(formatFieldErrors(faults));
+  if (rules.length === 0) throw wrong("loaded illegal policy with 0 rules");
+  return { ...policy, rules };
 }
 
 /** The first rule that fits decides. */

@@ -1,7 +1,7 @@
 /** The audit log that the flags ask for: a file, a webhook, or both. */
 import { readFileSync } from "node:fs";
-import { load } from "js-yaml";
 import type { Stored } from "#apiserver/audit/audit.ts";
+import { legacyLine } from "#apiserver/audit/legacy-line.ts";
 import { LogFile } from "#apiserver/audit/log-file.ts";
 import { readAuditPolicy } from "#apiserver/audit/policy.ts";
 import { truncateEvent } from "#apiserver/audit/truncate.ts";
@@ -46,8 +46,10 @@ export function openAuditLog(flags: ApiServerFlags, around: Surroundings): Audit
   );
   const [only] = sinks;
   if (only === undefined) return undefined;
-  const document = load(readFileSync(auditPolicyFile, "utf8"));
-  const policy = readAuditPolicy(document, auditPolicyFile);
+  const text = readFileSync(auditPolicyFile, "utf8");
+  const policy = readAuditPolicy(text, auditPolicyFile, (faults) =>
+    around.logger.warn("the audit policy holds what is none", { file: auditPolicyFile, faults }),
+  );
   const write =
     sinks.length === 1
       ? only.write
@@ -69,8 +71,9 @@ function fileSink(flags: ApiServerFlags, { clock, logger }: Surroundings): Sink 
   const { auditLogPath: path } = flags;
   if (path === undefined) return undefined;
   const bytesMax = flags.auditLogTruncateEnabled ? flags.auditLogTruncateMaxEventSize : undefined;
+  const shown = flags.auditLogFormat === "legacy" ? legacyLine : (line: string): string => line;
   if (path === "-") {
-    const write = cut((line) => void process.stdout.write(line), bytesMax, logger);
+    const write = cut((line) => void process.stdout.write(shown(line)), bytesMax, logger);
     return { waits: false, write, close: async () => undefined };
   }
   const file = new LogFile({
@@ -84,7 +87,8 @@ function fileSink(flags: ApiServerFlags, { clock, logger }: Surroundings): Sink 
   });
   // Only who insists waits for the disk; lines are in order and few are ever under way.
   const waits = flags.auditLogMode === "blocking-strict";
-  const write = (line: string): Stored => (waits ? file.stored(line) : void file.write(line));
+  const write = (line: string): Stored =>
+    waits ? file.stored(shown(line)) : void file.write(shown(line));
   return { waits, write: cut(write, bytesMax, logger), close: () => file.close() };
 }
 

@@ -10,6 +10,7 @@ import { unknownCiphers } from "./tls-flags.ts";
 
 const AUTHORIZATION_MODES = ["Node", "RBAC", "Webhook", "AlwaysAllow", "AlwaysDeny"] as const;
 const WEBHOOK_VERSIONS = ["v1", "v1beta1"];
+const AUDIT_FORMATS = ["legacy", "json"];
 const AUDIT_MODES = ["batch", "blocking", "blocking-strict"];
 const PORT_MAX = 65_535;
 const ADDRESSES_MIN = 8;
@@ -196,8 +197,10 @@ function auditFaults(flags: ApiServerFlags): string[] {
   ] as const) {
     if (value <= 0) faults.push(`--audit-webhook-batch-${name} ${value} must be greater than 0`);
   }
-  if (format !== "json")
-    faults.push(`invalid audit log format ${format}, allowed formats are json`);
+  if (!AUDIT_FORMATS.includes(format)) {
+    const allowed = AUDIT_FORMATS.join(",");
+    faults.push(`invalid audit log format ${format}, allowed formats are ${allowed}`);
+  }
   return faults;
 }
 
