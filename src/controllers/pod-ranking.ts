@@ -23,6 +23,33 @@ export function podsToDelete(
   return [...pods].sort((a, b) => compare(a, b, rank, nowMs)).slice(0, count);
 }
 
+/**
+ * The same for a Job: costs and neighbours do not count, ages count to the second, and of pods that
+ * are alike those that are named first go.
+ */
+export function jobPodsToDelete(pods: readonly Pod[], count: number): readonly Pod[] {
+  if (count >= pods.length) return pods;
+  return pods
+    .toSorted(
+      (a, b) =>
+        Number(isScheduled(a)) - Number(isScheduled(b)) ||
+        phaseRank(a) - phaseRank(b) ||
+        Number(isReady(a)) - Number(isReady(b)) ||
+        later(readyAtMs(a), readyAtMs(b)) ||
+        restarts(b) - restarts(a) ||
+        later(createdAtMs(a), createdAtMs(b)),
+    )
+    .slice(0, count);
+}
+
+/** Those without a time come first, then the later ones. */
+function later(aMs: number, bMs: number): number {
+  if (Number.isNaN(aMs) || Number.isNaN(bMs)) {
+    return Number(Number.isNaN(bMs)) - Number(Number.isNaN(aMs));
+  }
+  return bMs - aMs;
+}
+
 function compare(a: Pod, b: Pod, rank: (pod: Pod) => number, nowMs: number): number {
   return (
     Number(isScheduled(a)) - Number(isScheduled(b)) ||

@@ -205,7 +205,19 @@ const rows: readonly Row[] = [
       { name: "a", index: 0 },
       { name: "b", index: 0 },
     ],
-    want: { writes: ["patch Pod b", "delete Pod b", STATUS] },
+    want: { writes: ["patch Pod a", "delete Pod a", STATUS] },
+  },
+  {
+    name: "indexes: of pods that are alike the lowest go",
+    job: job({ completionMode: "Indexed", completions: 3, parallelism: 1 }, { active: 3 }),
+    pods: [
+      { name: "c", index: 2 },
+      { name: "a", index: 0 },
+      { name: "b", index: 1 },
+    ],
+    want: {
+      writes: ["patch Pod a", "patch Pod b", "delete Pod a", "delete Pod b", STATUS],
+    },
   },
   {
     name: "a Job that is being deleted makes nothing, but counts",

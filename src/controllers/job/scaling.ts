@@ -1,7 +1,7 @@
 /** How many pods of a Job should run now, and the writes that get there. */
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Outcome } from "#runtime/controller.ts";
-import { podsToDelete } from "../pod-ranking.ts";
+import { jobPodsToDelete } from "../pod-ranking.ts";
 import { createPod, deletePod } from "../pod-writes.ts";
 import { backOffLeftMs, indexBackOffLeftMs, type Setbacks } from "./back-off.ts";
 import { isSuspended } from "./ending.ts";
@@ -24,7 +24,7 @@ export function scale(tally: Tally, setbacks: Setbacks, nowMs: number): Scaling 
   const { job, active } = tally;
   if (isSuspended(job)) return removal(tally, active);
   const wanted = wantedActive(tally);
-  const surplus = surplusPods(tally, Math.max(0, active.length - wanted), nowMs);
+  const surplus = surplusPods(tally, Math.max(0, active.length - wanted));
   if (surplus.length > 0) return removal(tally, surplus.slice(0, BURST_MAX));
   const held = replacesOnlyFailed(job) ? tally.terminating.length : 0;
   const missing = wanted - held - active.length;
@@ -53,8 +53,7 @@ function removal({ job }: Tally, pods: readonly Pod[]): Scaling {
 }
 
 /** Strays and doubles of indexes go in any case. */
-function surplusPods({ job, active, indexes }: Tally, atLeast: number, nowMs: number) {
-  const none: ReadonlyMap<string, number> = new Map();
+function surplusPods({ job, active, indexes }: Tally, atLeast: number) {
   const strays = active.filter((pod) => !hasValidIndex(pod, job));
   const byIndex = new Map<number | undefined, Pod[]>();
   for (const pod of indexes === undefined ? [] : active) {
@@ -63,11 +62,13 @@ function surplusPods({ job, active, indexes }: Tally, atLeast: number, nowMs: nu
     byIndex.set(index, [...(byIndex.get(index) ?? []), pod]);
   }
   const doubles = [...byIndex.values()].flatMap((pods) =>
-    pods.length === 1 ? [] : podsToDelete(pods, pods.length - 1, none, nowMs),
+    pods.length === 1 ? [] : jobPodsToDelete(pods, pods.length - 1),
   );
   const surplus = new Set([...strays, ...doubles]);
-  const rest = active.filter((pod) => !surplus.has(pod));
-  return [...surplus, ...podsToDelete(rest, Math.max(0, atLeast - surplus.size), none, nowMs)];
+  const rest = active
+    .filter((pod) => !surplus.has(pod))
+    .sort((a, b) => (indexOf(a) ?? 0) - (indexOf(b) ?? 0));
+  return [...surplus, ...jobPodsToDelete(rest, Math.max(0, atLeast - surplus.size))];
 }
 
 function creation(tally: Tally, count: number, setbacks: Setbacks, nowMs: number): Scaling {
