@@ -6,7 +6,7 @@ import { nodeKind } from "#api/core/v1/node.ts";
 import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";
-import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import type { StorageClass } from "#api/generated/storage.v1.ts";
 import { storageClassKind } from "#api/storage/v1/storage-class.ts";
 import {
@@ -24,6 +24,7 @@ import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
 import { classOf, pointsAt, SELECTED_NODE } from "./binding.ts";
 import { type ClaimState, decideClaim } from "./claim.ts";
 import type { LocalVolumes } from "./local-path.ts";
+import { recycledBy, recyclerOf } from "./recycle.ts";
 import { decideVolume, type VolumeState } from "./volume.ts";
 
 const DEFAULT_CLASS_ANNOTATIONS = [
@@ -77,7 +78,7 @@ export function persistentVolumeBinder(
       { kind: storageClassKind, keys: keysOfClass },
       {
         kind: podKind,
-        keys: (pod) => claimNamesOf(pod).map((name) => claimKey(pod.metadata.namespace, name)),
+        keys: keysOfPod,
       },
       readOnly(nodeKind),
     ],
@@ -140,6 +141,22 @@ function keysOfVolume(volume: PersistentVolume, caches: Caches): readonly Key[] 
   ];
 }
 
+/** Claims, the volumes of those that are gone, and the volume that the pod empties. */
+function keysOfPod(pod: Pod, caches: Caches): readonly Key[] {
+  const { namespace } = pod.metadata;
+  const emptied = recycledBy(pod);
+  const volumes = caches(persistentVolumeKind);
+  return [
+    ...claimNamesOf(pod).flatMap((name) => [
+      claimKey(namespace, name),
+      ...[...volumes.byIndex(volumesByClaim.name, claimId(namespace, name))].map(({ metadata }) =>
+        volumeKey(metadata.name),
+      ),
+    ]),
+    ...(emptied === undefined ? [] : [volumeKey(emptied)]),
+  ];
+}
+
 /** Claims that wait for the class, and those that wait for any class to become the default. */
 function keysOfClass(storageClass: StorageClass, caches: Caches): readonly Key[] {
   const claims = caches(persistentVolumeClaimKind);
@@ -187,7 +204,19 @@ async function observeVolume(
   const volume = caches(persistentVolumeKind).get(undefined, name);
   if (volume === undefined) return undefined;
   const claim = await claimOf(volume, caches, reader);
-  return { of: "volume", state: { volume, claim, provisions } };
+  const { namespace, name: podName } = recyclerOf(name);
+  const recycler = caches(podKind).get(namespace, podName);
+  const users = claim === undefined ? usersOf(volume, caches) : [];
+  return { of: "volume", state: { volume, claim, provisions, recycler, users } };
+}
+
+/** Another claim of the same name has another volume: then its pods say nothing of this one. */
+function usersOf({ spec: { claimRef } }: PersistentVolume, caches: Caches): readonly string[] {
+  const { namespace, name = "" } = claimRef ?? {};
+  if (caches(persistentVolumeClaimKind).get(namespace, name) !== undefined) return [];
+  return [...caches(podKind).byIndex(podsByClaim.name, claimId(namespace, name))]
+    .filter((pod) => !isFinished(pod))
+    .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
 }
 
 /** A claim that the cache does not know is asked for: to release a volume in error loses data. */

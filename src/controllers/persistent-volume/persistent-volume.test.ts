@@ -131,7 +131,12 @@ const provisionedBy = (by: string): PersistentVolume => {
 
 describe("volume without its claim", () => {
   const kept = volume("a", "2Gi", { claimRef: ref });
-  const recycled = { ...kept.spec, persistentVolumeReclaimPolicy: "Recycle" } as const;
+  const { hostPath: _, ...elsewhere } = kept.spec;
+  const recycled = {
+    ...elsewhere,
+    csi: { driver: "d", volumeHandle: "h" },
+    persistentVolumeReclaimPolicy: "Recycle",
+  } as const;
   const rows = [
     { name: "ours is deleted", volume: provisionedBy("k8ts.io/local-path"), next: "delete" },
     { name: "another's is left to the other", volume: provisionedBy("csi.example") },

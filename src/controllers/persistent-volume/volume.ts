@@ -1,6 +1,6 @@
 /** What happens to a volume: its phase, and what becomes of it when its claim is gone. */
 import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import type { PersistentVolume, PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
 import { remove, update } from "#runtime/writes.ts";
 import {
@@ -18,6 +18,7 @@ import {
   withoutDeletionFinalizer,
 } from "./in-tree.ts";
 import { LOCAL_PATH_PROVISIONER } from "./local-path.ts";
+import { recycle } from "./recycle.ts";
 
 export interface VolumeState {
   readonly volume: PersistentVolume;
@@ -25,6 +26,10 @@ export interface VolumeState {
   readonly claim: PersistentVolumeClaim | undefined;
   /** Volumes of the built-in provisioner are deleted here. */
   readonly provisions: boolean;
+  /** The pod that empties the volume. */
+  readonly recycler?: Pod | undefined;
+  /** Pods that still use the claim that is gone. */
+  readonly users?: readonly string[];
 }
 
 export function decideVolume(state: VolumeState): Outcome {
@@ -49,18 +54,20 @@ export function decideVolume(state: VolumeState): Outcome {
 function release(state: VolumeState): Outcome {
   const { volume } = state;
   const { phase } = volume.status;
-  if (phase === "Failed") return idle;
+  const again = volume.spec.persistentVolumeReclaimPolicy === "Recycle";
+  if (phase === "Failed") return again ? recycled(state) : idle;
   return phase === "Released" ? reclaim(state) : { writes: phaseWrites(volume, "Released") };
 }
 
-function reclaim({ volume, provisions }: VolumeState): Outcome {
+function reclaim(state: VolumeState): Outcome {
+  const { volume, provisions } = state;
   switch (volume.spec.persistentVolumeReclaimPolicy) {
     case "Retain":
       return idle;
     case "Delete":
       return discard(volume, provisions);
     case "Recycle":
-      return fail(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!");
+      return recycled(state);
     default: {
       const message = "Volume has unrecognized PersistentVolumeReclaimPolicy";
       return fail(volume, "VolumeUnknownReclaimPolicy", message);
@@ -83,6 +90,40 @@ function discard(volume: PersistentVolume, provisions: boolean): Outcome {
         : []),
     ],
   };
+}
+
+function recycled({ volume, recycler, users = [] }: VolumeState): Outcome {
+  if (users.length > 0) {
+    const message = `Volume is used by pods: ${users.join(",")}`;
+    const event: EventNote = {
+      about: volume,
+      type: "Normal",
+      reason: "VolumeFailedRecycle",
+      message,
+    };
+    return { events: [event] }; // whatever the pods do next brings it here again
+  }
+  const recycling = recycle(volume, recycler);
+  const { writes } = recycling;
+  switch (recycling.step) {
+    case "waiting":
+      return { writes };
+    case "failed": {
+      if (volume.status.phase === "Failed") return { writes };
+      const failed = fail(volume, "VolumeFailedRecycle", recycling.why);
+      return { ...failed, writes: [...writes, ...(failed.writes ?? [])] };
+    }
+    case "emptied": {
+      const freed = unbind(volume);
+      const event: EventNote = {
+        about: volume,
+        type: "Normal",
+        reason: "VolumeRecycled",
+        message: "Volume recycled",
+      };
+      return { events: [event], writes: [...writes, ...(freed.writes ?? [])] };
+    }
+  }
 }
 
 function unbind(volume: PersistentVolume): Outcome {

@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { PersistentVolume, Pod } from "#api/generated/core.v1.ts";
+import { build } from "#testing/build.ts";
+import { type Cluster, startCluster } from "#testing/cluster.ts";
+import { persistentVolumeBinder } from "./binder.ts";
+import { recycle } from "./recycle.ts";
+
+const RELEASED = "2030-01-01T00:00:00Z";
+const DISK = { hostPath: { path: "/data" } };
+
+function volume(source: object = DISK, storage = "5Gi"): PersistentVolume {
+  return build(persistentVolumeKind, {
+    metadata: { name: "v" },
+    spec: {
+      capacity: { storage },
+      accessModes: ["ReadWriteOnce"],
+      persistentVolumeReclaimPolicy: "Recycle",
+      ...source,
+    },
+    status: { phase: "Released", lastPhaseTransitionTime: RELEASED },
+  });
+}
+
+function made(of: PersistentVolume = volume()): Pod {
+  const { writes } = recycle(of, undefined);
+  const [write] = writes;
+  assert.ok(write !== undefined && write.op === "create");
+  return write.object as Pod;
+}
+
+function pod(status: object, more: { metadata?: object; spec?: object } = {}): Pod {
+  const { metadata, spec } = made();
+  return {
+    metadata: { ...metadata, uid: "u", creationTimestamp: RELEASED, ...more.metadata },
+    spec: { ...spec, ...more.spec },
+    status,
+  };
+}
+
+describe("the pod that empties a volume", () => {
+  const seconds = [
+    { name: "a directory", source: DISK, storage: "1Gi", want: 60 },
+    { name: "a large directory", source: DISK, storage: "10Gi", want: 300 },
+    { name: "a share", source: { nfs: { server: "s", path: "/" } }, storage: "1Gi", want: 300 },
+  ];
+  for (const { name, source, storage, want } of seconds) {
+    test(`has time: ${name}`, () => {
+      const { spec, metadata } = made(volume(source, storage));
+      assert.equal(spec.activeDeadlineSeconds, want);
+      assert.deepEqual(spec.volumes, [{ name: "vol", ...source }]);
+      assert.deepEqual(metadata, { namespace: "default", name: "recycler-for-v" });
+    });
+  }
+
+  const [main] = made().spec.containers!;
+  const rows: { name: string; recycler: Pod; step: string; removes: boolean }[] = [
+    { name: "runs", recycler: pod({ phase: "Running" }), step: "waiting", removes: false },
+    { name: "is done", recycler: pod({ phase: "Succeeded" }), step: "emptied", removes: true },
+    { name: "failed", recycler: pod({ phase: "Failed" }), step: "failed", removes: true },
+    {
+      name: "is going",
+      recycler: pod({ phase: "Succeeded" }, { metadata: { deletionTimestamp: RELEASED } }),
+      step: "waiting",
+      removes: false,
+    },
+    {
+      name: "does something else",
+      recycler: pod(
+        { phase: "Succeeded" },
+        { spec: { containers: [{ ...main, args: ["-c", "true"] }] } },
+      ),
+      step: "waiting",
+      removes: true,
+    },
+    {
+      name: "empties something else",
+      recycler: pod(
+        { phase: "Succeeded" },
+        { spec: { volumes: [{ name: "vol", hostPath: { path: "/other" } }] } },
+      ),
+      step: "waiting",
+      removes: true,
+    },
+    {
+      name: "ran before the volume was released",
+      recycler: pod(
+        { phase: "Succeeded" },
+        { metadata: { creationTimestamp: "2029-12-31T23:59:59Z" } },
+      ),
+      step: "waiting",
+      removes: true,
+    },
+  ];
+  for (const { name, recycler, step, removes } of rows) {
+    test(name, () => {
+      const decided = recycle(volume(), recycler);
+      assert.equal(decided.step, step);
+      assert.deepEqual(
+        decided.writes.map(({ op }) => op),
+        removes ? ["delete"] : [],
+      );
+    });
+  }
+
+  test("says why it failed", () => {
+    const failed = recycle(volume(), pod({ phase: "Failed", message: "no disk" }));
+    assert.ok(failed.step === "failed");
+    assert.equal(failed.why, "Recycle failed: failed to recycle volume: no disk");
+    const none = recycle(volume({ csi: { driver: "d", volumeHandle: "h" } }), undefined);
+    assert.ok(none.step === "failed");
+    assert.equal(none.why, "No recycler plugin found for the volume!");
+  });
+});
+
+describe("recycling in a cluster", () => {
+  async function released(): Promise<Cluster> {
+    const cluster = await startCluster({ at: RELEASED, controllers: [persistentVolumeBinder()] });
+    const { metadata, spec } = volume();
+    await cluster.seed(persistentVolumeKind, { metadata, spec });
+    await cluster.seed(persistentVolumeClaimKind, {
+      metadata: { name: "data", namespace: "default" },
+      spec: {
+        storageClassName: "",
+        accessModes: ["ReadWriteOnce"],
+        resources: { requests: { storage: "1Gi" } },
+      },
+    });
+    assert.equal(cluster.get(persistentVolumeKind, "v")?.status.phase, "Bound");
+    return cluster;
+  }
+  const finish = (cluster: Cluster, phase: "Succeeded" | "Failed"): Promise<unknown> =>
+    cluster.edit(podKind, "recycler-for-v", (draft) => void (draft.status.phase = phase));
+
+  test("a pod empties the volume, and anybody may have it again", async () => {
+    await using cluster = await released();
+    await cluster.client.delete(persistentVolumeClaimKind, { namespace: "default", name: "data" });
+    await cluster.settle();
+    assert.equal(cluster.get(persistentVolumeKind, "v")?.status.phase, "Released");
+    assert.deepEqual(cluster.names(podKind), ["recycler-for-v"]);
+    await finish(cluster, "Succeeded");
+    const free = cluster.get(persistentVolumeKind, "v");
+    assert.equal(free?.status.phase, "Available");
+    assert.equal(free?.spec.claimRef, undefined);
+    assert.deepEqual(cluster.names(podKind), []);
+    assert.ok(cluster.events.some(({ reason }) => reason === "VolumeRecycled"));
+  });
+
+  test("a pod that fails is told of and followed by another", async () => {
+    await using cluster = await released();
+    await cluster.client.delete(persistentVolumeClaimKind, { namespace: "default", name: "data" });
+    await cluster.settle();
+    const first = cluster.get(podKind, "recycler-for-v")?.metadata.uid;
+    await finish(cluster, "Failed");
+    assert.equal(cluster.get(persistentVolumeKind, "v")?.status.phase, "Failed");
+    const second = cluster.get(podKind, "recycler-for-v")?.metadata.uid;
+    assert.ok(second !== undefined && second !== first);
+    await finish(cluster, "Succeeded");
+    assert.equal(cluster.get(persistentVolumeKind, "v")?.status.phase, "Available");
+  });
+
+  test("a volume is left alone while pods still use its claim", async () => {
+    await using cluster = await released();
+    const volumes = [{ name: "d", persistentVolumeClaim: { claimName: "data" } }];
+    const containers = [{ name: "c", image: "i" }];
+    await cluster.seed(podKind, { metadata: { name: "user" }, spec: { volumes, containers } });
+    await cluster.client.delete(persistentVolumeClaimKind, { namespace: "default", name: "data" });
+    await cluster.settle();
+    assert.deepEqual(cluster.names(podKind), ["user"]);
+    const told = cluster.events.find(({ reason }) => reason === "VolumeFailedRecycle");
+    assert.equal(told?.message, "Volume is used by pods: default/user");
+    await cluster.edit(podKind, "user", (draft) => void (draft.status.phase = "Succeeded"));
+    assert.deepEqual(cluster.names(podKind), ["recycler-for-v", "user"]);
+  });
+});
