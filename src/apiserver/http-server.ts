@@ -13,8 +13,9 @@ import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTls, type SecureContextOptions, type TLSSocket } from "node:tls";
 import { Answerer, type AnswererOptions } from "./answerer.ts";
-import { type ClientAuthorities, peerOf } from "./authn/peer-certificate.ts";
+import type { ClientAuthorities } from "./authn/peer-certificate.ts";
 import { Http1Exchange, Http2Exchange } from "./http-exchange.ts";
+import { KnownPeers } from "./known-peers.ts";
 import type { Peer } from "./request.ts";
 import { methodNotAllowedStatus } from "./router.ts";
 import { hasBadEscape } from "./split-url.ts";
@@ -62,29 +63,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const connections = new Set<Socket>(); // below TLS
   const sockets = new Set<TLSSocket>();
   const sessions = new Set<ServerHttp2Session>();
-  let peers = new WeakMap<TLSSocket, Peer>();
-  let { authorities } = tls;
   let closing = false;
   const answerer = new Answerer(options);
-  const peerAt = (socket: TLSSocket): Peer => {
-    const known = peers.get(socket);
-    if (known !== undefined) return known;
-    const peer = peerOf(socket, authorities);
-    peers.set(socket, peer);
-    if (options.disconnected) socket.once("close", () => options.disconnected?.(peer));
-    return peer;
-  };
-  /** Whoever could not be trusted may be now, but only who comes again is looked at again. */
-  const dropRefused = (): void => {
-    const isRefused = (socket: TLSSocket): boolean =>
-      peers.get(socket)?.certificateFault !== undefined;
-    for (const session of sessions) {
-      if (isRefused(session.socket as TLSSocket)) session.close();
-    }
-    for (const socket of sockets) {
-      if (isRefused(socket) && !busy.has(socket)) socket.destroySoon();
-    }
-  };
+  const peers = new KnownPeers({
+    authorities: tls.authorities,
+    handshakeMaxMs: HANDSHAKE_WITHIN_MS,
+    elapsedMs: () => clock.elapsedMs(),
+    ...(options.disconnected && { disconnected: (peer) => options.disconnected?.(peer) }),
+  });
   const http1 = createHttp1({
     maxHeaderSize: HEADERS_BYTES_MAX,
     requestTimeout: 0,
@@ -101,16 +87,17 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     response: ServerResponse,
     wantsContinue: boolean,
   ): void => {
-    response.on("close", () => {
-      if (closing) request.socket.destroySoon();
-    });
     const socket = request.socket as TLSSocket;
+    response.on("close", () => {
+      if (closing) socket.destroySoon();
+    });
     const fault = requestFault(request);
     if (fault !== undefined) {
       refuse(response, fault);
       return;
     }
-    const peer = peerAt(socket);
+    const peer = peers.at(socket);
+    if (peers.isOutdated(socket)) response.shouldKeepAlive = false;
     answerer.run(new Http1Exchange(request, response, peer, occupy(socket), wantsContinue));
   };
   http1.on("request", (request, response) => onRequest(request, response, false));
@@ -128,7 +115,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const headers = request.headers as Record<string, string | undefined>;
     const head = { method, url, headers, rawHeaders };
     socket.once("end", () => socket.end()); // what they speak now has an end of its own
-    answerer.join(head, peerAt(request.socket as TLSSocket), socket, sent);
+    answerer.join(head, peers.at(request.socket as TLSSocket), socket, sent);
   });
   http1.on("clientError", (error, socket) => answerBadRequest(error, socket as Socket));
   // Loaded where connections are, which often is in another thread: it takes its time.
@@ -156,7 +143,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     headers: IncomingHttpHeaders,
     _flags: number,
     rawHeaders: readonly string[] = [],
-  ): void => handleHttp2(answerer, peerAt, stream, headers, rawHeaders);
+  ): void => handleHttp2(answerer, peers, stream, headers, rawHeaders);
   http2.on("stream", onStream);
 
   const server = createTls(
@@ -171,6 +158,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     },
     (socket) => {
       sockets.add(socket);
+      peers.add(socket);
       socket.on("close", () => sockets.delete(socket));
       socket.on("error", () => undefined); // whoever uses it hears of its end by "close"
       socket.setNoDelay(true);
@@ -197,16 +185,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port: (server.address() as AddressInfo).port,
     renew: (renewed) => {
       server.setSecureContext(renewed.context);
-      const { clientCaPem, frontProxyCaPem } = authorities;
-      authorities = renewed.authorities;
-      if (
-        authorities.clientCaPem === clientCaPem &&
-        authorities.frontProxyCaPem === frontProxyCaPem
-      ) {
-        return;
+      const outdated = new Set(peers.renew(renewed.authorities, sockets));
+      for (const session of sessions) {
+        if (outdated.has(session.socket as TLSSocket)) session.close();
       }
-      dropRefused();
-      peers = new WeakMap(); // whoever is connected has to be trusted still
+      for (const socket of outdated) {
+        if (socket.alpnProtocol !== "h2" && !busy.has(socket)) socket.destroySoon();
+      }
     },
     close: async (graceMs) => {
       closing = true;
@@ -277,7 +262,7 @@ const PLAIN_TEXT = "Content-Type: text/plain; charset=utf-8\r\n";
 
 function handleHttp2(
   answerer: Answerer,
-  peerAt: (socket: TLSSocket) => Peer,
+  peers: KnownPeers,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   rawHeaders: readonly string[],
@@ -286,7 +271,8 @@ function handleHttp2(
   const socket = session?.socket as TLSSocket | undefined;
   if (session === undefined || socket === undefined) return;
   const done = occupy(session as ServerHttp2Session);
-  answerer.run(new Http2Exchange(stream, headers, rawHeaders, peerAt(socket), done));
+  answerer.run(new Http2Exchange(stream, headers, rawHeaders, peers.at(socket), done));
+  if (peers.isOutdated(socket)) session.close(); // after what is asked on it by now
 }
 
 function answerBadRequest(

@@ -5,6 +5,7 @@ import { Agent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { deferred } from "#lib/deferred.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
@@ -25,6 +26,8 @@ describe.each([
   let tlsFor: (...authorities: KeyPair[]) => TlsOptions;
   let authorities: readonly [KeyPair, KeyPair];
   let clients: readonly [Client, Client];
+  /** Answers wait for it. */
+  let hold: Promise<void> | undefined;
 
   beforeAll(async () => {
     const directory = mkdtempSync(join(tmpdir(), "k8ts-test-authorities-"));
@@ -58,8 +61,10 @@ describe.each([
       port: 0,
       clock: systemClock,
       logger: silentLogger,
-      handle: async ({ peer }, reply) =>
-        reply.send(200, {}, Buffer.from(peer.certificate?.commonName ?? "nobody")),
+      handle: async ({ peer }, reply) => {
+        await hold;
+        reply.send(200, {}, Buffer.from(peer.certificate?.commonName ?? "nobody"));
+      },
       upgrade: async () => undefined,
     });
   });
@@ -85,6 +90,21 @@ describe.each([
     await until("jane", "john");
     server.renew(tlsFor(authorities[1]));
     await until("nobody", "john");
+  });
+
+  test("count for connections that were busy when they came", async () => {
+    server.renew(tlsFor(authorities[0]));
+    await until("jane", "nobody");
+    const { promise, resolve } = deferred<void>();
+    hold = promise;
+    const asked = clients.map((client) => client.ask());
+    await systemClock.sleep(50);
+    server.renew(tlsFor(...authorities));
+    await systemClock.sleep(50);
+    hold = undefined;
+    resolve();
+    assert.deepEqual(await Promise.all(asked), ["jane", "nobody"]);
+    await until("jane", "john");
   });
 });
 
