@@ -95,6 +95,8 @@ describe.each([
   test("count for connections that were busy when they came", async () => {
     server.renew(tlsFor(authorities[0]));
     await until("jane", "nobody");
+    for (const client of clients) client.close(); // the next handshake refuses one of them
+    await until("jane", "nobody");
     const { promise, resolve } = deferred<void>();
     hold = promise;
     const asked = clients.map((client) => client.ask());
