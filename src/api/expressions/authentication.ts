@@ -9,7 +9,8 @@ import { childrenOf, type Expr } from "#api/cel/ast.ts";
 import { compile, type Environment, extendEnvironment } from "#api/cel/environment.ts";
 import { createProgram, type Evaluation } from "#api/cel/evaluate/program.ts";
 import { ANY, BOOL, mapType, objectType, STRING } from "#api/cel/types/type.ts";
-import { CelList, CelMap, CelObject, type Value } from "#api/cel/values/value.ts";
+import { JsonList, JsonMap } from "#api/cel/values/json.ts";
+import { CelObject, type Value } from "#api/cel/values/value.ts";
 import type { ExpressionFault } from "#api/expressions.ts";
 import { BASE_ENVIRONMENT } from "./base-environment.ts";
 import { unescapeFieldName } from "./field-names.ts";
@@ -131,47 +132,18 @@ function selects(expr: Expr, variable: string, field: string): boolean {
 function fromNative(json: unknown): Value {
   if (typeof json === "string" || typeof json === "boolean" || typeof json === "number")
     return json;
-  if (Array.isArray(json)) return new NativeList(json);
+  if (Array.isArray(json)) return new JsonList(json, fromNative);
   return typeof json === "object" && json !== null ? new NativeMap(json as JsonObject) : null;
 }
 
-class NativeList extends CelList {
-  readonly #json: readonly unknown[];
-
-  constructor(json: readonly unknown[]) {
-    super();
-    this.#json = json;
-  }
-
-  get size(): number {
-    return this.#json.length;
-  }
-
-  at(index: number): Value {
-    return fromNative(this.#json[index]);
-  }
-}
-
-class NativeMap extends CelMap {
-  readonly #json: JsonObject;
-
+/** Names that are no identifiers are written with escapes. */
+class NativeMap extends JsonMap {
   constructor(json: JsonObject) {
-    super();
-    this.#json = json;
+    super(json, fromNative);
   }
 
-  get size(): number {
-    return Object.keys(this.#json).length;
-  }
-
-  find(key: Value): Value | undefined {
-    if (typeof key !== "string") return undefined;
-    const name = unescapeFieldName(key);
-    return Object.hasOwn(this.#json, name) ? fromNative(this.#json[name]) : undefined;
-  }
-
-  keys(): Iterable<Value> {
-    return Object.keys(this.#json);
+  override find(key: Value): Value | undefined {
+    return super.find(typeof key === "string" ? unescapeFieldName(key) : key);
   }
 }
 

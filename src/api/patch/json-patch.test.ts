@@ -25,7 +25,7 @@ test("what a copy's target lies in is written anew, at both places", () => {
     inner: { z: 1, a: { y: 1, b: 2, copy: { z: 1, a: { y: 1, b: 2 } } } },
     other: { c: 1 },
   });
-  const { inner: changed, other } = patched.value as unknown as {
+  const { inner: changed, other } = patched.value as {
     inner: { a: { copy: { a: object } } };
     other: object;
   };

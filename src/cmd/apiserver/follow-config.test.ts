@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "vitest";
-import type { RequestSecurity } from "#apiserver/security.ts";
 import type { Clock } from "#lib/clock.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -40,7 +39,7 @@ test("a good file replaces what was in force; a bad one does not", async () => {
         issuers: () => Promise.resolve(),
         authorizers: (modes: unknown) => void used.push(modes),
       },
-    } as unknown as RequestSecurity,
+    },
     { clock, random: seededRandom(1), logger: silentLogger, metrics, identity: "a" },
     ending.signal,
   );

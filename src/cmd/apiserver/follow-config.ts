@@ -32,7 +32,7 @@ export interface FollowSurroundings {
 /** Lives until the signal aborts. */
 export function followConfigs(
   flags: ApiServerFlags,
-  { replace }: RequestSecurity,
+  { replace }: Pick<RequestSecurity, "replace">,
   around: FollowSurroundings,
   signal: AbortSignal,
 ): void {

@@ -46,12 +46,17 @@ export function toJson(value: Value): unknown {
   }
 }
 
-class JsonList extends CelList {
-  readonly #json: readonly unknown[];
+/** What JSON is as a value; there is more than one opinion on numbers. */
+type ReadJson = (json: unknown) => Value;
 
-  constructor(json: readonly unknown[]) {
+export class JsonList extends CelList {
+  readonly #json: readonly unknown[];
+  readonly #read: ReadJson;
+
+  constructor(json: readonly unknown[], read: ReadJson = fromJson) {
     super();
     this.#json = json;
+    this.#read = read;
   }
 
   get size(): number {
@@ -59,16 +64,18 @@ class JsonList extends CelList {
   }
 
   at(index: number): Value {
-    return fromJson(this.#json[index]);
+    return this.#read(this.#json[index]);
   }
 }
 
-class JsonMap extends CelMap {
+export class JsonMap extends CelMap {
   readonly #json: JsonObject;
+  readonly #read: ReadJson;
 
-  constructor(json: JsonObject) {
+  constructor(json: JsonObject, read: ReadJson = fromJson) {
     super();
     this.#json = json;
+    this.#read = read;
   }
 
   get size(): number {
@@ -77,7 +84,7 @@ class JsonMap extends CelMap {
 
   find(key: Value): Value | undefined {
     if (typeof key !== "string" || !Object.hasOwn(this.#json, key)) return undefined;
-    return fromJson(this.#json[key]);
+    return this.#read(this.#json[key]);
   }
 
   keys(): Iterable<Value> {
