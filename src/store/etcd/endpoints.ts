@@ -20,7 +20,7 @@ import {
   Metadata,
 } from "@grpc/grpc-js";
 import type { Clock } from "#lib/clock.ts";
-import { type CallKind, isUnavailable, toStoreError, unavailable } from "./errors.ts";
+import { type CallKind, isFinal, isUnavailable, toStoreError, unavailable } from "./errors.ts";
 import { type Method, range } from "./rpc.ts";
 
 export interface TlsOptions {
@@ -118,7 +118,7 @@ export class Endpoints implements Disposable {
       try {
         return await this.#send(connection, method, request, kind, attemptMs);
       } catch (error) {
-        if (!isUnavailable(error)) throw error;
+        if (!isUnavailable(error) || isFinal(error)) throw error;
         this.leave(connection);
         const { problem } = error;
         const applied = problem.code === "Unavailable" && problem.maybeApplied;

@@ -31,10 +31,19 @@ export function isFutureRevision(error: unknown): boolean {
   return /required revision is a future revision/.test(detailsOf(error));
 }
 
+/** etcd did answer, about a revision or a lease: every member says the same, however often asked. */
+export function isFinal(error: unknown): boolean {
+  const { code } = causeOf(error);
+  return code === status.OUT_OF_RANGE || code === status.NOT_FOUND;
+}
+
 function detailsOf(error: unknown): string {
+  return causeOf(error).details ?? "";
+}
+
+function causeOf(error: unknown): Partial<ServiceError> {
   const cause = error instanceof StoreError ? error.cause : error;
-  const { details } = (cause ?? {}) as Partial<ServiceError>;
-  return details ?? "";
+  return (cause ?? {}) as Partial<ServiceError>;
 }
 
 /** Refused before anything was proposed to the cluster, so it cannot have been applied. */
