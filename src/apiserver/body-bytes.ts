@@ -1,6 +1,6 @@
 /** The bytes of a request's body, for those who have to understand it. */
 import { failure, type Result, requestTooLargeStatus, success } from "#api/meta/status.ts";
-import { BODY_BYTES_MAX } from "./http-exchange.ts";
+import { BODY_BYTES_MAX } from "./http/exchange.ts";
 import type { RequestBody } from "./request.ts";
 
 /** A caller in the same process hands a body over as a value. */

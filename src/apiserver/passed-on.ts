@@ -1,5 +1,5 @@
 /** Requests whose body goes to another server as it comes. */
-import type { HttpRequest } from "./http-exchange.ts";
+import type { HttpRequest } from "./http/exchange.ts";
 
 const PROXIED =
   /^\/api\/v1\/(?:namespaces\/[^/]+\/(?:pods|services)|nodes)\/[^/]+\/proxy(?:[/?]|$)/;

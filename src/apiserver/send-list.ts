@@ -3,7 +3,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Histogram } from "#lib/metrics.ts";
 import { nextTurn } from "#lib/next-turn.ts";
 import type { ObjectList, OutgoingHeaders } from "./answer.ts";
-import { AHEAD_BYTES_MAX, type Reply } from "./http-exchange.ts";
+import { AHEAD_BYTES_MAX, type Reply } from "./http/exchange.ts";
 import type { JoinedItems } from "./joined-items.ts";
 import { jsonText, type ListText, protobufText } from "./list-text.ts";
 import { MEDIA_TYPES, type Media } from "./negotiate.ts";

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { test } from "vitest";
 import { textAnswer } from "./answer.ts";
-import type { HttpRequest, Reply } from "./http-exchange.ts";
+import type { HttpRequest, Reply } from "./http/exchange.ts";
 import { type Serving, serve } from "./serve.ts";
 
 const MB = 1024 * 1024;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { nextTurn } from "#lib/next-turn.ts";
 import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "./api.testing.ts";
-import type { Reply } from "./http-exchange.ts";
+import type { Reply } from "./http/exchange.ts";
 import { JSON_MEDIA } from "./negotiate.ts";
 import type { Piece } from "./piece.ts";
 import { streamWatch } from "./stream-watch.ts";

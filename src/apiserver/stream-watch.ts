@@ -5,7 +5,7 @@
  * Written with callbacks: a promise for each event and watcher would cost more than the event.
  */
 import type { FanOut } from "./fan-out.ts";
-import type { Reply } from "./http-exchange.ts";
+import type { Reply } from "./http/exchange.ts";
 import type { Piece } from "./piece.ts";
 import type { WatchFeed } from "./watch-feed.ts";
 import type { FrameEncoder } from "./watch-frames.ts";

@@ -1,6 +1,6 @@
 /** Work that is not waited for longer than a limit. It goes on, but nobody hears of its end. */
 import type { Clock } from "#lib/clock.ts";
-import { Deadlines } from "./deadlines.ts";
+import { Deadlines } from "./http/deadlines.ts";
 
 export class TimeLimit {
   readonly #deadlines: Deadlines<() => void>;

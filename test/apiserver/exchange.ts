@@ -1,5 +1,5 @@
 /** Requests to an API server in this process, encoded and answered as over HTTP but without a socket. */
-import type { HttpRequest, Reply } from "#apiserver/http-exchange.ts";
+import type { HttpRequest, Reply } from "#apiserver/http/exchange.ts";
 import type { User } from "#apiserver/request.ts";
 import { serve } from "#apiserver/serve.ts";
 import type { ApiServer } from "#apiserver/server.ts";

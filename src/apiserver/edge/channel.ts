@@ -2,7 +2,7 @@
  * The core's end of something that is open with the edge: bytes in both directions, neither running
  * ahead of whoever takes them.
  */
-import { AHEAD_BYTES_MAX } from "../http-exchange.ts";
+import { AHEAD_BYTES_MAX } from "../http/exchange.ts";
 import type { PieceBytes } from "../piece.ts";
 import type { CoreOutbox } from "./core-outbox.ts";
 import { type FromCore, TOLD_BYTES_MIN } from "./messages.ts";

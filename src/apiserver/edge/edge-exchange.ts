@@ -1,9 +1,10 @@
 /** A request that came to the edge, and its answer: the same to whoever answers as one that came here. */
 import { Readable } from "node:stream";
 import type { OutgoingHeaders } from "../answer.ts";
-import type { Exchange } from "../answerer.ts";
-import type { Deadline } from "../deadlines.ts";
-import { Leaving } from "../http-exchange.ts";
+
+import type { Deadline } from "../http/deadlines.ts";
+import type { Exchange } from "../http/exchange.ts";
+import { Leaving } from "../http/leaving.ts";
 import type { PieceBytes } from "../piece.ts";
 import type { Peer } from "../request.ts";
 import { Channel, type EdgeListener, type Wire } from "./channel.ts";

@@ -5,8 +5,8 @@
  * The thread starts when the edge is opened, so that it is ready when the server is.
  */
 import { Worker } from "node:worker_threads";
-import { Answerer } from "../answerer.ts";
-import type { HttpServer, HttpServerOptions } from "../http-server.ts";
+import { Answerer } from "../http/answerer.ts";
+import type { HttpServer, HttpServerOptions } from "../http/http-server.ts";
 import type { Peer } from "../request.ts";
 import type { EdgeListener, Wire } from "./channel.ts";
 import { CoreOutbox } from "./core-outbox.ts";

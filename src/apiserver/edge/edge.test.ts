@@ -9,8 +9,8 @@ import { silentLogger } from "#lib/logger.ts";
 import { nextTurn } from "#lib/next-turn.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { servingPair } from "#testing/serving-pair.ts";
-import { AHEAD_BYTES_MAX, BODY_BYTES_MAX, type HttpRequest, type Reply } from "../http-exchange.ts";
-import { type HttpServer, type HttpServerOptions, startHttpServer } from "../http-server.ts";
+import { AHEAD_BYTES_MAX, BODY_BYTES_MAX, type HttpRequest, type Reply } from "../http/exchange.ts";
+import { type HttpServer, type HttpServerOptions, startHttpServer } from "../http/http-server.ts";
 import { openEdge } from "./edge-server.ts";
 
 const MANY_BYTES = 3_000_000;

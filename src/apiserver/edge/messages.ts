@@ -6,7 +6,7 @@
  * told apart by the numbers that the edge gives them.
  */
 import type { OutgoingHeaders } from "../answer.ts";
-import type { TlsOptions } from "../http-server.ts";
+import type { TlsOptions } from "../http/http-server.ts";
 import type { Peer } from "../request.ts";
 
 /** Where bytes lie within those of the batch; bytes in shared memory stay where they are. */

@@ -10,7 +10,7 @@ import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import { publishConfig } from "#apiserver/cluster/published-config.ts";
 import { isStable } from "#apiserver/discovery.ts";
 import { type Edge, openEdge } from "#apiserver/edge/edge-server.ts";
-import { type HttpServer, startHttpServer, type TlsOptions } from "#apiserver/http-server.ts";
+import { type HttpServer, startHttpServer, type TlsOptions } from "#apiserver/http/http-server.ts";
 import { createSecurity } from "#apiserver/security.ts";
 import { expire, serve } from "#apiserver/serve.ts";
 import { serveUpgrade } from "#apiserver/serve-upgrade.ts";

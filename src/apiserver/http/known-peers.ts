@@ -5,8 +5,8 @@
  * only who comes again is looked at again: its connection is outdated and should end.
  */
 import type { TLSSocket } from "node:tls";
-import { type ClientAuthorities, peerOf } from "./authn/peer-certificate.ts";
-import type { Peer } from "./request.ts";
+import { type ClientAuthorities, peerOf } from "../authn/peer-certificate.ts";
+import type { Peer } from "../request.ts";
 
 export interface KnownPeersOptions {
   readonly authorities: ClientAuthorities;

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { servingPair } from "#testing/serving-pair.ts";
-import { openEdge } from "./edge/edge-server.ts";
-import type { Reply } from "./http-exchange.ts";
+import { openEdge } from "../edge/edge-server.ts";
+import type { Reply } from "./exchange.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "./http-server.ts";
 
 const IDLE_MAX_MS = 60;

@@ -1,6 +1,8 @@
 /** Authorities that are replaced while clients are connected. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { connect } from "node:http2";
 import { Agent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +12,7 @@ import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import type { KeyPair } from "#pki/key-pair.ts";
-import { openEdge } from "./edge/edge-server.ts";
+import { openEdge } from "../edge/edge-server.ts";
 import {
   type HttpServer,
   type HttpServerOptions,
@@ -84,6 +86,15 @@ describe.each([
     assert.deepEqual(got, want);
   };
 
+  test("end idle connections of HTTP/2 whose client was not trusted", async () => {
+    const session = connect(`https://127.0.0.1:${server.port}`, clients[1].identity);
+    await once(session.request().resume(), "end");
+    const ended = once(session, "close");
+    server.renew(tlsFor(...authorities));
+    await ended;
+    server.renew(tlsFor(authorities[0]));
+  });
+
   test("count for connections that are open, too", async () => {
     await until("jane", "nobody");
     server.renew(tlsFor(...authorities));
@@ -112,17 +123,13 @@ describe.each([
 
 /** Keeps one connection as long as the server does. */
 class Client {
+  readonly identity: { readonly cert: string; readonly key: string; rejectUnauthorized: false };
   readonly #agent: Agent;
   readonly #port: () => number;
 
   constructor({ certificatePem: cert, keyPem: key }: KeyPair, port: () => number) {
-    this.#agent = new Agent({
-      keepAlive: true,
-      maxSockets: 1,
-      cert,
-      key,
-      rejectUnauthorized: false,
-    });
+    this.identity = { cert, key, rejectUnauthorized: false };
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 1, ...this.identity });
     this.#port = port;
   }
 

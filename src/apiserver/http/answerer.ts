@@ -5,9 +5,9 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import { askedTimeoutMs, type Deadline, Deadlines } from "./deadlines.ts";
-import type { HttpRequest, Reply } from "./http-exchange.ts";
-import type { Peer } from "./request.ts";
+import type { Peer } from "../request.ts";
+import { askedTimeoutMs, Deadlines } from "./deadlines.ts";
+import type { Exchange, HttpRequest, Reply } from "./exchange.ts";
 
 export interface AnswererOptions {
   readonly clock: Clock;
@@ -21,11 +21,6 @@ export interface AnswererOptions {
 }
 
 export type UpgradeRequest = Pick<HttpRequest, "method" | "url" | "headers" | "rawHeaders">;
-
-/** A request and its answer, with the time they have. It ends the deadline when it is over. */
-export interface Exchange extends HttpRequest, Reply {
-  deadline: Deadline | undefined;
-}
 
 export class Answerer {
   readonly #options: AnswererOptions;

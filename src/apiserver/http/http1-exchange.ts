@@ -1,0 +1,158 @@
+/** A request over HTTP/1 and its answer. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { OutgoingHttpHeaders } from "node:http2";
+import type { Writable } from "node:stream";
+import type { OutgoingHeaders } from "../answer.ts";
+import type { PieceBytes } from "../piece.ts";
+import type { Peer } from "../request.ts";
+import type { Deadline } from "./deadlines.ts";
+import { drainOf } from "./drain.ts";
+import { BODILESS, type Exchange } from "./exchange.ts";
+import { Leaving } from "./leaving.ts";
+import { readBody } from "./read-body.ts";
+
+/** What may wait for a client before it counts as one that does not keep up. */
+const UNSENT_BYTES_MAX = 64 * 1024;
+
+export class Http1Exchange implements Exchange {
+  readonly peer: Peer;
+  auditId: string | undefined = undefined;
+  deadline: Deadline | undefined = undefined;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #wantsContinue: boolean;
+  /** Where pieces went last. */
+  #direct: Writable | undefined;
+  readonly #leaving = new Leaving();
+
+  /** `wantsContinue`: the client sends its body when it is told that someone wants it. */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    peer: Peer,
+    done: () => void,
+    wantsContinue: boolean,
+  ) {
+    this.peer = peer;
+    this.#request = request;
+    this.#response = response;
+    this.#wantsContinue = wantsContinue && !hasAll(request);
+    response.on("close", () => {
+      done();
+      this.deadline?.end();
+      this.#leaving.leave();
+    });
+    response.on("error", ignore);
+  }
+
+  get method(): string {
+    return this.#request.method ?? "GET";
+  }
+  get url(): string {
+    return this.#request.url ?? "/";
+  }
+  get headers(): Readonly<Record<string, string | undefined>> {
+    return this.#request.headers as Record<string, string | undefined>;
+  }
+  get rawHeaders(): readonly string[] {
+    return this.#request.rawHeaders;
+  }
+  get signal(): AbortSignal {
+    return this.#leaving.signal;
+  }
+  get gone(): boolean {
+    return this.#leaving.gone;
+  }
+  get started(): boolean {
+    return this.#response.headersSent;
+  }
+  get bodyStream(): NodeJS.ReadableStream {
+    this.#continue();
+    return this.#request;
+  }
+
+  onGone(listener: () => void): void {
+    this.#leaving.onLeave(listener);
+  }
+
+  readBody(): Promise<Uint8Array | undefined> {
+    this.#continue();
+    return readBody(this.#request, Number(this.#request.headers["content-length"] ?? -1));
+  }
+
+  send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
+    const all = headers as OutgoingHttpHeaders;
+    const length = BODILESS.has(code) ? {} : { "content-length": body.length };
+    // Whoever is still talking after the answer is not listened to.
+    if (code === 504 && !hasAll(this.#request)) this.#response.shouldKeepAlive = false;
+    this.#leaveOutTheUsual();
+    if (code === 413) this.#response.statusMessage = "Request Entity Too Large"; // as it once was
+    this.#response.writeHead(code, { ...all, ...length });
+    this.#response.end(body); // Node leaves the body out where there is none
+  }
+
+  start(code: number, headers: OutgoingHeaders): void {
+    this.#leaveOutTheUsual();
+    this.#response.writeHead(code, headers as OutgoingHttpHeaders);
+    this.#response.flushHeaders();
+    if (!("content-length" in headers)) this.#endWithClient();
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return this.#response.write(bytes);
+  }
+
+  /**
+   * Past the response, which would take a chunk in three parts and copy them together for each
+   * client; but only to a client that takes chunks and has had the answers to all it asked before.
+   */
+  writePiece({ bytes, chunk }: PieceBytes): boolean {
+    const { socket, chunkedEncoding } = this.#response;
+    if (socket === null || !chunkedEncoding) return this.#response.write(bytes);
+    this.#direct = socket;
+    socket.write(chunk);
+    return !socket.writableNeedDrain || socket.writableLength < UNSENT_BYTES_MAX;
+  }
+
+  drained(): Promise<void> {
+    return drainOf(this.#direct ?? this.#response, this.signal);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  destroy(): void {
+    this.#request.socket.destroy();
+  }
+
+  #continue(): void {
+    if (this.#wantsContinue) this.#response.writeContinue();
+    this.#wantsContinue = false;
+  }
+
+  /** That a connection of HTTP/1.1 is kept goes without saying. */
+  #leaveOutTheUsual(): void {
+    const { httpVersionMinor, socket } = this.#request;
+    // Who says no more will be left with the answer, which Node forgets without the header.
+    if (httpVersionMinor > 0 && this.#response.shouldKeepAlive && !socket.readableEnded) {
+      this.#response.removeHeader("connection");
+    }
+  }
+
+  /** Who says no more gets the rest of an answer, but does not wait for one without end. */
+  #endWithClient(): void {
+    const { socket } = this.#request;
+    const end = (): void => void socket.destroy();
+    if (socket.readableEnded) end();
+    socket.once("end", end);
+    this.#response.once("close", () => socket.off("end", end));
+  }
+}
+
+function ignore(): void {}
+
+function hasAll({ complete, headers }: IncomingMessage): boolean {
+  const length = headers["content-length"] ?? "0";
+  return complete || (length === "0" && headers["transfer-encoding"] === undefined);
+}

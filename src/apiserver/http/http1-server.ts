@@ -1,0 +1,141 @@
+/** HTTP/1 on connections that did not agree on HTTP/2, and what it says to requests that are none. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { methodNotAllowedStatus } from "../router.ts";
+import { hasBadEscape } from "../split-url.ts";
+import type { Answerer } from "./answerer.ts";
+import type { Connections } from "./connections.ts";
+import { Http1Exchange } from "./http1-exchange.ts";
+import type { KnownPeers } from "./known-peers.ts";
+
+const HEADERS_BYTES_MAX = 1024 * 1024;
+/** Who takes longer to say what they want is not served. */
+const HEADERS_WITHIN_MS = 32_000;
+
+/** What a protocol is served with. */
+export interface ProtocolOptions {
+  readonly answerer: Answerer;
+  readonly peers: KnownPeers;
+  readonly connections: Connections;
+  readonly idleMaxMs: number;
+}
+
+/** It listens to nothing itself: connections are emitted at it. */
+export function createHttp1Server(options: ProtocolOptions): Server {
+  const { answerer, peers, idleMaxMs } = options;
+  const server = createServer({
+    maxHeaderSize: HEADERS_BYTES_MAX,
+    requestTimeout: 0,
+    requireHostHeader: false, // looked at here, for the words
+  });
+  server.maxHeadersCount = 0; // their bytes are counted
+  server.keepAliveTimeout = idleMaxMs;
+  server.headersTimeout = HEADERS_WITHIN_MS;
+  // Who says no more may still be waiting for an answer. The types do not know this, node does.
+  (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
+  server.emit("listening"); // so that it looks after its timeouts
+  server.on("request", (request, response) => answer(options, request, response, false));
+  server.on("checkContinue", (request, response) => answer(options, request, response, true));
+  server.on("checkExpectation", (_request, response) =>
+    refuse(response, "417 Expectation Failed", ""),
+  );
+  server.on("connect", (_request, socket) => {
+    socket.end(
+      `HTTP/1.1 404 Not Found\r\n${PLAIN_TEXT}Connection: close\r\n\r\n404 page not found\n`,
+    );
+  });
+  server.on("upgrade", (request, socket, sent) => {
+    const { method = "GET", url = "/", rawHeaders } = request;
+    const headers = request.headers as Record<string, string | undefined>;
+    const head = { method, url, headers, rawHeaders };
+    socket.once("end", () => socket.end()); // what they speak now has an end of its own
+    answerer.join(head, peers.at(request.socket as TLSSocket), socket, sent);
+  });
+  server.on("clientError", (error, socket) => answerBadRequest(error, socket as Socket));
+  return server;
+}
+
+/** `wantsContinue`: the client sends its body when it is told that someone wants it. */
+function answer(
+  { answerer, peers, connections }: ProtocolOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+  wantsContinue: boolean,
+): void {
+  const socket = request.socket as TLSSocket;
+  response.on("close", () => {
+    if (connections.closing) socket.destroySoon();
+  });
+  const fault = requestFault(request);
+  if (fault !== undefined) {
+    refuse(response, fault);
+    return;
+  }
+  const peer = peers.at(socket);
+  if (peers.isOutdated(socket)) response.shouldKeepAlive = false;
+  const done = connections.occupy(socket);
+  answerer.run(new Http1Exchange(request, response, peer, done, wantsContinue));
+}
+
+/** What makes a request none, in the words of its answer's first line. */
+function requestFault(request: IncomingMessage): string | undefined {
+  const { httpVersionMajor, httpVersionMinor, headers, url = "" } = request;
+  if (httpVersionMajor !== 1) {
+    return httpVersionMajor === 0
+      ? "400 Bad Request"
+      : "505 HTTP Version Not Supported: unsupported protocol version";
+  }
+  if (headers.host === undefined && httpVersionMinor > 0) {
+    return "400 Bad Request: missing required Host header";
+  }
+  if (hasBadEscape(url)) return "400 Bad Request";
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked") return "501 Not Implemented";
+  return undefined;
+}
+
+/** The connection ends with the answer, and nothing that comes on it is listened to any more. */
+function refuse(response: ServerResponse, fault: string, text = TEXTS[fault] ?? fault): void {
+  const [code = ""] = fault.split(" ", 1);
+  if (response.socket !== null) refused.add(response.socket);
+  response.useChunkedEncodingByDefault = false;
+  response.writeHead(Number(code), fault.slice(code.length + 1), {
+    ...(text === "" ? { "content-length": 0 } : { "content-type": "text/plain; charset=utf-8" }),
+    connection: "close",
+  });
+  response.end(text);
+}
+
+const TEXTS: Readonly<Record<string, string>> = {
+  "501 Not Implemented": "Unsupported transfer encoding",
+};
+const refused = new WeakSet<Socket>();
+const PLAIN_TEXT = "Content-Type: text/plain; charset=utf-8\r\n";
+
+function answerBadRequest(
+  { code, rawPacket }: NodeJS.ErrnoException & { readonly rawPacket?: Buffer },
+  socket: Socket,
+): void {
+  if (!socket.writable || refused.has(socket)) return;
+  const line = code === "HPE_INVALID_METHOD" ? (rawPacket?.toString("latin1") ?? "") : "";
+  if (/^[\w!#$%&'*+.^`|~-]+ \S+ HTTP\/1\.[01]\r\n/.test(line)) {
+    const length = Buffer.byteLength(UNKNOWN_METHOD);
+    socket.end(
+      "HTTP/1.1 405 Method Not Allowed\r\nContent-Type: application/json\r\nConnection: close\r\n" +
+        `Content-Length: ${length}\r\n\r\n${UNKNOWN_METHOD}`,
+    );
+    return;
+  }
+  const body = REFUSALS[code ?? ""] ?? "400 Bad Request";
+  socket.end(`HTTP/1.1 ${body}\r\n${PLAIN_TEXT}Connection: close\r\n\r\n${body}`);
+}
+
+/** Methods in lower case, or that nobody knows, do not get through Node's parser. */
+const UNKNOWN_METHOD = `${JSON.stringify(methodNotAllowedStatus())}\n`;
+
+/** What Node says of requests that are none. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+};

@@ -1,0 +1,108 @@
+/** A stream of HTTP/2: one request and its answer. */
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { OutgoingHeaders } from "../answer.ts";
+import type { PieceBytes } from "../piece.ts";
+import type { Peer } from "../request.ts";
+import type { Deadline } from "./deadlines.ts";
+import { drainOf } from "./drain.ts";
+import { BODILESS, type Exchange } from "./exchange.ts";
+import { Leaving } from "./leaving.ts";
+import { readBody } from "./read-body.ts";
+
+/** Of the codes with which a stream ends (RFC 9113, section 7). */
+const INTERNAL_ERROR = 2;
+
+export class Http2Exchange implements Exchange {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly rawHeaders: readonly string[];
+  readonly peer: Peer;
+  auditId: string | undefined = undefined;
+  deadline: Deadline | undefined = undefined;
+  readonly #stream: ServerHttp2Stream;
+  readonly #leaving = new Leaving();
+
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    rawHeaders: readonly string[],
+    peer: Peer,
+    done: () => void,
+  ) {
+    this.#stream = stream;
+    this.headers = headers as Record<string, string | undefined>;
+    this.rawHeaders = rawHeaders;
+    this.peer = peer;
+    stream.on("close", () => {
+      done();
+      this.deadline?.end();
+      this.#leaving.leave();
+    });
+    stream.on("error", ignore);
+  }
+
+  get method(): string {
+    return this.headers[":method"] ?? "GET";
+  }
+  get url(): string {
+    return this.headers[":path"] ?? "/";
+  }
+  get signal(): AbortSignal {
+    return this.#leaving.signal;
+  }
+  get gone(): boolean {
+    return this.#leaving.gone;
+  }
+  get started(): boolean {
+    return this.#stream.headersSent;
+  }
+  get bodyStream(): NodeJS.ReadableStream {
+    return this.#stream;
+  }
+
+  onGone(listener: () => void): void {
+    this.#leaving.onLeave(listener);
+  }
+
+  readBody(): Promise<Uint8Array | undefined> {
+    return readBody(this.#stream, Number(this.headers["content-length"] ?? -1));
+  }
+
+  send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
+    const empty = body.length === 0 || this.method === "HEAD";
+    const length = BODILESS.has(code) ? {} : { "content-length": String(body.length) };
+    if (this.#respond(code, { ...headers, ...length }, empty) && !empty) this.#stream.end(body);
+  }
+
+  start(code: number, headers: OutgoingHeaders): void {
+    this.#respond(code, headers, false);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return !this.#stream.destroyed && this.#stream.write(bytes);
+  }
+
+  writePiece({ bytes }: PieceBytes): boolean {
+    return this.write(bytes);
+  }
+
+  drained(): Promise<void> {
+    return drainOf(this.#stream, this.signal);
+  }
+
+  end(): void {
+    this.#stream.end();
+  }
+
+  destroy(): void {
+    this.#stream.close(INTERNAL_ERROR);
+  }
+
+  #respond(code: number, headers: OutgoingHeaders, endStream: boolean): boolean {
+    if (this.#stream.destroyed || this.#stream.headersSent) return false;
+    const all = { ...headers, ":status": code } as OutgoingHttpHeaders;
+    this.#stream.respond(all, { endStream });
+    return true;
+  }
+}
+
+function ignore(): void {}

@@ -1,0 +1,29 @@
+/** That a client leaves, for whoever works for it. */
+
+/** A signal that exists once someone has asked for it. */
+export class Leaving {
+  #controller: AbortController | undefined;
+  #listener: (() => void) | undefined;
+  gone = false;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.gone) this.#controller.abort(CLIENT_GONE);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Cheaper than the signal. There is one listener. */
+  onLeave(listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  leave(): void {
+    this.gone = true;
+    this.#listener?.();
+    this.#controller?.abort(CLIENT_GONE);
+  }
+}
+
+export const CLIENT_GONE = new Error("the client is gone");

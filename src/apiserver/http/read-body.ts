@@ -1,0 +1,30 @@
+/** The body of a request, whichever protocol brings it. */
+import type { Readable } from "node:stream";
+import { BODY_BYTES_MAX } from "./exchange.ts";
+import { CLIENT_GONE } from "./leaving.ts";
+
+/**
+ * A body that is too long is read to its end, so that the client gets to hear of it, but not kept;
+ * one that goes on and on is not waited for.
+ */
+export function readBody(source: Readable, announced: number): Promise<Uint8Array | undefined> {
+  if (announced === 0) return Promise.resolve(NO_BYTES);
+  let chunks: Buffer[] = [];
+  let length = 0;
+  return new Promise((resolve, reject) => {
+    source.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= BODY_BYTES_MAX) chunks.push(chunk);
+      else chunks = [];
+      if (length > BODY_BYTES_MAX * 2) resolve(undefined);
+    });
+    source.on("end", () => {
+      if (length > BODY_BYTES_MAX) resolve(undefined);
+      else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length));
+    });
+    source.on("error", reject);
+    source.on("close", () => reject(CLIENT_GONE)); // says nothing new after the end
+  });
+}
+
+const NO_BYTES = new Uint8Array(0);
