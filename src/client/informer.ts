@@ -17,10 +17,10 @@ import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { Cache, type Change, keyOf } from "./cache.ts";
 import type { Client, Typed } from "./client.ts";
+import { INITIAL_EVENTS_END } from "./transport.ts";
 
 const PAGE_SIZE = 500;
 const WATCH_MIN_SECONDS = 300;
-const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
 export interface InformerOptions<T extends KubeObject> {
   readonly client: Client;

@@ -41,6 +41,9 @@ export type WatchEvent<T = KubeObject> =
   | { readonly type: "BOOKMARK"; readonly object: KubeObject }
   | { readonly type: "ERROR"; readonly object: Status };
 
+/** The annotation of the bookmark that ends the state with which a watch may begin. */
+export const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
+
 export interface WatchCall {
   readonly kind: ResourceRef;
   readonly namespace?: string | undefined;

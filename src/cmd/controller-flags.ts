@@ -16,6 +16,7 @@ import { parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
 import { nodeRangesOf } from "./node-ranges.ts";
 import { FlagError } from "./parse-flags.ts";
 import { countOf, durationOf, type Flags, isOn, numberOf, textOf } from "./read-flags.ts";
+import { addRecyclerFlags, recyclersOf } from "./recycler-flags.ts";
 
 /** The middle of each signer's own flags, and its name. */
 const SIGNERS: Readonly<Record<string, string>> = {
@@ -81,7 +82,7 @@ export function addControllerFlags(parser: Parser): Parser {
       .option(`--cluster-signing-${flag}-cert-file <file>`, `authority of ${signer}`)
       .option(`--cluster-signing-${flag}-key-file <file>`, "its key");
   }
-  return parser;
+  return addRecyclerFlags(parser);
 }
 
 /** `flags` as commander names them: in camel case. */
@@ -117,6 +118,7 @@ export function controllerOptionsOf(flags: Flags, clock: Clock): ControllerOptio
     mirroredAddressesMax: countOf(flags, "mirroring-max-endpoints-per-subset", 1000),
     quotaResyncMs: durationOf(flags, "resource-quota-sync-period"),
     claimRecheckMs: durationOf(flags, "pvclaimbinder-sync-period"),
+    recyclers: recyclersOf(flags),
     ...(isOn(flags, "allocate-node-cidrs") ? { nodeIpam: ipamOf(flags) } : {}),
     ...rootCa,
     ...(accountKeyFile === undefined

@@ -1,5 +1,8 @@
 /** Flags of the controller manager: upstream's are all known, and each does what it says or is told. */
 import assert from "node:assert/strict";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "vitest";
 import { builtInControllers } from "#controllers/controllers.ts";
 import { seededRandom } from "#lib/random.ts";
@@ -155,4 +158,46 @@ test("limits of slices reach their controllers", () => {
   assert.deepEqual([options.endpointsPerSliceMax, options.mirroredAddressesMax], [3, 5]);
   const refused = flagsOf("--max-endpoints-per-slice", "1001");
   assert.throws(() => controllerOptionsOf(refused, systemClock), /from 1 to 1000/);
+});
+
+describe("pods that recycle volumes", () => {
+  const recyclersOf = (...args: string[]) =>
+    controllerOptionsOf(flagsOf(...args), systemClock).recyclers;
+  const file = (text: string): string => {
+    const path = join(mkdtempSync(join(tmpdir(), "k8ts-recycler-")), "pod.yaml");
+    writeFileSync(path, text);
+    return path;
+  };
+
+  test("have the time that flags say", () => {
+    const times = ["--pv-recycler-minimum-timeout-nfs=1", "--pv-recycler-increment-timeout-nfs=2"];
+    const more = "--pv-recycler-minimum-timeout-hostpath=3";
+    const given = recyclersOf(...times, more, "--pv-recycler-timeout-increment-hostpath=4");
+    assert.deepEqual(
+      [given?.nfs, given?.hostPath].map((of) => [of?.secondsMin, of?.secondsPerGib]),
+      [
+        [1, 2],
+        [3, 4],
+      ],
+    );
+  });
+
+  test("come from files", () => {
+    const path = file(
+      "apiVersion: v1\nkind: Pod\nmetadata: {namespace: upkeep}\nspec: {volumes: [{name: d}]}\n",
+    );
+    const given = recyclersOf("--pv-recycler-pod-template-filepath-hostpath", path);
+    assert.equal(given?.hostPath.template.metadata.namespace, "upkeep");
+    assert.deepEqual(given?.hostPath.template.spec.volumes, [{ name: "d" }]);
+    assert.equal(given?.nfs.template.metadata.namespace, "default");
+  });
+
+  test("need a volume", () => {
+    const path = file("apiVersion: v1\nkind: Pod\nspec: {}\n");
+    assert.throws(
+      () => recyclersOf("--pv-recycler-pod-template-filepath-nfs", path),
+      /does not contain any volume/,
+    );
+    assert.throws(() => recyclersOf("--pv-recycler-pod-template-filepath-nfs", "/none"), /ENOENT/);
+  });
 });

@@ -30,9 +30,6 @@ const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["disable-force-detach-on-timeout"],
   ...["kube-api-content-type"],
   ...["enable-dynamic-provisioning", "enable-hostpath-provisioner", "flex-volume-plugin-dir"],
-  ...["pv-recycler-increment-timeout-nfs", "pv-recycler-minimum-timeout-hostpath"],
-  ...["pv-recycler-minimum-timeout-nfs", "pv-recycler-pod-template-filepath-hostpath"],
-  ...["pv-recycler-pod-template-filepath-nfs", "pv-recycler-timeout-increment-hostpath"],
   ...["log-flush-frequency", "log-json-info-buffer-size", "log-json-split-stream"],
   ...["log-text-info-buffer-size", "log-text-split-stream", "vmodule"],
 ];

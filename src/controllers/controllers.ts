@@ -26,9 +26,8 @@ import { namespaceController } from "./namespace.ts";
 import { type NodeIpamOptions, nodeIpam } from "./node-ipam/node-ipam.ts";
 import { type HealthOptions, nodeHealth } from "./node-lifecycle/health.ts";
 import { type EvictionOptions, nodeEviction } from "./node-lifecycle/zones.ts";
-import { persistentVolumeBinder } from "./persistent-volume/binder.ts";
+import { type BinderOptions, persistentVolumeBinder } from "./persistent-volume/binder.ts";
 import { defaultStorageClass } from "./persistent-volume/default-class.ts";
-import type { LocalVolumes } from "./persistent-volume/local-path.ts";
 import { createPodGarbageCollector } from "./pod-garbage-collector.ts";
 import { replicaSetController } from "./replica-set.ts";
 import { replicationControllerController } from "./replication-controller.ts";
@@ -52,11 +51,9 @@ import { volumeProtection } from "./volume/volume-protection.ts";
 
 const ENDED_PODS_MAX = 12_500;
 
-export interface ControllerOptions {
+export interface ControllerOptions extends BinderOptions {
   /** PEM of the authority that signs the API server's certificate. */
   readonly rootCa?: string;
-  /** Directories of nodes as the default storage. */
-  readonly localVolumes?: LocalVolumes;
   /** Keys for certificate signing requests. */
   readonly certificateSigning?: CertificateSigning;
   /** For signatures with bootstrap tokens. */
@@ -74,8 +71,6 @@ export interface ControllerOptions {
   /** Of each subset of Endpoints. */
   readonly mirroredAddressesMax?: number;
   readonly quotaResyncMs?: number;
-  /** How often a claim that waits for a volume is looked at again. */
-  readonly claimRecheckMs?: number;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each controller has a state of its own
@@ -102,7 +97,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     horizontalPodAutoscaler(options.autoscalers),
     jobController,
     namespaceController,
-    persistentVolumeBinder(options.localVolumes, options.claimRecheckMs),
+    persistentVolumeBinder(options),
     createPodGarbageCollector(options.endedPodsMax ?? ENDED_PODS_MAX),
     replicaSetController,
     replicationControllerController,

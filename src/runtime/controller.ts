@@ -36,7 +36,7 @@ export interface Key extends ObjectKey {
 export type Caches = <T extends KubeObject>(kind: Typed<T>) => ReadCache<T>;
 
 /** Reads beyond the caches: kinds that nobody watches, questions, paths that are no resource. */
-export type Reader = Pick<Client, "get" | "list" | "ask" | "raw">;
+export type Reader = Pick<Client, "get" | "list" | "watch" | "ask" | "raw">;
 
 /** A resource as discovery tells of it. */
 export interface Resource extends ResourceRef {

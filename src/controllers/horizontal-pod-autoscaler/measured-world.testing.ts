@@ -65,6 +65,7 @@ function answering(reader: Reader, answer: MeasuredWorld["answer"]): Reader {
   return {
     get: reader.get.bind(reader),
     list: reader.list.bind(reader),
+    watch: reader.watch.bind(reader),
     ask: reader.ask.bind(reader),
     raw: async (path) => {
       const value = answer(path);

@@ -24,7 +24,8 @@ import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
 import { classOf, pointsAt, SELECTED_NODE } from "./binding.ts";
 import { type ClaimState, decideClaim } from "./claim.ts";
 import type { LocalVolumes } from "./local-path.ts";
-import { recycledBy, recyclerOf } from "./recycle.ts";
+import { observeRecycler } from "./recycler-news.ts";
+import { DEFAULT_RECYCLERS, type Recyclers, recycledBy } from "./recycler-pod.ts";
 import { decideVolume, type VolumeState } from "./volume.ts";
 
 const DEFAULT_CLASS_ANNOTATIONS = [
@@ -64,11 +65,15 @@ const unboundClaimsByClass: IndexSpec<PersistentVolumeClaim> = {
   values: (claim) => (claim.spec.volumeName ? [] : [classOf(claim)]),
 };
 
-/** A claim that waits is looked at again after a while, and what it waits for is told again. */
-export function persistentVolumeBinder(
-  localVolumes?: LocalVolumes,
-  recheckMs = RECHECK_MS,
-): Controller<State> {
+export interface BinderOptions {
+  readonly localVolumes?: LocalVolumes;
+  /** A claim that waits is looked at again so often, and what it waits for is told again. */
+  readonly claimRecheckMs?: number;
+  readonly recyclers?: Recyclers;
+}
+
+export function persistentVolumeBinder(options: BinderOptions = {}): Controller<State> {
+  const { localVolumes, claimRecheckMs = RECHECK_MS, recyclers = DEFAULT_RECYCLERS } = options;
   return defineController<State>({
     name: "persistentvolume-binder-controller",
     component: "persistentvolume-controller",
@@ -89,15 +94,19 @@ export function persistentVolumeBinder(
       unboundClaimsByClass,
       podsByClaim,
     ],
-    observe: (caches, key, reader) =>
-      key.resource === "claim"
-        ? observeClaim(caches, key, localVolumes)
-        : observeVolume(caches, key, reader, localVolumes !== undefined),
+    observe: async (caches, key, reader, remembered) => {
+      if (key.resource === "claim") return observeClaim(caches, key, localVolumes);
+      const state = await observeVolume(caches, key, reader, localVolumes !== undefined);
+      if (state === undefined || !isToBeEmptied(state)) return state && { of: "volume", state };
+      const told = remembered as readonly string[] | undefined;
+      const recycler = await observeRecycler(state.volume, recyclers, caches, reader, told);
+      return { of: "volume", state: { ...state, recycler } };
+    },
     decide(observed) {
       if (observed === undefined) return idle;
       if (observed.of === "volume") return decideVolume(observed.state);
       const outcome = decideClaim(observed.state);
-      return isWaiting(observed.state) ? { ...outcome, recheckInMs: recheckMs } : outcome;
+      return isWaiting(observed.state) ? { ...outcome, recheckInMs: claimRecheckMs } : outcome;
     },
   });
 }
@@ -200,14 +209,17 @@ async function observeVolume(
   { name }: Key,
   reader: Reader,
   provisions: boolean,
-): Promise<State> {
+): Promise<VolumeState | undefined> {
   const volume = caches(persistentVolumeKind).get(undefined, name);
   if (volume === undefined) return undefined;
   const claim = await claimOf(volume, caches, reader);
-  const { namespace, name: podName } = recyclerOf(name);
-  const recycler = caches(podKind).get(namespace, podName);
   const users = claim === undefined ? usersOf(volume, caches) : [];
-  return { of: "volume", state: { volume, claim, provisions, recycler, users } };
+  return { volume, claim, provisions, users };
+}
+
+function isToBeEmptied({ volume: { spec }, claim }: VolumeState): boolean {
+  const { claimRef, persistentVolumeReclaimPolicy } = spec;
+  return persistentVolumeReclaimPolicy === "Recycle" && !!claimRef?.uid && claim === undefined;
 }
 
 /** Another claim of the same name has another volume: then its pods say nothing of this one. */

@@ -16,7 +16,7 @@ import { decideVolume } from "./volume.ts";
 type VolumeSpec = PersistentVolume["spec"];
 type ClaimSpec = PersistentVolumeClaim["spec"];
 
-const binder = persistentVolumeBinder({ directory: "/data" });
+const binder = persistentVolumeBinder({ localVolumes: { directory: "/data" } });
 const ref = { namespace: "default", name: "data", uid: "u" };
 
 function volume(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { eventKind } from "#api/core/v1/event.ts";
 import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";
@@ -7,7 +8,8 @@ import type { PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import { build } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { persistentVolumeBinder } from "./binder.ts";
-import { recycle } from "./recycle.ts";
+import { type Recycler, recycle } from "./recycle.ts";
+import { DEFAULT_RECYCLERS, type Recyclers, recyclerPod } from "./recycler-pod.ts";
 
 const RELEASED = "2030-01-01T00:00:00Z";
 const DISK = { hostPath: { path: "/data" } };
@@ -25,11 +27,14 @@ function volume(source: object = DISK, storage = "5Gi"): PersistentVolume {
   });
 }
 
-function made(of: PersistentVolume = volume()): Pod {
-  const { writes } = recycle(of, undefined);
-  const [write] = writes;
-  assert.ok(write !== undefined && write.op === "create");
-  return write.object as Pod;
+function made(of: PersistentVolume = volume(), recyclers: Recyclers = DEFAULT_RECYCLERS): Pod {
+  const wanted = recyclerPod(of, recyclers);
+  assert.ok(wanted !== undefined);
+  return wanted;
+}
+
+function beside(existing: Pod | undefined, of: PersistentVolume = volume()): Recycler {
+  return { wanted: recyclerPod(of, DEFAULT_RECYCLERS), pod: existing, news: [], told: [] };
 }
 
 function pod(status: object, more: { metadata?: object; spec?: object } = {}): Pod {
@@ -55,6 +60,36 @@ describe("the pod that empties a volume", () => {
       assert.deepEqual(metadata, { namespace: "default", name: "recycler-for-v" });
     });
   }
+
+  test("empties a share that others may only read", () => {
+    const share = { server: "s", path: "/" };
+    const { spec } = made(volume({ nfs: { ...share, readOnly: true } }));
+    assert.deepEqual(spec.volumes, [{ name: "vol", nfs: share }]);
+  });
+
+  test("is made from a template of the administrator", () => {
+    const template: Recyclers["nfs"]["template"] = {
+      metadata: { namespace: "upkeep", generateName: "x-", labels: { app: "scrub" } },
+      spec: {
+        volumes: [{ name: "share" }, { name: "tools", emptyDir: {} }],
+        containers: [{ name: "c", image: "scrubber", resources: {} }],
+      },
+    };
+    const recyclers = {
+      ...DEFAULT_RECYCLERS,
+      nfs: { template, secondsMin: 7, secondsPerGib: 5 },
+    };
+    const nfs = { server: "s", path: "/" };
+    const { metadata, spec } = made(volume({ nfs }, "2Gi"), recyclers);
+    const name = "recycler-for-v";
+    assert.deepEqual(metadata, { namespace: "upkeep", name, labels: { app: "scrub" } });
+    assert.deepEqual(spec.volumes, [
+      { name: "share", nfs },
+      { name: "tools", emptyDir: {} },
+    ]);
+    assert.equal(spec.activeDeadlineSeconds, 10);
+    assert.equal(spec.containers?.[0]?.image, "scrubber");
+  });
 
   const [main] = made().spec.containers!;
   const rows: { name: string; recycler: Pod; step: string; removes: boolean }[] = [
@@ -97,7 +132,7 @@ describe("the pod that empties a volume", () => {
   ];
   for (const { name, recycler, step, removes } of rows) {
     test(name, () => {
-      const decided = recycle(volume(), recycler);
+      const decided = recycle(volume(), beside(recycler));
       assert.equal(decided.step, step);
       assert.deepEqual(
         decided.writes.map(({ op }) => op),
@@ -107,10 +142,11 @@ describe("the pod that empties a volume", () => {
   }
 
   test("says why it failed", () => {
-    const failed = recycle(volume(), pod({ phase: "Failed", message: "no disk" }));
+    const failed = recycle(volume(), beside(pod({ phase: "Failed", message: "no disk" })));
     assert.ok(failed.step === "failed");
     assert.equal(failed.why, "Recycle failed: failed to recycle volume: no disk");
-    const none = recycle(volume({ csi: { driver: "d", volumeHandle: "h" } }), undefined);
+    const other = volume({ csi: { driver: "d", volumeHandle: "h" } });
+    const none = recycle(other, beside(undefined, other));
     assert.ok(none.step === "failed");
     assert.equal(none.why, "No recycler plugin found for the volume!");
   });
@@ -160,6 +196,32 @@ describe("recycling in a cluster", () => {
     assert.ok(second !== undefined && second !== first);
     await finish(cluster, "Succeeded");
     assert.equal(cluster.get(persistentVolumeKind, "v")?.status.phase, "Available");
+  });
+
+  test("what is told of the pod is told of the volume, once", async () => {
+    await using cluster = await released();
+    await cluster.client.delete(persistentVolumeClaimKind, { namespace: "default", name: "data" });
+    await cluster.settle();
+    const { uid = "" } = cluster.get(podKind, "recycler-for-v")?.metadata ?? {};
+    const tell = (name: string, type: string, message: string, about: string): Promise<unknown> =>
+      cluster.seed(eventKind, {
+        metadata: { name },
+        involvedObject: { kind: "Pod", namespace: "default", name: "recycler-for-v", uid: about },
+        type,
+        message,
+      });
+    await tell("one", "Normal", "Pulling image", uid);
+    await tell("old", "Normal", "of an earlier pod", "another");
+    await cluster.advance(10_000);
+    await tell("two", "Warning", "no image", uid);
+    await finish(cluster, "Failed");
+    const told = cluster.events
+      .filter(({ reason }) => reason === "RecyclerPod")
+      .map(({ type, message, name }) => `${name} ${type} ${message}`);
+    assert.deepEqual(told, [
+      "v Normal Recycler pod: Pulling image",
+      "v Warning Recycler pod: no image",
+    ]);
   });
 
   test("a volume is left alone while pods still use its claim", async () => {

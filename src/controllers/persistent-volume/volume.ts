@@ -1,6 +1,6 @@
 /** What happens to a volume: its phase, and what becomes of it when its claim is gone. */
 import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
 import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
 import { remove, update } from "#runtime/writes.ts";
 import {
@@ -18,7 +18,10 @@ import {
   withoutDeletionFinalizer,
 } from "./in-tree.ts";
 import { LOCAL_PATH_PROVISIONER } from "./local-path.ts";
-import { recycle } from "./recycle.ts";
+import { NO_RECYCLER, type Recycler, recycle, repeated } from "./recycle.ts";
+
+/** What is told of a pod comes without a change of the pod. */
+const NEWS_RECHECK_MS = 2_000;
 
 export interface VolumeState {
   readonly volume: PersistentVolume;
@@ -26,8 +29,8 @@ export interface VolumeState {
   readonly claim: PersistentVolumeClaim | undefined;
   /** Volumes of the built-in provisioner are deleted here. */
   readonly provisions: boolean;
-  /** The pod that empties the volume. */
-  readonly recycler?: Pod | undefined;
+  /** Of a volume that is to be emptied. */
+  readonly recycler?: Recycler | undefined;
   /** Pods that still use the claim that is gone. */
   readonly users?: readonly string[];
 }
@@ -92,36 +95,39 @@ function discard(volume: PersistentVolume, provisions: boolean): Outcome {
   };
 }
 
-function recycled({ volume, recycler, users = [] }: VolumeState): Outcome {
+function recycled({ volume, recycler = NO_RECYCLER, users = [] }: VolumeState): Outcome {
+  const note = (reason: string, message: string): EventNote => {
+    return { about: volume, type: "Normal", reason, message };
+  };
   if (users.length > 0) {
-    const message = `Volume is used by pods: ${users.join(",")}`;
-    const event: EventNote = {
-      about: volume,
-      type: "Normal",
-      reason: "VolumeFailedRecycle",
-      message,
-    };
-    return { events: [event] }; // whatever the pods do next brings it here again
+    // Whatever the pods do next brings it here again.
+    return { events: [note("VolumeFailedRecycle", `Volume is used by pods: ${users.join(",")}`)] };
   }
+  const news = repeated(volume, recycler.news);
   const recycling = recycle(volume, recycler);
   const { writes } = recycling;
   switch (recycling.step) {
-    case "waiting":
-      return { writes };
+    case "waiting": {
+      const again = recycler.pod === undefined ? {} : { recheckInMs: NEWS_RECHECK_MS };
+      return { events: news, writes, remember: recycler.told, ...again };
+    }
     case "failed": {
-      if (volume.status.phase === "Failed") return { writes };
+      if (volume.status.phase === "Failed")
+        return { events: news, writes, remember: recycler.told };
       const failed = fail(volume, "VolumeFailedRecycle", recycling.why);
-      return { ...failed, writes: [...writes, ...(failed.writes ?? [])] };
+      return {
+        events: [...news, ...(failed.events ?? [])],
+        writes: [...writes, ...(failed.writes ?? [])],
+        remember: recycler.told,
+      };
     }
     case "emptied": {
       const freed = unbind(volume);
-      const event: EventNote = {
-        about: volume,
-        type: "Normal",
-        reason: "VolumeRecycled",
-        message: "Volume recycled",
+      return {
+        events: [...news, note("VolumeRecycled", "Volume recycled")],
+        writes: [...writes, ...(freed.writes ?? [])],
+        remember: recycler.told,
       };
-      return { events: [event], writes: [...writes, ...(freed.writes ?? [])] };
     }
   }
 }

@@ -1,0 +1,37 @@
+/**
+ * A listing for those who may watch a kind but not list it: the beginning of a watch that starts with
+ * the whole state.
+ */
+import type { KubeObject } from "#api/kind.ts";
+import type { Client, ListOptions, Typed } from "./client.ts";
+import { INITIAL_EVENTS_END } from "./transport.ts";
+
+/** The server ends the watch if it never says that the state is complete. */
+const TIMEOUT_SECONDS = 5;
+
+/** Throws if the server refuses, or does not tell where the state ends. */
+export async function listByWatching<T extends KubeObject>(
+  client: Pick<Client, "watch">,
+  kind: Typed<T>,
+  scope: Pick<ListOptions, "namespace" | "fieldSelector" | "labelSelector">,
+): Promise<readonly T[]> {
+  const life = new AbortController();
+  const options = {
+    ...scope,
+    sendInitialEvents: true,
+    resourceVersionMatch: "NotOlderThan",
+    timeoutSeconds: TIMEOUT_SECONDS,
+  } as const;
+  const objects: T[] = [];
+  try {
+    for await (const event of client.watch(kind, options, life.signal)) {
+      if (event.type === "ERROR") throw new Error(event.object.message ?? "the watch was refused");
+      if (event.type === "ADDED") objects.push(event.object);
+      const isEnd = event.object.metadata.annotations?.[INITIAL_EVENTS_END] === "true";
+      if (event.type === "BOOKMARK" && isEnd) return objects;
+    }
+  } finally {
+    life.abort();
+  }
+  throw new Error(`a watch of ${kind.names.plural} did not tell where the state ends`);
+}
