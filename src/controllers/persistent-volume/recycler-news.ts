@@ -2,8 +2,8 @@
 import { eventKind } from "#api/core/v1/event.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { Event, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
-import { listByWatching } from "#client/list-by-watching.ts";
 import type { Caches, Reader } from "#runtime/controller.ts";
+import { listByWatching } from "#runtime/list-by-watching.ts";
 import type { Recycler } from "./recycle.ts";
 import { type Recyclers, recyclerPod } from "./recycler-pod.ts";
 

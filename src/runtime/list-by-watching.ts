@@ -3,8 +3,8 @@
  * the whole state.
  */
 import type { KubeObject } from "#api/kind.ts";
-import type { Client, ListOptions, Typed } from "./client.ts";
-import { INITIAL_EVENTS_END } from "./transport.ts";
+import type { Client, ListOptions, Typed } from "#client/client.ts";
+import { INITIAL_EVENTS_END } from "#client/transport.ts";
 
 /** The server ends the watch if it never says that the state is complete. */
 const TIMEOUT_SECONDS = 5;
