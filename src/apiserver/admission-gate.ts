@@ -2,9 +2,14 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Clock } from "#lib/clock.ts";
 import { andThen, type Eventual } from "#lib/eventual.ts";
-import type { AdmissionContext, AdmissionPlugin, AdmissionRequest } from "./admission/plugin.ts";
+import type {
+  AdmissionContext,
+  AdmissionPlugin,
+  AdmissionRequest,
+  Operation,
+} from "./admission/plugin.ts";
+import type { AdmissionMetrics, ObserveAdmission } from "./admission-metrics.ts";
 import type { Objects } from "./objects.ts";
-import type { ObserveStep } from "./security-metrics.ts";
 
 export interface Admission {
   /** Lets the plug-ins change the object; a Status refuses it. */
@@ -14,42 +19,76 @@ export interface Admission {
 }
 
 type Step = "admit" | "validate";
-type Hook = (request: AdmissionRequest, context: AdmissionContext) => Eventual<Status | undefined>;
+
+/** A plug-in's hook for one operation. */
+interface Hook {
+  ask(request: AdmissionRequest, context: AdmissionContext): Eventual<Status | undefined>;
+  readonly observe: ObserveAdmission;
+}
+
+/** All hooks of a step for one operation. */
+interface Chain {
+  readonly hooks: readonly Hook[];
+  readonly observe: ObserveAdmission;
+}
 
 export function createAdmission(
   plugins: readonly AdmissionPlugin[],
   objects: Objects,
   clock: Clock,
-  observe?: ObserveStep,
+  metrics: AdmissionMetrics,
 ): Admission {
-  const chain = (step: Step): Admission[Step] => {
-    const hooks = plugins.flatMap((plugin) => plugin[step]?.bind(plugin) ?? []);
+  const chainOf = (step: Step, operation: Operation): Chain => ({
+    hooks: plugins.flatMap((plugin) => {
+      const ask = plugin[step]?.bind(plugin);
+      if (ask === undefined || plugin.operations?.includes(operation) === false) return [];
+      return { ask, observe: metrics.plugin(plugin.name, step, operation) };
+    }),
+    observe: metrics.step(step, operation),
+  });
+  const stepOf = (step: Step): Admission[Step] => {
+    const chains: Readonly<Record<Operation, Chain>> = {
+      CREATE: chainOf(step, "CREATE"),
+      UPDATE: chainOf(step, "UPDATE"),
+      DELETE: chainOf(step, "DELETE"),
+      CONNECT: chainOf(step, "CONNECT"),
+    };
     return (request) => {
+      const { hooks, observe } = chains[request.operation];
       const startMs = clock.elapsedMs();
-      const verdict = askAll(hooks, 0, request, { objects, nowMs: clock.nowMs() });
-      if (observe === undefined) return verdict;
-      return andThen(verdict, (refusal) => {
-        const seconds = (clock.elapsedMs() - startMs) / 1000;
-        observe(step, request.operation, refusal !== undefined, seconds);
+      const context = { objects, nowMs: clock.nowMs() };
+      return andThen(askAll(hooks, 0, request, context, clock, startMs), (refusal) => {
+        observe(refusal !== undefined, (clock.elapsedMs() - startMs) / 1000);
         return refusal;
       });
     };
   };
-  return { admit: chain("admit"), validate: chain("validate") };
+  return { admit: stepOf("admit"), validate: stepOf("validate") };
 }
 
-/** One after the other until one refuses. */
+/** One after the other until one refuses; where one ends, the time of the next begins. */
 function askAll(
   hooks: readonly Hook[],
   from: number,
   request: AdmissionRequest,
   context: AdmissionContext,
+  clock: Clock,
+  beginMs: number,
 ): Eventual<Status | undefined> {
+  let startMs = beginMs;
   for (let at = from; at < hooks.length; at++) {
-    const answer = hooks[at]!(request, context);
+    const { ask, observe } = hooks[at]!;
+    const answer = ask(request, context);
     if (answer instanceof Promise) {
-      return answer.then((refusal) => refusal ?? askAll(hooks, at + 1, request, context));
+      return answer.then((refusal) => {
+        const endMs = clock.elapsedMs();
+        observe(refusal !== undefined, (endMs - startMs) / 1000);
+        return refusal ?? askAll(hooks, at + 1, request, context, clock, endMs);
+      });
     }
+    const endMs = clock.elapsedMs();
+    observe(answer !== undefined, (endMs - startMs) / 1000);
+    startMs = endMs;
     if (answer !== undefined) return answer;
   }
   return undefined;

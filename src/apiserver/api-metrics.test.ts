@@ -96,6 +96,9 @@ describe("what dashboards and alerts read", () => {
     has(text, /^process_open_fds [1-9]/);
     has(text, /^process_max_fds [1-9]/);
     has(text, /^process_network_receive_bytes_total [\d.e+]+$/);
+    has(text, /^kubernetes_feature_enabled{name="PodLevelResources",stage="BETA"} 1$/);
+    has(text, /^kubernetes_feature_enabled{name="SidecarContainers",stage=""} 1$/);
+    has(text, /^kubernetes_feature_enabled{name="AllAlpha",stage="ALPHA"} 0$/);
     has(text, /^kubernetes_build_info{.*git_version="v1\.36\.\d+".*major="1",minor="36",.*} 1$/);
   });
 });

@@ -1,5 +1,6 @@
 /** What the server tells about its work, under upstream's names. */
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
+import { addFeatureMetrics } from "./feature-metrics.ts";
 import { mediaTypeOf } from "./negotiate.ts";
 import { addProcessMetrics } from "./process-metrics.ts";
 import type { ApiRequest, RequestInfo } from "./request.ts";
@@ -104,6 +105,7 @@ export class ApiMetrics {
       help: "Connections that came to no agreement on TLS.",
     })();
     addProcessMetrics(metrics, startSeconds);
+    addFeatureMetrics(metrics);
   }
 
   /** A request begins; call the outcome with its HTTP code and duration. */

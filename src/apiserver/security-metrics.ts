@@ -1,8 +1,7 @@
-/** What is told about authentication, authorization, impersonation, audit and admission, under upstream's names. */
+/** What is told about authentication, authorization, impersonation and audit, under upstream's names. */
 import type { Clock } from "#lib/clock.ts";
 import { andThen } from "#lib/eventual.ts";
 import type { Histogram, Metrics } from "#lib/metrics.ts";
-import type { Operation } from "./admission/plugin.ts";
 import type { RequestSecurity } from "./security.ts";
 
 const CHECK_SECONDS = Array.from({ length: 15 }, (_, at) => 0.001 * 2 ** at);
@@ -11,7 +10,6 @@ const CERTIFICATE_SECONDS = [
   15_552_000, 31_104_000,
 ];
 const FILTER_SECONDS = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 5, 10, 15, 30];
-const STEP_SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 /** Users who are counted by name; there is no end of others. */
 const NAMED: ReadonlySet<string> = new Set([
   "admin",
@@ -153,30 +151,4 @@ function countAudit({ audit }: RequestSecurity, metrics: Metrics): void {
     { name: "apiserver_audit_level_total", help: "Requests by level of the policy.", labels },
     () => [...(audit?.levels ?? [])].map(([level, value]) => ({ labels: [level], value })),
   );
-}
-
-export type ObserveStep = (
-  step: "admit" | "validate",
-  operation: Operation,
-  rejected: boolean,
-  seconds: number,
-) => void;
-
-export function observeAdmission(metrics: Metrics): ObserveStep {
-  const durations = metrics.histogram({
-    name: "apiserver_admission_step_admission_duration_seconds",
-    help: "Time that all plug-ins together took, by step.",
-    labels: ["operation", "rejected", "type"],
-    buckets: STEP_SECONDS,
-  });
-  const series = new Map<string, Histogram>();
-  return (step, operation, rejected, seconds) => {
-    const key = `${operation} ${rejected} ${step}`;
-    let found = series.get(key);
-    if (found === undefined) {
-      found = durations(operation, String(rejected), step);
-      series.set(key, found);
-    }
-    found.observe(seconds);
-  };
 }

@@ -10,6 +10,7 @@ import { SharedTurn } from "#lib/shared-turn.ts";
 import type { Store } from "#store/contract.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { createAdmission } from "./admission-gate.ts";
+import { createAdmissionMetrics } from "./admission-metrics.ts";
 import { ApiMetrics } from "./api-metrics.ts";
 import { addClusterMetrics } from "./cluster-metrics.ts";
 import { ColumnDescriptions } from "./column-descriptions.ts";
@@ -36,7 +37,7 @@ import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
 import type { RequestInfo } from "./request.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
-import { countSecurity, observeAdmission } from "./security-metrics.ts";
+import { countSecurity } from "./security-metrics.ts";
 import { type ListSender, SpareBuffers } from "./send-list.ts";
 import { createServerObjects } from "./server-objects.ts";
 import { IpAllocator } from "./services/ip-allocator.ts";
@@ -161,7 +162,7 @@ export async function startApiServer(
       options.admission(objects, security),
       objects,
       clock,
-      observeAdmission(options.metrics),
+      createAdmissionMetrics(options.metrics),
     ),
     clock,
     random,

@@ -8,6 +8,7 @@ import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions 
 import { failure, type Result, success } from "#api/meta/status.ts";
 import type { Credentials } from "./exec-credentials.ts";
 import type { Connection } from "./kubeconfig.ts";
+import type { BeginRequest } from "./request-metrics.ts";
 import { statusFrom } from "./status-from.ts";
 import {
   type Call,
@@ -27,11 +28,13 @@ const WATCHES_MAX = 1_000;
 export class HttpsTransport implements Transport, Disposable {
   readonly #connection: Connection;
   readonly #userAgent: string;
+  readonly #begin: BeginRequest | undefined;
   #agents: Agents;
 
-  constructor(connection: Connection, userAgent: string) {
+  constructor(connection: Connection, userAgent: string, begin?: BeginRequest) {
     this.#connection = connection;
     this.#userAgent = userAgent;
+    this.#begin = begin;
     const { clientCertificate: cert, clientKey: key } = connection;
     this.#agents = agentsFor(connection, cert, key);
   }
@@ -127,12 +130,21 @@ export class HttpsTransport implements Transport, Disposable {
       headers,
       ...(signal === undefined ? {} : { signal }),
     };
+    const done = this.#begin?.(method);
+    const sentBytes = bytes?.length ?? 0;
+    let answered = false;
     return new Promise((resolve, reject) => {
       const outgoing = httpsRequest(server + path, options, (answer) => {
-        if (answer.statusCode === 401) credentials?.forget();
+        const { statusCode: code } = answer;
+        answered = true;
+        if (code === 401) credentials?.forget();
+        const length = answer.headers["content-length"];
+        const received = length === undefined ? {} : { receivedBytes: Number(length) };
+        done?.({ code, sentBytes, ...received });
         resolve(answer);
       });
       outgoing.on("error", (error) => {
+        if (!answered) done?.({ code: undefined, sentBytes });
         reject(
           signal?.aborted ? signal.reason : new TransportError(error.message, { cause: error }),
         );

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
+import { RequestMetrics } from "#client/request-metrics.ts";
 import { builtInControllers } from "#controllers/controllers.ts";
-import { Metrics } from "#lib/metrics.ts";
+import type { Metrics } from "#lib/metrics.ts";
 import type { ApiServerFlags } from "./apiserver/flags.ts";
 import type { RunningApiServer, Surroundings } from "./apiserver/run.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
@@ -21,7 +22,12 @@ export interface ClusterControllersOptions extends Surroundings {
   readonly server: ApiServerFlags;
   /** Offer directories of the nodes as the default storage. */
   readonly localStorage: boolean;
+  /** The API server's: one process tells of all its parts in one place. */
+  readonly metrics: Metrics;
 }
+
+/** What metrics call the API server that clients in its own process call. */
+const HOST = "in-process";
 
 /**
  * Lives until the signal aborts. A store that is ours alone has no other controllers; on one that
@@ -32,9 +38,10 @@ export async function runClusterControllers(
   options: ClusterControllersOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, random, logger, hostname, localStorage, server: flags } = options;
+  const { clock, random, logger, hostname, localStorage, metrics, server: flags } = options;
+  const begin = new RequestMetrics(metrics, clock).to(HOST);
   const { client, clientFor } = inProcessClients({
-    transportAs: (user, agent) => inProcessTransport(api.handle, user, agent),
+    transportAs: (user, agent) => inProcessTransport(api.handle, user, agent, begin),
     clock,
     random,
   });
@@ -42,7 +49,6 @@ export async function runClusterControllers(
     ...controllerOptionsOf(controllerFlags(flags), clock),
     ...(localStorage ? { localVolumes: { directory: join(flags.dataDir, "volumes") } } : {}),
   });
-  const metrics = new Metrics();
   const lead = (leading: AbortSignal): Promise<void> =>
     runControllers(
       {

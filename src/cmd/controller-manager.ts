@@ -1,6 +1,8 @@
 /** `k8ts controller-manager`: the controllers alone, against any API server of version 1.36. */
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
+import { addFeatureMetrics } from "#apiserver/feature-metrics.ts";
+import { addProcessMetrics } from "#apiserver/process-metrics.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import {
   type Connection,
@@ -10,6 +12,7 @@ import {
 } from "#client/kubeconfig.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import type { RateLimit } from "#client/rate-limit.ts";
+import { RequestMetrics } from "#client/request-metrics.ts";
 import { type AnyController, builtInControllers } from "#controllers/controllers.ts";
 import {
   controllerNames,
@@ -78,13 +81,16 @@ export const controllerManagerCommand: Command = {
       logger.warn("a controller does not run", { controller: name, why: whyAbsent(name) });
     const { connection, election, controllers, serving, useAccounts, rateLimit } = parsed.config;
     const fieldManager = "kube-controller-manager";
+    const metrics = new Metrics();
+    addProcessMetrics(metrics, clock.nowMs() / 1000);
+    addFeatureMetrics(metrics);
+    const requests = new RequestMetrics(metrics, clock);
     using clients = new AccountClients({
       ...{ connection, clock, random, useAccounts, fieldManager },
-      open: (to) => new HttpsTransport(to, fieldManager),
+      open: (to) => new HttpsTransport(to, fieldManager, requests.to(new URL(to.server).host)),
       limitFor: (name) => rateLimitFor(name, rateLimit),
     });
     const client = clients.create("shared");
-    const metrics = new Metrics();
     if (serving.port !== 0) await startComponentServer({ ...serving, metrics, client }, signal);
     const { collectGarbage, garbageWorkers } = parsed.config;
     const clientFor = (name: string) => clients.clientFor(name);

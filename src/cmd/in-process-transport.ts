@@ -9,6 +9,7 @@ import type { Answer } from "#apiserver/answer.ts";
 import type { Handler } from "#apiserver/handler.ts";
 import type { RequestBody, User } from "#apiserver/request.ts";
 import type { FeedEvent, WatchFeed } from "#apiserver/watch-feed.ts";
+import type { BeginRequest } from "#client/request-metrics.ts";
 import { statusFrom } from "#client/status-from.ts";
 import {
   METHODS,
@@ -24,16 +25,22 @@ import {
 const EVENTS_PER_PULL = 200;
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
-export function inProcessTransport(handle: Handler, user: User, userAgent: string): Transport {
-  const ask = (
+export function inProcessTransport(
+  handle: Handler,
+  user: User,
+  userAgent: string,
+  begin?: BeginRequest,
+): Transport {
+  const ask = async (
     method: string,
     path: string,
     query: Readonly<Record<string, string>>,
     body: RequestBody,
     contentType: string,
     signal: AbortSignal,
-  ): Promise<Answer> =>
-    handle({
+  ): Promise<Answer> => {
+    const done = begin?.(method);
+    const answer = await handle({
       method,
       path,
       query: new URLSearchParams(query),
@@ -42,6 +49,9 @@ export function inProcessTransport(handle: Handler, user: User, userAgent: strin
       peer: { address: "in-process", user },
       signal,
     });
+    done?.({ code: answer.code });
+    return answer;
+  };
 
   return {
     send: async ({ verb, patchType, body, query = {}, ...target }, signal = never) => {

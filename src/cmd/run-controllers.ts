@@ -7,6 +7,7 @@ import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
 import type { AnyController } from "#controllers/controllers.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
+import { queueNameOf } from "#controllers/queue-names.ts";
 import { untilAborted } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -49,6 +50,7 @@ export async function runControllers(
     random,
     logger,
     metrics,
+    queueName: queueNameOf,
     recorder,
   });
   const loops = [recorder.run(signal), runtime.run(controllers, signal)];

@@ -8,6 +8,7 @@ import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { Command as Parser } from "commander";
 import { untilAborted } from "#lib/aborted.ts";
+import { Metrics } from "#lib/metrics.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import { type ApiServerFlags, parseFlags } from "./apiserver/flags.ts";
 import { runApiServer, type Surroundings } from "./apiserver/run.ts";
@@ -34,14 +35,15 @@ export const upCommand: Command = {
     if (typeof read === "number") return read;
     const { server: flags } = read;
     const { clock, random, logger } = processSurroundings(flags);
-    const surroundings: Surroundings = {
+    const surroundings = {
       clock,
       random,
       logger,
       hostname: hostname(),
       edge: edgeThread(),
       components: { "controller-manager": async () => ({ well: true, message: "ok" }) },
-    };
+      metrics: new Metrics(),
+    } satisfies Surroundings;
     const server = await runApiServer(flags, surroundings, signal);
     try {
       // Controllers may do nothing before their roles are there.

@@ -88,3 +88,24 @@ test("the number of label values must fit", () => {
   const hits = new Metrics().counter({ name: "hits", help: "", labels: ["who"] });
   assert.throws(() => hits(), /has 1 labels, got 0/);
 });
+
+test("a summary tells quantiles of the latest values, and the sum and count of all", () => {
+  const metrics = new Metrics();
+  const seconds = metrics.summary({ name: "seconds", help: "h", labels: ["verb"] });
+  seconds("PUT");
+  for (let at = 0; at < 600; at++) seconds("GET").observe(1_000);
+  for (let at = 1; at <= 512; at++) seconds("GET").observe(at);
+  const lines = metrics.text().split("\n");
+  assert.deepEqual(lines.slice(2, -1), [
+    'seconds{verb="PUT",quantile="0.5"} NaN',
+    'seconds{verb="PUT",quantile="0.9"} NaN',
+    'seconds{verb="PUT",quantile="0.99"} NaN',
+    'seconds_sum{verb="PUT"} 0',
+    'seconds_count{verb="PUT"} 0',
+    'seconds{verb="GET",quantile="0.5"} 256',
+    'seconds{verb="GET",quantile="0.9"} 461',
+    'seconds{verb="GET",quantile="0.99"} 507',
+    'seconds_sum{verb="GET"} 731328',
+    'seconds_count{verb="GET"} 1112',
+  ]);
+});

@@ -78,6 +78,12 @@ export class Metrics {
     return (...values) => family.series(values);
   }
 
+  /** Quantiles of the latest values, with the sum and count of all. */
+  summary(options: MetricOptions): Bind<Histogram> {
+    const family = this.#register("summary", options, () => new LatestSeries());
+    return (...values) => family.series(values);
+  }
+
   /** The whole registry as text, families in order of name. */
   text(): string {
     const names = [...this.#families.keys()].sort();
@@ -188,6 +194,37 @@ class BucketSeries implements Series, Histogram {
   }
 }
 
+/** Values that a summary's quantiles are of. */
+const LATEST_MAX = 512;
+const QUANTILES = [0.5, 0.9, 0.99];
+
+class LatestSeries implements Series, Histogram {
+  readonly #latest = new Float64Array(LATEST_MAX);
+  #count = 0;
+  #sum = 0;
+
+  observe(value: number): void {
+    this.#latest[this.#count % LATEST_MAX] = value;
+    this.#count += 1;
+    this.#sum += value;
+  }
+
+  lines(name: string, labels: string): readonly string[] {
+    const sorted = this.#latest.slice(0, Math.min(this.#count, LATEST_MAX)).sort();
+    const comma = labels === "" ? "" : ",";
+    const quantiles = QUANTILES.map((part) => {
+      const value = sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
+      return `${name}{${labels}${comma}quantile="${part}"} ${show(value)}`;
+    });
+    const tail = braced(labels);
+    return [
+      ...quantiles,
+      `${name}_sum${tail} ${show(this.#sum)}`,
+      `${name}_count${tail} ${this.#count}`,
+    ];
+  }
+}
+
 function braced(labels: string): string {
   return labels === "" ? "" : `{${labels}}`;
 }
@@ -196,6 +233,7 @@ function braced(labels: string): string {
 function show(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return "+Inf";
   if (value === Number.NEGATIVE_INFINITY) return "-Inf";
+  if (Number.isNaN(value)) return "NaN";
   const size = Math.abs(value);
   if (value === 0 || (size >= 1e-4 && size < 1e6)) return String(value);
   return value.toExponential().replace(/e([+-])(\d)$/, "e$10$2");

@@ -16,6 +16,7 @@ import type { Random } from "#lib/random.ts";
 import type { Caches, Controller, EventNote, Key, Outcome } from "./controller.ts";
 import { DecisionLog } from "./decision-record.ts";
 import { type Execution, execute } from "./executor.ts";
+import { QueueMetrics } from "./queue-metrics.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 const WORKERS = 5;
@@ -25,6 +26,8 @@ export interface RuntimeOptions {
   readonly client: Client;
   /** What a controller writes and reads with: its own identity, where it has one. */
   clientFor?(controller: string): Client;
+  /** What metrics call a controller's queue; its name unless given. */
+  queueName?(controller: string): string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -41,11 +44,13 @@ export class Runtime {
   readonly #informers = new Map<string, Informer<KubeObject>>();
   readonly #started = new Set<Informer<KubeObject>>();
   readonly #queues: WorkQueue<Key>[] = [];
+  readonly #queueMetrics: QueueMetrics;
   readonly #reconciles: (controller: string, result: string) => Counter;
   readonly #seconds: (controller: string) => Histogram;
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
+    this.#queueMetrics = new QueueMetrics(options.metrics, options.clock);
     this.#reconciles = options.metrics.counter({
       name: "k8ts_controller_reconciles_total",
       help: "Reconciles by controller and result.",
@@ -86,6 +91,8 @@ export class Runtime {
     const queue = new WorkQueue<Key>(clock, random, idOfKey);
     const memory = new Map<string, unknown>();
     this.#queues.push(queue);
+    const called = this.#options.queueName?.(controller.name) ?? controller.name;
+    queue.tell(this.#queueMetrics.observe(called, queue));
     const caches = this.#cachesFor(controller.name);
     for (const { kind, name, values } of controller.indexes ?? [])
       this.cache(kind).addIndex(name, values);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
+import { QueueMetrics } from "./queue-metrics.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 function setUp(): { clock: VirtualClock; queue: WorkQueue<string> } {
@@ -83,4 +85,41 @@ test("close ends the workers and takes nothing more", async () => {
   queue.add("a");
   assert.equal(await queue.take(), undefined);
   clock[Symbol.dispose]();
+});
+
+test("what metrics tell of a queue, under upstream's names", async () => {
+  const { clock, queue } = setUp();
+  const metrics = new Metrics();
+  const all = new QueueMetrics(metrics, clock);
+  queue.tell(all.observe("things", queue));
+  const other = setUp().queue;
+  other.tell(all.observe("things", other));
+  queue.add("a");
+  queue.add("a");
+  queue.add("b");
+  other.add("c");
+  await clock.advance(2_000);
+  await queue.take();
+  queue.add("a");
+  queue.addAfter("d", 10_000);
+  await clock.advance(3_000);
+  const numbers = Object.fromEntries(
+    [...metrics.text().matchAll(/^workqueue_(\w+)\{name="things"\} (.*)$/gm)].map((m) =>
+      m.slice(1),
+    ),
+  );
+  assert.deepEqual(numbers, {
+    adds_total: "4",
+    depth: "2",
+    longest_running_processor_seconds: "3",
+    queue_duration_seconds_count: "1",
+    queue_duration_seconds_sum: "2",
+    retries_total: "1",
+    unfinished_work_seconds: "3",
+    work_duration_seconds_count: "0",
+    work_duration_seconds_sum: "0",
+  });
+  queue.done("a");
+  assert.match(metrics.text(), /^workqueue_work_duration_seconds_sum\{name="things"\} 3$/m);
+  assert.match(metrics.text(), /^workqueue_depth\{name="things"\} 3$/m);
 });

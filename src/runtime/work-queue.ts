@@ -11,18 +11,27 @@
 import { Backoff } from "#lib/backoff.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { QueueObserver, WatchedQueue } from "./queue-metrics.ts";
 
-export class WorkQueue<K> {
+interface Waiting<K> {
+  readonly key: K;
+  readonly sinceMs: number;
+}
+
+export class WorkQueue<K> implements WatchedQueue {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #ready = new Map<string, K>();
-  readonly #running = new Set<string>();
+  readonly #ready = new Map<string, Waiting<K>>();
+  /** Since when. */
+  readonly #running = new Map<string, number>();
   readonly #again = new Map<string, K>();
   readonly #delayed = new Map<string, { readonly dueMs: number; readonly timer: Timer }>();
   readonly #backoffs = new Map<string, Backoff>();
   readonly #idOf: (key: K) => string;
   #wake: (() => void)[] = [];
   #closed = false;
+  /** Told of what comes and goes. */
+  #observer: QueueObserver | undefined;
 
   constructor(clock: Clock, random: Random, idOf: (key: K) => string) {
     this.#clock = clock;
@@ -39,15 +48,24 @@ export class WorkQueue<K> {
     return this.#ready.size + this.#running.size;
   }
 
+  runningSinceMs(): Iterable<number> {
+    return this.#running.values();
+  }
+
+  tell(observer: QueueObserver): void {
+    this.#observer = observer;
+  }
+
   add(key: K): void {
     if (this.#closed) return;
     const id = this.#idOf(key);
     if (this.#running.has(id)) {
+      if (!this.#again.has(id)) this.#observer?.added.add(1);
       this.#again.set(id, key);
       return;
     }
-    this.#ready.set(id, key);
-    this.#wake.shift()?.();
+    if (!this.#ready.has(id)) this.#observer?.added.add(1);
+    this.#enqueue(id, key);
   }
 
   addAfter(key: K, delayMs: number): void {
@@ -57,6 +75,7 @@ export class WorkQueue<K> {
     const waiting = this.#delayed.get(id);
     if (waiting !== undefined && waiting.dueMs <= dueMs) return;
     waiting?.timer.cancel();
+    this.#observer?.retried.add(1);
     const timer = this.#clock.schedule(delayMs, () => {
       this.#delayed.delete(id);
       this.add(key);
@@ -91,9 +110,11 @@ export class WorkQueue<K> {
       if (this.#closed) return undefined;
       const next = this.#ready.entries().next();
       if (!next.done) {
-        const [id, key] = next.value;
+        const [id, { key, sinceMs }] = next.value;
+        const nowMs = this.#clock.elapsedMs();
+        this.#observer?.waitedSeconds.observe((nowMs - sinceMs) / 1000);
         this.#ready.delete(id);
-        this.#running.add(id);
+        this.#running.set(id, nowMs);
         return key;
       }
       await new Promise<void>((resolve) => this.#wake.push(resolve));
@@ -102,11 +123,15 @@ export class WorkQueue<K> {
 
   done(key: K): void {
     const id = this.#idOf(key);
+    const sinceMs = this.#running.get(id);
+    if (sinceMs !== undefined) {
+      this.#observer?.workedSeconds.observe((this.#clock.elapsedMs() - sinceMs) / 1000);
+    }
     this.#running.delete(id);
     const again = this.#again.get(id);
     if (again === undefined) return;
     this.#again.delete(id);
-    this.add(again);
+    if (!this.#closed) this.#enqueue(id, again);
   }
 
   close(): void {
@@ -116,5 +141,12 @@ export class WorkQueue<K> {
     const wake = this.#wake;
     this.#wake = [];
     for (const resolve of wake) resolve();
+  }
+
+  /** A key that waits already keeps its place. */
+  #enqueue(id: string, key: K): void {
+    const sinceMs = this.#ready.get(id)?.sinceMs ?? this.#clock.elapsedMs();
+    this.#ready.set(id, { key, sinceMs });
+    this.#wake.shift()?.();
   }
 }

@@ -17,6 +17,7 @@ const CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
 export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "CertificateApproval",
+    operations: ["UPDATE"],
     validate(request) {
       if (!draftOf(request, certificateSigningRequestKind, ["UPDATE"], "approval")) return;
       return signerFault(authorizer, request, "approve");
@@ -27,6 +28,7 @@ export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
 export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "CertificateSigning",
+    operations: ["UPDATE"],
     validate(request) {
       const signed = draftOf(request, certificateSigningRequestKind, ["UPDATE"], "status");
       if (signed === undefined) return;
@@ -41,6 +43,7 @@ export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
 
 export const certificateSubjectRestriction: AdmissionPlugin = {
   name: "CertificateSubjectRestriction",
+  operations: ["CREATE"],
   validate(request) {
     const asked = draftOf(request, certificateSigningRequestKind, ["CREATE"]);
     if (asked?.spec.signerName !== CLIENT_SIGNER) return;

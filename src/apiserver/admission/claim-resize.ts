@@ -10,6 +10,7 @@ import { draftOf, oldObject } from "./requests.ts";
 
 export const persistentVolumeClaimResize: AdmissionPlugin = {
   name: "PersistentVolumeClaimResize",
+  operations: ["UPDATE"],
   validate(request, { objects }) {
     const claim = draftOf(request, persistentVolumeClaimKind, ["UPDATE"]);
     if (claim === undefined) return;

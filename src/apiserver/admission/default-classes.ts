@@ -16,6 +16,7 @@ const DEFAULT_INGRESS = ["ingressclass.kubernetes.io/is-default-class"];
 
 export const defaultStorageClass: AdmissionPlugin = {
   name: "DefaultStorageClass",
+  operations: ["CREATE"],
   admit(request, { objects }) {
     const claim = draftOf(request, persistentVolumeClaimKind, ["CREATE"]);
     if (claim === undefined || claim.spec.storageClassName !== undefined) return;
@@ -28,6 +29,7 @@ export const defaultStorageClass: AdmissionPlugin = {
 
 export const defaultIngressClass: AdmissionPlugin = {
   name: "DefaultIngressClass",
+  operations: ["CREATE"],
   admit(request, { objects }) {
     const ingress = draftOf(request, ingressKind, ["CREATE"]);
     if (ingress === undefined || ingress.spec.ingressClassName !== undefined) return;

@@ -20,6 +20,7 @@ export function defaultTolerationSeconds(seconds: TolerationSeconds): AdmissionP
   ];
   return {
     name: "DefaultTolerationSeconds",
+    operations: ["CREATE", "UPDATE"],
     admit(request) {
       const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
       if (pod === undefined) return;

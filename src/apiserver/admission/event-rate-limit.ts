@@ -54,6 +54,7 @@ export function eventRateLimit(
   const buckets = limits.map((limit) => new Buckets(limit));
   return {
     name: "EventRateLimit",
+    operations: ["CREATE", "UPDATE"],
     validate(request) {
       const { operation, kind, dryRun } = request;
       const writes = operation === "CREATE" || operation === "UPDATE";

@@ -54,6 +54,7 @@ export function imagePolicyWebhook(
   const cache = new ExpiringCache<ReviewStatus>(clock, CACHED_MAX);
   return {
     name: NAME,
+    operations: ["CREATE", "UPDATE"],
     validate(request) {
       const pod =
         draftOf(request, podKind, ["CREATE", "UPDATE"]) ??

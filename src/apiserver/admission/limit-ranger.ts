@@ -23,6 +23,7 @@ const ANNOTATION = "kubernetes.io/limit-ranger";
 
 export const limitRanger: AdmissionPlugin = {
   name: "LimitRanger",
+  operations: ["CREATE", "UPDATE"],
   admit(request, { objects }) {
     const pod = podOf(request);
     if (pod === undefined) return;

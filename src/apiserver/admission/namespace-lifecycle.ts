@@ -10,6 +10,7 @@ const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 
 export const namespaceLifecycle: AdmissionPlugin = {
   name: "NamespaceLifecycle",
+  operations: ["CREATE", "UPDATE", "DELETE"],
   admit(request, { objects }) {
     const { operation, kind, namespace, name } = request;
     if (isOf(kind, "", "namespaces")) {

@@ -10,6 +10,7 @@ import { draftOf, oldObject } from "./requests.ts";
 
 export const nodeDeclaredFeatureValidator: AdmissionPlugin = {
   name: "NodeDeclaredFeatureValidator",
+  operations: ["UPDATE"],
   validate(request, { objects }) {
     const pod =
       draftOf(request, podKind, ["UPDATE"]) ?? draftOf(request, podKind, ["UPDATE"], "resize");

@@ -39,6 +39,7 @@ type Judgement = string | Status | undefined;
 export function nodeRestriction(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "NodeRestriction",
+    operations: ["CREATE", "UPDATE", "DELETE"],
     admit(request, { objects }) {
       const node = nodeNameOf(request.user);
       if (node === undefined || request.operation === "CONNECT") return;

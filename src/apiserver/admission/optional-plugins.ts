@@ -20,6 +20,7 @@ export const alwaysDeny: AdmissionPlugin = {
 /** Whoever runs on a node again must prove that they may have the image. */
 export const alwaysPullImages: AdmissionPlugin = {
   name: "AlwaysPullImages",
+  operations: ["CREATE", "UPDATE"],
   admit(request) {
     const pod = draftOf(request, podKind, ["CREATE"]);
     if (pod === undefined) return;
@@ -32,6 +33,7 @@ export const alwaysPullImages: AdmissionPlugin = {
 
 export const namespaceAutoProvision: AdmissionPlugin = {
   name: "NamespaceAutoProvision",
+  operations: ["CREATE"],
   admit(request, { objects }) {
     const { namespace, operation, dryRun } = request;
     if (operation !== "CREATE" || dryRun || !isNamespaced(request)) return;
@@ -53,6 +55,7 @@ export const namespaceAutoProvision: AdmissionPlugin = {
 
 export const namespaceExists: AdmissionPlugin = {
   name: "NamespaceExists",
+  operations: ["CREATE", "UPDATE", "DELETE"],
   validate(request, { objects }) {
     const { namespace } = request;
     if (!isNamespaced(request) || objects.get(namespaceKind, "", namespace)) return;
@@ -62,6 +65,7 @@ export const namespaceExists: AdmissionPlugin = {
 
 export const denyServiceExternalIps: AdmissionPlugin = {
   name: "DenyServiceExternalIPs",
+  operations: ["CREATE", "UPDATE"],
   validate(request) {
     const service = draftOf(request, serviceKind, ["CREATE", "UPDATE"]);
     if (service === undefined) return;
@@ -75,6 +79,7 @@ export const denyServiceExternalIps: AdmissionPlugin = {
 /** Nodes with special devices are kept for those who ask for them. */
 export const extendedResourceToleration: AdmissionPlugin = {
   name: "ExtendedResourceToleration",
+  operations: ["CREATE", "UPDATE"],
   admit(request) {
     const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
     if (pod === undefined) return;
@@ -98,6 +103,7 @@ const HOSTNAME = "kubernetes.io/hostname";
 
 export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {
   name: "LimitPodHardAntiAffinityTopology",
+  operations: ["CREATE", "UPDATE"],
   validate(request) {
     const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
     const terms =

@@ -14,6 +14,7 @@ export function ownerReferencesPermissionEnforcement(
 ): AdmissionPlugin {
   return {
     name: "OwnerReferencesPermissionEnforcement",
+    operations: ["CREATE", "UPDATE"],
     async validate(request) {
       const { operation, object, old, kind, subresource, namespace, name } = request;
       if (operation !== "CREATE" && operation !== "UPDATE") return undefined;

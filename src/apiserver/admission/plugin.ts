@@ -43,6 +43,8 @@ type Verdict = Eventual<Status | undefined>;
 
 export interface AdmissionPlugin {
   readonly name: string;
+  /** It is asked about these only; about all unless given. */
+  readonly operations?: readonly Operation[];
   admit?(request: AdmissionRequest, context: AdmissionContext): Verdict;
   validate?(request: AdmissionRequest, context: AdmissionContext): Verdict;
 }

@@ -23,6 +23,7 @@ export function podNodeSelector(configuration: unknown): AdmissionPlugin {
   };
   return {
     name: "PodNodeSelector",
+    operations: ["CREATE"],
     admit(request, { objects }) {
       const pod = draftOf(request, podKind, ["CREATE"]);
       if (pod === undefined) return;

@@ -16,6 +16,7 @@ import { draftOf } from "./requests.ts";
 
 export const podResizeValidator: AdmissionPlugin = {
   name: "PodResizeValidator",
+  operations: ["UPDATE"],
   validate(request, { objects }) {
     const pod = draftOf(request, podKind, ["UPDATE"], "resize");
     const nodeName = pod?.spec.nodeName;

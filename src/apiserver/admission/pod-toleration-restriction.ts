@@ -46,6 +46,7 @@ export function podTolerationRestriction(configuration: unknown): AdmissionPlugi
   };
   return {
     name: "PodTolerationRestriction",
+    operations: ["CREATE", "UPDATE"],
     admit(request, context) {
       const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
       if (pod === undefined) return;

@@ -9,6 +9,7 @@ const TOPOLOGY_LABELS = ["topology.kubernetes.io/zone", "topology.kubernetes.io/
 
 export const podTopologyLabels: AdmissionPlugin = {
   name: "PodTopologyLabels",
+  operations: ["CREATE"],
   admit(request, { objects }) {
     const pod = draftOf(request, podKind, ["CREATE"]);
     const binding = bodyOf(request, "pods/binding");

@@ -13,6 +13,7 @@ import { draftOf, oldObject } from "./requests.ts";
 
 export const priority: AdmissionPlugin = {
   name: "Priority",
+  operations: ["CREATE", "UPDATE", "DELETE"],
   admit(request, { objects }) {
     const created = draftOf(request, podKind, ["CREATE"]);
     if (created !== undefined) return setPriority(request, created, objects);

@@ -29,6 +29,7 @@ export function resourceQuota(configuration?: unknown): AdmissionPlugin {
   const desks = new Map<string, QuotaDesk>();
   return {
     name: "ResourceQuota",
+    operations: ["CREATE", "UPDATE"],
     validate(request, { objects, nowMs }) {
       const { namespace, object, old, subresource, kind } = request;
       if (namespace === "" || object === undefined || isOf(kind, "", "namespaces")) return;

@@ -20,6 +20,7 @@ const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defi
 
 export const runtimeClass: AdmissionPlugin = {
   name: "RuntimeClass",
+  operations: ["CREATE"],
   admit(request, { objects }) {
     const pod = draftOf(request, podKind, ["CREATE"]);
     if (pod === undefined) return;

@@ -39,6 +39,7 @@ interface Dependencies {
 export function serviceAccount({ clock, random }: Dependencies): AdmissionPlugin {
   return {
     name: "ServiceAccount",
+    operations: ["CREATE", "UPDATE"],
     admit(request, { objects }) {
       const pod = draftOf(request, podKind, ["CREATE"]);
       if (pod === undefined) return;

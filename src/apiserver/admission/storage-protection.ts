@@ -9,6 +9,7 @@ const FINALIZERS: Readonly<Record<string, string>> = {
 
 export const storageObjectInUseProtection: AdmissionPlugin = {
   name: "StorageObjectInUseProtection",
+  operations: ["CREATE"],
   admit({ operation, kind, subresource, object }) {
     if (operation !== "CREATE" || subresource !== "" || object === undefined) return;
     const finalizer = FINALIZERS[`${kind.group}/${kind.names.plural}`];

@@ -7,6 +7,7 @@ const NOT_READY = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 
 export const taintNodesByCondition: AdmissionPlugin = {
   name: "TaintNodesByCondition",
+  operations: ["CREATE"],
   admit(request) {
     const node = draftOf(request, nodeKind, ["CREATE"]);
     if (node === undefined) return;

@@ -46,6 +46,7 @@ export function podSecurity(configuration?: unknown): AdmissionPlugin {
   const config = readPodSecurityConfiguration(configuration);
   return {
     name: "PodSecurity",
+    operations: ["CREATE", "UPDATE"],
     validate(request, { objects }) {
       const { operation, kind } = request;
       if (operation !== "CREATE" && operation !== "UPDATE") return;
