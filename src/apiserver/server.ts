@@ -39,7 +39,7 @@ import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
 import { countSecurity } from "./security-metrics.ts";
 import { type ListSender, SpareBuffers } from "./send-list.ts";
-import { createServerObjects } from "./server-objects.ts";
+import { ServerObjects } from "./server-objects.ts";
 import { IpAllocator } from "./services/ip-allocator.ts";
 import { PortAllocator, type PortRange } from "./services/port-allocator.ts";
 import { createServiceHooks } from "./services/service-hooks.ts";
@@ -149,7 +149,7 @@ export async function startApiServer(
   const watched = new ApiMetrics(options.metrics, startMs / 1000);
   await store.cache.load();
   const done = store.cache.run(signal);
-  const objects = createServerObjects(store, resources, clock, random);
+  const objects = new ServerObjects({ store, resources, clock, random });
   const security = countSecurity(options.security(objects, signal), options.metrics, clock);
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });
   const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });

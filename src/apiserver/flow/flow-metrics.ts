@@ -9,6 +9,16 @@ const FLOW = ["flow_schema", "priority_level"];
 
 export function addFlowMetrics(metrics: Metrics, flow: TurnTaking | undefined): void {
   if (flow?.levels === undefined) return;
+  const levels = flow.levels.bind(flow);
+  observeRequests(metrics, flow);
+  tellLimits(metrics, levels);
+  tellOccupancy(metrics, levels);
+  countOutcomes(metrics, levels);
+}
+
+type Levels = () => readonly LevelState[];
+
+function observeRequests(metrics: Metrics, flow: TurnTaking): void {
   const waits = metrics.histogram({
     name: `${PREFIX}request_wait_duration_seconds`,
     help: "Time that requests waited for their turn, by whether it came.",
@@ -36,46 +46,47 @@ export function addFlowMetrics(metrics: Metrics, flow: TurnTaking | undefined): 
       executed: (verb) => (verb === "watch" ? executed(schema, level, "watch") : regular),
     };
   });
-  const levels = (): readonly LevelState[] => flow.levels!();
-  const ofLevel = (name: string, help: string, read: (state: LevelState) => number): void =>
+}
+
+/** How many seats each level may use. */
+function tellLimits(metrics: Metrics, levels: Levels): void {
+  const tell = (name: string, help: string, read: (state: LevelState) => number): void =>
     metrics.gaugesOf({ name: `${PREFIX}${name}`, help, labels: ["priority_level"] }, () =>
       levels().map((state) => ({ labels: [state.name], value: read(state) })),
     );
-  const ofFlows = (read: (counts: LevelCounts) => number) => () =>
-    levels().flatMap(({ name, flows }) =>
-      [...flows].map(([schema, counts]) => ({ labels: [schema, name], value: read(counts) })),
-    );
   const limited = ({ level }: LevelState): number => level?.seats ?? 0;
-  ofLevel("nominal_limit_seats", "The level's own share of seats.", limited);
-  ofLevel("current_limit_seats", "Seats that the level may use now.", limited);
-  ofLevel(
+  tell("nominal_limit_seats", "The level's own share of seats.", limited);
+  tell("current_limit_seats", "Seats that the level may use now.", limited);
+  tell(
     "lower_limit_seats",
     "Seats that the level never lends.",
     ({ level }) => (level?.seats ?? 0) - (level?.lendable ?? 0),
   );
-  ofLevel("upper_limit_seats", "Seats that the level may use at most.", ({ level }) => {
+  tell("upper_limit_seats", "Seats that the level may use at most.", ({ level }) => {
     const most = level?.seatsMax ?? 0;
     return Number.isFinite(most) ? most : levels().reduce((sum, one) => sum + limited(one), 0);
   });
-  metrics.gaugesOf(
-    { name: `${PREFIX}current_executing_seats`, help: "Seats in use.", labels: FLOW },
-    () => levels().flatMap(seatsInUse),
-  );
-  metrics.gaugesOf(
-    { name: `${PREFIX}current_executing_requests`, help: "Requests that run.", labels: FLOW },
-    ofFlows(({ running }) => running),
-  );
-  metrics.gaugesOf(
-    { name: `${PREFIX}current_inqueue_requests`, help: "Requests that wait.", labels: FLOW },
-    ofFlows(({ waiting }) => waiting),
-  );
+}
+
+/** What runs and what waits. */
+function tellOccupancy(metrics: Metrics, levels: Levels): void {
+  const tell = (name: string, help: string, read: (counts: LevelCounts) => number): void =>
+    metrics.gaugesOf({ name: `${PREFIX}${name}`, help, labels: FLOW }, () =>
+      levels().flatMap((level) => ofFlows(level, read)),
+    );
+  tell("current_executing_seats", "Seats in use.", ({ seats }) => seats);
+  tell("current_executing_requests", "Requests that run.", ({ running }) => running);
+  tell("current_inqueue_requests", "Requests that wait.", ({ waiting }) => waiting);
+}
+
+function countOutcomes(metrics: Metrics, levels: Levels): void {
   metrics.countersOf(
     {
       name: `${PREFIX}dispatched_requests_total`,
       help: "Requests that were let through.",
       labels: FLOW,
     },
-    ofFlows(({ dispatched }) => dispatched),
+    () => levels().flatMap((level) => ofFlows(level, ({ dispatched }) => dispatched)),
   );
   metrics.countersOf(
     {
@@ -87,8 +98,8 @@ export function addFlowMetrics(metrics: Metrics, flow: TurnTaking | undefined): 
   );
 }
 
-function seatsInUse({ name, flows }: LevelState) {
-  return [...flows].map(([schema, { seats }]) => ({ labels: [schema, name], value: seats }));
+function ofFlows({ name, flows }: LevelState, read: (counts: LevelCounts) => number) {
+  return [...flows].map(([schema, counts]) => ({ labels: [schema, name], value: read(counts) }));
 }
 
 function rejections({ name, flows }: LevelState) {

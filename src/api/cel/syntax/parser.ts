@@ -1,6 +1,6 @@
 /** Text to expression: lexer, grammar, then the tree that the checker reads, macros expanded. */
 import type { Expr } from "../ast.ts";
-import { createBuilder } from "./builder.ts";
+import { Builder } from "./builder.ts";
 import { Faults } from "./faults.ts";
 import { lex } from "./lexer.ts";
 import { DEFAULT_LIMITS, REPORTS_MAX } from "./limits.ts";
@@ -19,7 +19,7 @@ const CODE_POINTS_MAX = 100_000;
 export function parse(text: string, options: ParserOptions): Parsed {
   const source = createSource(text);
   const faults = new Faults();
-  const build = createBuilder();
+  const build = new Builder();
   const size = codePointCount(text);
   if (size > CODE_POINTS_MAX) {
     const message = `expression code point size exceeds limit: size: ${size}, limit ${CODE_POINTS_MAX}`;
