@@ -2,10 +2,20 @@
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
  * server side in one file, which the entry loads only when a command needs it; `edge.js` is what the
  * thread runs that speaks HTTP. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
+ * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the build before, and
+ * whoever builds at the same time, never find one missing or half written.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import nodeModule from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,6 +26,10 @@ import { writeGeneratedTypes } from "./generate-types.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
+
+const dist = `${root}dist/`;
+const making = mkdtempSync(`${root}.dist-`); // as deep, so that the source map is right in both
+process.on("exit", () => rmSync(making, { recursive: true, force: true }));
 
 const READY_WITHIN_MS = 10_000;
 
@@ -57,6 +71,7 @@ const builtInsAsTheyAre: Plugin = {
 };
 
 const VIRTUAL = "\0";
+const ENTRY = "k8ts.js";
 
 async function bundle(input: string, file: string, plugins: Plugin[]): Promise<void> {
   await build({
@@ -68,7 +83,7 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
       define: { "globalThis.K8TS_VERSION": JSON.stringify(version) },
     },
     output: {
-      file: `${root}dist/${file}`,
+      file: join(making, file),
       format: "esm",
       codeSplitting: false,
       // One letter beyond Latin-1, and V8 keeps the whole text with two bytes for each.
@@ -80,15 +95,25 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
   });
 }
 
-rmSync(`${root}dist`, { recursive: true, force: true });
 writeGeneratedTypes();
 writeDescriptions();
 await bundle("src/cmd/commands.ts", "server.js", []);
 await bundle("src/apiserver/edge/worker.ts", "edge.js", []);
 await bundle("src/entries/controller.ts", "controller.js", []);
-await bundle("src/cli/main.ts", "k8ts.js", [serverSideIsAnotherFile]);
-copyFileSync(DESCRIPTIONS_FILE, `${root}dist/descriptions.json.gz`);
+await bundle("src/cli/main.ts", ENTRY, [serverSideIsAnotherFile]);
+copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.json.gz"));
+moveIntoPlace();
 await rememberCompiledCode();
+
+/** What this build did not make goes. */
+function moveIntoPlace(): void {
+  const made = readdirSync(making).toSorted((a, b) => Number(a === ENTRY) - Number(b === ENTRY));
+  mkdirSync(dist, { recursive: true });
+  for (const file of made) renameSync(join(making, file), `${dist}${file}`);
+  for (const file of readdirSync(dist)) {
+    if (!made.includes(file)) rmSync(`${dist}${file}`, { recursive: true, force: true });
+  }
+}
 
 /**
  * The first start after a build would compile everything anew: a cluster that lives for a moment

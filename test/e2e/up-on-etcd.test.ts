@@ -5,19 +5,19 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { afterAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, test } from "vitest";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { askHttps, type HttpsAsk } from "../apiserver/https-ask.ts";
+import { buildProgram, PROGRAM } from "../built-program.ts";
 import { startEtcd } from "../store/etcd-cluster.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../dist/k8ts.js", import.meta.url));
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager";
 const missing = missingProgram("etcd");
 
 describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}`, () => {
   const folder = mkdtempSync(join(tmpdir(), "k8ts-shared-"));
   const children: ChildProcess[] = [];
+  beforeAll(buildProgram, 60_000);
   afterAll(() => {
     for (const child of children) child.kill("SIGKILL");
     rmSync(folder, { recursive: true, force: true });

@@ -6,13 +6,10 @@ import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { freePort } from "#testing/free-ports.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
-
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const PROGRAM = join(ROOT, "dist/k8ts.js");
+import { buildProgram, PROGRAM } from "../built-program.ts";
 
 describe("k8ts up", () => {
   const data = mkdtempSync(join(tmpdir(), "k8ts-up-"));
@@ -20,8 +17,7 @@ describe("k8ts up", () => {
   let output = "";
 
   beforeAll(async () => {
-    const built = spawnSync(join(ROOT, "k8ts"), ["--version"], { encoding: "utf8" });
-    assert.equal(built.status, 0, built.stderr);
+    buildProgram();
     const port = await freePort();
     const args = [
       PROGRAM,
@@ -70,7 +66,7 @@ describe("k8ts up", () => {
     const missing = missingProgram("kubectl");
     if (missing !== undefined) return context.skip(missing);
     kubectl("create", "namespace", "shop");
-    kubectl("wait", "--for=create", "serviceaccount/default", "-n", "shop", "--timeout=10s");
+    kubectl("wait", "--for=create", "serviceaccount/default", "-n", "shop", "--timeout=50s");
     kubectl("create", "deployment", "web", "--image=nginx", "--replicas=3", "-n", "shop");
     kubectl(
       "wait",
@@ -78,7 +74,7 @@ describe("k8ts up", () => {
       "deployment/web",
       "-n",
       "shop",
-      "--timeout=10s",
+      "--timeout=50s",
     );
     assert.equal(
       kubectl("get", "pods", "-n", "shop", "-l", "app=web", "--no-headers").trim().split("\n")
@@ -100,13 +96,13 @@ describe("k8ts up", () => {
       "deployment/web",
       "-n",
       "shop",
-      "--timeout=10s",
+      "--timeout=50s",
     );
-    kubectl("delete", "deployment", "web", "-n", "shop", "--timeout=10s");
-    kubectl("wait", "--for=delete", "pods", "-l", "app=web", "-n", "shop", "--timeout=10s");
-    kubectl("delete", "namespace", "shop", "--timeout=20s");
+    kubectl("delete", "deployment", "web", "-n", "shop", "--timeout=50s");
+    kubectl("wait", "--for=delete", "pods", "-l", "app=web", "-n", "shop", "--timeout=50s");
+    kubectl("delete", "namespace", "shop", "--timeout=50s");
     return undefined;
-  }, 60_000);
+  }, 120_000);
 
   test("a controller manager beside it says that it lives, tells of what it cannot do, and ends when told", async () => {
     const port = await freePort();
@@ -123,7 +119,7 @@ describe("k8ts up", () => {
     const ended = new Promise<number | null>((resolve) => manager.on("exit", resolve));
     try {
       const leads = (): boolean => told.includes("leading") || manager.exitCode !== null;
-      for (let i = 0; i < 200 && !(leads() && (await isHealthy(port))); i++) await sleep(50);
+      for (let i = 0; i < 500 && !(leads() && (await isHealthy(port))); i++) await sleep(50);
       assert.ok(await isHealthy(port), told);
     } finally {
       manager.kill("SIGTERM");
@@ -132,7 +128,7 @@ describe("k8ts up", () => {
     assert.match(told, /flags without effect.*--profiling/);
     assert.match(told, /a controller does not run.*selinux-warning-controller/);
     assert.doesNotMatch(told, /Error/);
-  }, 30_000);
+  }, 60_000);
 
   test("down ends it, and says so when there is nothing to end", async () => {
     const ended = new Promise<number | null>((resolve) => server!.on("exit", resolve));
@@ -147,7 +143,7 @@ describe("k8ts up", () => {
     });
     assert.equal(again.status, 1);
     assert.match(again.stderr, /nothing runs on/);
-  }, 20_000);
+  });
 
   test("says what is missing without --no-node", () => {
     const up = spawnSync(process.execPath, [PROGRAM, "up", "--data", data], { encoding: "utf8" });
@@ -169,8 +165,7 @@ describe("k8ts up that is told to end while it begins", () => {
     );
     await sleep(delayMs);
     up.kill("SIGTERM");
-    const outcome = await Promise.race([ended, sleep(2_000, "still there")]);
-    up.kill("SIGKILL");
+    const outcome = await endOf(up, ended);
     assert.ok(outcome === 0 || outcome === "SIGTERM", `${outcome}`);
   });
 
@@ -182,10 +177,15 @@ describe("k8ts up that is told to end while it begins", () => {
     const ended = new Promise<unknown>((resolve) => server.on("exit", resolve));
     await new Promise((resolve) => server.stderr.once("data", resolve));
     server.kill("SIGTERM");
-    const outcome = await Promise.race([ended, sleep(2_000, "still there")]);
-    server.kill("SIGKILL");
-    assert.equal(outcome, 0);
+    assert.equal(await endOf(server, ended), 0);
   });
+
+  /** Nothing holds it up for longer than a second or so; the rest is for slow machines. */
+  async function endOf(child: ChildProcess, ended: Promise<unknown>): Promise<unknown> {
+    const outcome = await Promise.race([ended, sleep(20_000, "still there", { ref: false })]);
+    child.kill("SIGKILL");
+    return outcome;
+  }
 });
 
 function isHealthy(port: number): Promise<boolean> {
