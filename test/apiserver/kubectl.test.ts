@@ -9,6 +9,11 @@ import { DESCRIPTIONS_FILE, writeDescriptions } from "../../tools/generate-descr
 import { startTestServer, type TestServer } from "./test-server.ts";
 
 const missing = missingProgram("kubectl");
+/**
+ * Most of the time goes into starting kubectl some two hundred times. All of them share the machine,
+ * so that each test takes about as long as the work of the whole group does.
+ */
+const GROUP = { concurrent: true, timeout: 240_000 };
 
 let server: TestServer;
 
@@ -66,7 +71,7 @@ function kubectl(command: string | readonly string[], run: Run = {}): Promise<st
 
 async function namespaceOf(name: string): Promise<void> {
   await kubectl(`create namespace ${name}`);
-  await kubectl(`wait --for=create serviceaccount/default -n ${name} --timeout=20s`);
+  await kubectl(`wait --for=create serviceaccount/default -n ${name} --timeout=2m`);
 }
 
 const CONFIG = (value: string): string => `apiVersion: v1
@@ -86,7 +91,7 @@ function editor(from: string, to: string): Record<string, string> {
   return { KUBE_EDITOR: file, EDITOR: file };
 }
 
-describe("kubectl", { concurrent: true }, () => {
+describe("kubectl", GROUP, () => {
   test("create, get in every form, describe, delete", async () => {
     await kubectl("create namespace forms");
     await kubectl("create configmap settings --from-literal=colour=red -n forms");
@@ -206,7 +211,7 @@ describe("kubectl", { concurrent: true }, () => {
     await namespaceOf("rolled");
     await kubectl("create deployment web --image=nginx:1 --replicas=2 -n rolled");
     assert.match(
-      await kubectl("rollout status deployment/web -n rolled --timeout=20s"),
+      await kubectl("rollout status deployment/web -n rolled --timeout=2m"),
       /deployment "web" successfully rolled out/,
     );
     assert.match(
@@ -216,13 +221,13 @@ describe("kubectl", { concurrent: true }, () => {
     assert.match(await kubectl("get pods -n rolled"), /web-\S+\s+0\/1\s+Running\s+0/);
     await kubectl("scale deployment/web --replicas=3 -n rolled");
     await kubectl("set image deployment/web nginx=nginx:2 -n rolled");
-    await kubectl("rollout status deployment/web -n rolled --timeout=20s");
+    await kubectl("rollout status deployment/web -n rolled --timeout=2m");
     assert.match(
       await kubectl("rollout history deployment/web -n rolled"),
       /REVISION\s+CHANGE-CAUSE\n1\s+<none>\n2\s+<none>/,
     );
     assert.match(await kubectl("rollout undo deployment/web -n rolled"), /rolled back/);
-    await kubectl("rollout status deployment/web -n rolled --timeout=20s");
+    await kubectl("rollout status deployment/web -n rolled --timeout=2m");
     assert.match(
       await kubectl("describe deployment web -n rolled"),
       /Image:\s+nginx:1[\s\S]*ScalingReplicaSet/,
@@ -234,16 +239,22 @@ describe("kubectl", { concurrent: true }, () => {
       await kubectl("get service web -n rolled"),
       /web\s+ClusterIP\s+10\.\S+\s+<none>\s+80\/TCP/,
     );
-    await kubectl("delete deployment web -n rolled --timeout=20s");
-    await kubectl("wait --for=delete pods -l app=web -n rolled --timeout=20s");
+    await kubectl("delete deployment web -n rolled --timeout=2m");
+    await kubectl("wait --for=delete pods -l app=web -n rolled --timeout=2m");
   });
 
   test("run, wait, get --watch, delete a pod and its namespace", async () => {
     await namespaceOf("lone");
     const watching = kubectl("get pods -n lone --watch --output-watch-events", { linesMax: 3 });
     await kubectl("run single --image=busybox -n lone --labels=a=b");
-    await kubectl("wait --for=condition=Ready pod/single -n lone --timeout=20s");
-    await kubectl("label pod single -n lone seen=yes"); // if the watch began late
+    await kubectl("wait --for=condition=Ready pod/single -n lone --timeout=2m");
+    let isOver = false;
+    const over = (): void => {
+      isOver = true;
+    };
+    watching.then(over, over);
+    // Again if the watch began late.
+    for (let n = 0; !isOver; n++) await kubectl(`label pod single -n lone seen=n${n} --overwrite`);
     assert.match(
       await watching,
       /^EVENT\s+NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE\nADDED\s+single\s+0\/1\s+(?:Pending|Running)\s+0\s+\S+\nMODIFIED\s+single\s+0\/1\s+/,
@@ -252,8 +263,8 @@ describe("kubectl", { concurrent: true }, () => {
       await kubectl("describe pod single -n lone"),
       /Name:\s+single\nNamespace:\s+lone[\s\S]*Service Account:\s+default[\s\S]*Status:\s+Running[\s\S]*QoS Class:\s+BestEffort/,
     );
-    await kubectl("delete pod single -n lone --timeout=20s");
-    await kubectl("delete namespace lone --timeout=30s");
+    await kubectl("delete pod single -n lone --timeout=2m");
+    await kubectl("delete namespace lone --timeout=2m");
     assert.match(await kubectl("get ns lone", { code: 1 }), /NotFound/);
   });
 
@@ -338,7 +349,7 @@ describe("kubectl", { concurrent: true }, () => {
   test("debug puts a container into a pod that runs", async () => {
     await namespaceOf("debugged");
     await kubectl("run target --image=busybox -n debugged");
-    await kubectl("wait --for=condition=Ready pod/target -n debugged --timeout=20s");
+    await kubectl("wait --for=condition=Ready pod/target -n debugged --timeout=2m");
     await kubectl("debug target --image=busybox:debug -c looking -n debugged");
     const path = "{.spec.ephemeralContainers[0].name}={.spec.ephemeralContainers[0].image}";
     assert.equal(
@@ -389,7 +400,7 @@ describe("kubectl", { concurrent: true }, () => {
     await kubectl("set env deployment/web COLOUR=red -n tuned");
     await kubectl("set resources deployment/web --limits=cpu=200m -n tuned");
     assert.match(await kubectl("rollout resume deployment/web -n tuned"), /web resumed/);
-    await kubectl("rollout status deployment/web -n tuned --timeout=20s");
+    await kubectl("rollout status deployment/web -n tuned --timeout=2m");
     assert.match(
       await kubectl("get deployment web -n tuned -o yaml"),
       /restartedAt[\s\S]*COLOUR[\s\S]*cpu: 200m/,
@@ -428,7 +439,7 @@ describe("kubectl", { concurrent: true }, () => {
   });
 });
 
-describe("older kubectl", { concurrent: true }, () => {
+describe("older kubectl", GROUP, () => {
   for (const { version, program } of olderPrograms()) {
     test(`${version}: the usual`, async () => {
       const use = (command: string, run: Run = {}) => kubectl(command, { ...run, program });
