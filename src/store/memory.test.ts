@@ -70,14 +70,18 @@ test("memory: forks live their own lives", async () => {
 
 test("memory: a fork of a hundred times as much takes no longer", async () => {
   using clock = new VirtualClock();
+  // The shortest of several times: whatever else the machine does only ever adds to one.
   const thousandForksMs = async (keys: number): Promise<number> => {
     await using store = createMemoryStore({ clock });
     for (let index = 0; index < keys; index++) await store.put(`k${index}`, bytes("1"));
-    const before = performance.now();
-    const forks = Array.from({ length: 1_000 }, () => store.fork());
-    const tookMs = performance.now() - before;
-    for (const fork of forks) await fork[Symbol.asyncDispose]();
-    return tookMs;
+    let shortestMs = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < 10; round++) {
+      const before = performance.now();
+      const forks = Array.from({ length: 1_000 }, () => store.fork());
+      shortestMs = Math.min(shortestMs, performance.now() - before);
+      for (const fork of forks) await fork[Symbol.asyncDispose]();
+    }
+    return shortestMs;
   };
   const [smallMs, largeMs] = [await thousandForksMs(300), await thousandForksMs(30_000)];
   assert.ok(largeMs < 20 * smallMs + 20, `300 keys ${smallMs} ms, 30,000 keys ${largeMs} ms`);

@@ -30,6 +30,8 @@ describe.each([
   let clients: readonly [Client, Client];
   /** Answers wait for it. */
   let hold: Promise<void> | undefined;
+  /** How many do. */
+  let held = 0;
 
   beforeAll(async () => {
     const directory = mkdtempSync(join(tmpdir(), "k8ts-test-authorities-"));
@@ -64,6 +66,7 @@ describe.each([
       clock: systemClock,
       logger: silentLogger,
       handle: async ({ peer }, reply) => {
+        if (hold !== undefined) held += 1;
         await hold;
         reply.send(200, {}, Buffer.from(peer.certificate?.commonName ?? "nobody"));
       },
@@ -111,9 +114,9 @@ describe.each([
     const { promise, resolve } = deferred<void>();
     hold = promise;
     const asked = clients.map((client) => client.ask());
-    await systemClock.sleep(50);
+    while (held < clients.length) await systemClock.sleep(1);
     server.renew(tlsFor(...authorities));
-    await systemClock.sleep(50);
+    await systemClock.sleep(50); // a thread of its own hears of it, most likely
     hold = undefined;
     resolve();
     assert.deepEqual(await Promise.all(asked), ["jane", "nobody"]);
