@@ -200,7 +200,7 @@ describe("--authentication-config", () => {
 
 /** Tries until it is so; the server asks an issuer at most once a second. */
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 40; tries++) {
+  for (let tries = 0; tries < 250; tries++) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -527,7 +527,7 @@ function kubectl(
 }
 
 async function until(holds: () => boolean, what = () => "it never was so"): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1_000; tries++) {
     if (holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 25));
   }

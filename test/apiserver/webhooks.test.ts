@@ -51,7 +51,7 @@ describe("webhooks", () => {
             type: "Webhook",
             name: "hook",
             webhook: {
-              timeout: "3s",
+              timeout: "30s",
               subjectAccessReviewVersion: "v1",
               failurePolicy: "NoOpinion",
               connectionInfo,
@@ -164,7 +164,8 @@ describe("webhooks", () => {
       audited.asked
         .flatMap(({ items }) => items)
         .filter(({ requestURI }: { requestURI: string }) => requestURI === path);
-    await vi.waitFor(() => assert.ok(seen().some(({ stage }) => stage === "ResponseComplete")));
+    const isSeen = () => assert.ok(seen().some(({ stage }) => stage === "ResponseComplete"));
+    await vi.waitFor(isSeen, { timeout: 25_000 });
     const [{ kind, apiVersion }] = audited.asked;
     assert.deepEqual([kind, apiVersion], ["EventList", "audit.k8s.io/v1"]);
   });
