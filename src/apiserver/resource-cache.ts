@@ -82,6 +82,11 @@ export class ResourceCache {
     return this.#window.completeSince;
   }
 
+  /** Lets go of changes that have become too old to be asked for. */
+  trim(nowMs: number): void {
+    this.#window.trim(nowMs);
+  }
+
   get(key: string): Revision | undefined {
     return this.#byKey.get(key);
   }

@@ -8,7 +8,8 @@
  * 3. When the watch breaks in a way that loses changes, everything is loaded again and all
  *    subscriptions are overtaken; until then reads that need the latest state wait.
  */
-import type { Clock } from "#lib/clock.ts";
+import { onAbort } from "#lib/aborted.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Store, WatchBatch, WatchEvent } from "#store/contract.ts";
 import { StoreError } from "#store/contract.ts";
@@ -18,6 +19,8 @@ import type { Revision } from "./revision.ts";
 
 const PAGE = 1_000;
 const RETRY_MS = 250;
+/** How long after a change all kinds are trimmed, also those that do not change any more. */
+const TRIM_AFTER_MS = 80_000;
 /** All keys: so each revision of the store is a change that comes here, and none has to be asked for. */
 const EVERYTHING = "";
 
@@ -38,6 +41,7 @@ export class WatchCache {
   #revision = 0;
   #loaded = false;
   #loads = 0;
+  #trimTimer: Timer | undefined;
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
@@ -120,6 +124,7 @@ export class WatchCache {
   /** Follows the store until the signal aborts. `load` comes first. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
+    onAbort(signal, () => this.#trimTimer?.cancel());
     while (!signal.aborted) {
       try {
         if (!this.#loaded) await this.load();
@@ -153,6 +158,13 @@ export class WatchCache {
     }
     if (batch.revision > this.#revision) this.#revision = batch.revision;
     if (this.#waiters.size > 0) this.#settleWaiters();
+    this.#trimTimer ??= this.#options.clock.schedule(TRIM_AFTER_MS, () => this.#trim());
+  }
+
+  #trim(): void {
+    this.#trimTimer = undefined;
+    const nowMs = this.#options.clock.nowMs();
+    for (const cache of this.#caches.values()) cache.trim(nowMs);
   }
 
   #applyEvent(event: WatchEvent, nowMs: number): void {

@@ -4,8 +4,8 @@
  *
  * Limits: COUNT_MAX changes and BYTES_MAX of JSON that nothing but the window needs, which is what was
  * replaced or deleted; beyond COUNT_MIN, changes older than AGE_MAX_MS go too. Only the latest
- * FRAMES_MAX keep their encoded frames: whoever is behind has them made again. Trimming happens only
- * when a change is added: an idle window costs nothing.
+ * FRAMES_MAX keep their encoded frames: whoever is behind has them made again. Nothing goes by itself,
+ * only when a change is added or `trim` is called.
  */
 import type { Revision } from "./revision.ts";
 
@@ -66,6 +66,10 @@ export class WatchWindow {
     this.#bytes += bytes;
     const behind = this.at(this.end - 1 - FRAMES_MAX);
     if (behind !== undefined) behind.frames = undefined;
+    this.trim(nowMs);
+  }
+
+  trim(nowMs: number): void {
     while (this.#mustTrim(nowMs)) this.#dropOldest();
   }
 

@@ -80,6 +80,11 @@ describe("a heap is collected", () => {
     const quiet = Array.from({ length: 6 }, () => [160, 0] as const);
     assert.deepEqual(await collectedAt(quiet, 160), [1]);
   });
+
+  test("once more when what was kept for a while has been let go", async () => {
+    const quiet = Array.from({ length: 200 }, () => [160, 0] as const);
+    assert.deepEqual(await collectedAt(quiet, 160), [1, 61]);
+  });
 });
 
 test("the own heap gives its garbage back", () => {

@@ -4,7 +4,8 @@
  *
  * Promises:
  * 1. It collects only after two quiet looks in a row, and only if there is much to gain.
- * 2. What is left after a collection counts as needed: it is not tried again before more has come.
+ * 2. What is left after a collection counts as needed: it is not tried again before more has come,
+ *    but for once, later: what is kept for a while after work (windows of changes) is gone by then.
  */
 import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
@@ -16,6 +17,7 @@ const LOOK_EVERY_MS = 2_000;
 /** Less than this part of the time at work is quiet. */
 const QUIET = 0.05;
 const QUIET_LOOKS = 2;
+const LOOKS_UNTIL_SECOND = 60;
 const GAIN_BYTES_MIN = 24 * 1024 * 1024;
 
 /** Older ones take no such wish, and do less if they hear one. */
@@ -33,15 +35,19 @@ export interface Heap {
 /** Looks after this thread's heap until the signal aborts. */
 export function collectWhenQuiet(clock: Clock, heap: Heap, signal: AbortSignal): void {
   let quietLooks = 0;
+  let looksUntilSecond = Number.POSITIVE_INFINITY;
   let neededBytes = heap.bytes();
   const look = (): void => {
     if (signal.aborted) return;
     quietLooks = heap.utilization() < QUIET ? quietLooks + 1 : 0;
     const bytes = heap.bytes();
     neededBytes = Math.min(neededBytes, bytes);
-    if (quietLooks >= QUIET_LOOKS && bytes - neededBytes >= GAIN_BYTES_MIN) {
+    looksUntilSecond -= 1;
+    const first = bytes - neededBytes >= GAIN_BYTES_MIN;
+    if (quietLooks >= QUIET_LOOKS && (first || looksUntilSecond <= 0)) {
       heap.collect();
       neededBytes = heap.bytes();
+      looksUntilSecond = first ? LOOKS_UNTIL_SECOND : Number.POSITIVE_INFINITY;
     }
     timer = clock.schedule(LOOK_EVERY_MS, look);
   };
