@@ -17,6 +17,7 @@ import { Connections } from "./connections.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { KnownPeers } from "./known-peers.ts";
+import { type ChooseContext, contextChooser, type NamedCertificate } from "./named-certificates.ts";
 
 /** Who takes longer to say what they want is not served. */
 const HANDSHAKE_WITHIN_MS = 10_000;
@@ -43,6 +44,8 @@ export interface TlsOptions {
   readonly context: SecureContextOptions & { readonly ca?: string | string[] };
   /** Who may have signed clients' certificates. */
   readonly authorities: ClientAuthorities;
+  /** Shown to those who ask for a host by one of their names. */
+  readonly named?: readonly NamedCertificate[];
 }
 
 export interface HttpServer {
@@ -65,7 +68,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   const http1 = createHttp1Server({ answerer, peers, connections, idleMaxMs });
   const serveHttp2 = createHttp2Server({ answerer, peers, connections, idleMaxMs, streamsMax });
-  const server = createTlsServer(options, connections, (socket) => {
+  let choose = contextChooser(tls);
+  const byName: ChooseContext = (host) => choose(host);
+  const server = createTlsServer(options, byName, connections, (socket) => {
     peers.add(socket);
     if (socket.alpnProtocol === "h2") serveHttp2(socket);
     else http1.emit("connection", socket);
@@ -74,6 +79,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     port: await listen(server, options),
     renew: (renewed) => {
       server.setSecureContext(renewed.context);
+      choose = contextChooser(renewed);
       connections.retire(peers.renew(renewed.authorities, connections.sockets));
     },
     close: async (graceMs) => {
@@ -90,12 +96,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 
 function createTlsServer(
   { tls, http2, logger, handshakeFailed }: HttpServerOptions,
+  choose: ChooseContext,
   connections: Connections,
   serve: (socket: TLSSocket) => void,
 ): Server {
   const server = createServer({
     minVersion: "TLSv1.2",
     ...tls.context,
+    SNICallback: (host, done) => done(null, choose(host)),
     ALPNProtocols: http2 === false ? ["http/1.1"] : ["h2", "http/1.1"],
     allowHalfOpen: true,
     requestCert: true,

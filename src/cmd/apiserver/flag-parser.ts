@@ -12,6 +12,7 @@ import {
   settings,
 } from "../flag-values.ts";
 import { addLogFlags } from "../log-flags.ts";
+import { certificateByName } from "./named-certificate-flag.ts";
 import { addOtherFlags } from "./other-flags.ts";
 
 export function flagParser(): Parser {
@@ -36,6 +37,12 @@ function addServing(command: Parser): void {
     .option("--external-hostname <name>", "name that others are told")
     .option("--tls-cert-file <file>", "certificate of the server; made unless given")
     .option("--tls-private-key-file <file>", "its key")
+    .option(
+      "--tls-sni-cert-key <cert,key[:names]>",
+      "another certificate for clients that ask for one of its names; may be given several times",
+      certificateByName,
+      [],
+    )
     .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13; 1.2 unless given")
     .option("--tls-cipher-suites <names>", "ciphers up to TLS 1.2; Node's unless given", list, [])
     .option(

@@ -120,6 +120,18 @@ const refused: { args: string[]; says: string }[] = [
     args: ["--storage-media-type=text/plain"],
     says: '--storage-media-type "text/plain" invalid, allowed values: application/json, application/vnd.kubernetes.protobuf',
   },
+  {
+    args: ["--tls-sni-cert-key=a.crt"],
+    says: 'invalid argument "a.crt" for "--tls-sni-cert-key" flag: expected comma separated certificate and key file paths',
+  },
+  {
+    args: ["--tls-sni-cert-key=a.crt,b.key:"],
+    says: 'invalid argument "a.crt,b.key:" for "--tls-sni-cert-key" flag: empty names list is not allowed',
+  },
+  {
+    args: ["--tls-sni-cert-key=a.crt,b.key:10.0.0.1"],
+    says: 'invalid argument "a.crt,b.key:10.0.0.1" for "--tls-sni-cert-key" flag: certificates are chosen by host names only, and 10.0.0.1 is an address',
+  },
   { args: ["--runtime-config=api/all=perhaps"], says: "invalid value api/all=perhaps" },
   {
     args: ["--logging-format=xml"],

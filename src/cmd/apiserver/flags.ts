@@ -2,6 +2,7 @@
 import { type GivenLogFlags, type LogFlags, logFlagsOf } from "../log-flags.ts";
 import { FlagError, parseArguments } from "../parse-flags.ts";
 import { flagParser } from "./flag-parser.ts";
+import type { NamedCertificateFiles } from "./named-certificate-flag.ts";
 import { checkOtherFlags } from "./other-flags.ts";
 import { type TlsVersion, tlsVersionOf } from "./tls-flags.ts";
 import { checkFlags } from "./validate-flags.ts";
@@ -20,6 +21,7 @@ export interface ApiServerFlags extends LogFlags {
   readonly clientCaFile: string | undefined;
   readonly tlsCertFile: string | undefined;
   readonly tlsPrivateKeyFile: string | undefined;
+  readonly tlsSniCertKey: readonly NamedCertificateFiles[];
   readonly requestheaderClientCaFile: string | undefined;
   readonly requestheaderAllowedNames: readonly string[];
   readonly requestheaderUsernameHeaders: readonly string[];

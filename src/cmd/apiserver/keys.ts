@@ -4,6 +4,7 @@ import type { SecureContextOptions } from "node:tls";
 import type { ClientAuthorities } from "#apiserver/authn/peer-certificate.ts";
 import { firstAddress } from "#apiserver/cluster/kubernetes-service.ts";
 import type { PublishedConfig } from "#apiserver/cluster/published-config.ts";
+import type { NamedCertificate } from "#apiserver/http/named-certificates.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { ClusterPki, servingNames } from "#pki/cluster-pki.ts";
@@ -19,6 +20,8 @@ export interface Keys {
   published(): Omit<PublishedConfig, "nowMs">;
   authorities(): ClientAuthorities;
   tlsContext(): SecureContextOptions & { ca: string[] };
+  /** For clients that ask for a host by name. */
+  namedCertificates(): NamedCertificate[];
   onRenewal(listener: () => void): void;
   /** Renews what comes due. Lives until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
@@ -69,6 +72,12 @@ export function openKeys(
       cert: given(flags.tlsCertFile, pki.material.serving.certificatePem),
       ca: [clientCa(), frontProxyCa()],
     }),
+    namedCertificates: () =>
+      flags.tlsSniCertKey.map(({ certFile, keyFile, names }) => ({
+        names,
+        cert: texts.get(certFile)!,
+        key: texts.get(keyFile)!,
+      })),
     onRenewal: (listener) => {
       listeners.add(listener);
       pki.onRenewal(listener);
@@ -99,6 +108,7 @@ function filesOf(flags: ApiServerFlags): string[] {
     flags.requestheaderClientCaFile,
     flags.kubeletClientCertificate,
     flags.kubeletClientKey,
+    ...flags.tlsSniCertKey.flatMap(({ certFile, keyFile }) => [certFile, keyFile]),
   ].filter((file) => file !== undefined);
 }
 
@@ -111,6 +121,7 @@ function readFiles(flags: ApiServerFlags): ReadonlyMap<string, string> {
   for (const [certificate, key] of [
     [flags.tlsCertFile, flags.tlsPrivateKeyFile],
     [flags.kubeletClientCertificate, flags.kubeletClientKey],
+    ...flags.tlsSniCertKey.map(({ certFile, keyFile }) => [certFile, keyFile]),
   ]) {
     if (certificate !== undefined && key !== undefined) readKeyPair(certificate, key);
   }

@@ -58,7 +58,6 @@ const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "service-account-signing-endpoint": [/^$/, "use --service-account-signing-key-file"],
   "storage-backend": [/^(etcd3)?$/, "only etcd3 is spoken"],
   "strict-transport-security-directives": [/^$/, "the header is not sent"],
-  "tls-sni-cert-key": [/^$/, "there is one serving certificate"],
   "tracing-config-file": [/^$/, "no traces are made"],
   "watch-cache": [/^(true|1|t|T|TRUE|True)?$/, "reads are always served from it"],
 };

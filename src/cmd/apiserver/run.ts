@@ -202,6 +202,7 @@ async function listen(
   const tls = (): TlsOptions => ({
     context: { ...keys.tlsContext(), ...tlsLimitsOf(flags) },
     authorities: keys.authorities(),
+    named: keys.namedCertificates(),
   });
   const start = edge === undefined ? startHttpServer : edge.listen;
   const server = await start({
