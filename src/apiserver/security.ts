@@ -11,7 +11,7 @@ import { createBootstrapTokenAuthenticator } from "./authn/bootstrap-tokens.ts";
 import { type AnonymousOptions, chainAuthenticators } from "./authn/chain.ts";
 import { createFrontProxyAuthenticator, type FrontProxyOptions } from "./authn/front-proxy.ts";
 import { type Impersonation, impersonate, LastModes } from "./authn/impersonation.ts";
-import { createOidcAuthenticator, type OidcOptions } from "./authn/oidc.ts";
+import { createIssuers, type IssuerSettings, type Issuers } from "./authn/issuers.ts";
 import { createServiceAccountTokenAuthenticator } from "./authn/service-account-tokens.ts";
 import { type TokenAuthenticator, unionTokens } from "./authn/token-authenticator.ts";
 import { createTokenFileAuthenticator } from "./authn/token-file.ts";
@@ -20,32 +20,22 @@ import { createTokenWebhook, type TokenWebhookOptions } from "./authn/token-webh
 import { createX509Authenticator } from "./authn/x509.ts";
 import { accessAttributes } from "./authz/attributes.ts";
 import type { AccessAttributes, Authorizer } from "./authz/authorizer.ts";
-import { alwaysAllow, alwaysDeny, chainAuthorizers } from "./authz/chain.ts";
-import { type DecisionCount, DecisionCounts } from "./authz/decision-counts.ts";
+import { type AccessModes, type Authorizers, createAuthorizers } from "./authz/authorizers.ts";
 import { accessDeniedStatus } from "./authz/forbidden.ts";
-import { createNodeAuthorizer } from "./authz/node.ts";
-import { NodeObjects } from "./authz/node-objects.ts";
-import { createRbacAuthorizer } from "./authz/rbac.ts";
-import { RbacRules } from "./authz/rbac-rules.ts";
-import { createWebhookAuthorizer, type WebhookAuthorizerOptions } from "./authz/webhook.ts";
+import type { RbacRules } from "./authz/rbac-rules.ts";
 import { FlowControl, type FlowControlOptions, type TurnTaking } from "./flow/flow-control.ts";
 import { createMaxInFlight, type MaxInFlightOptions } from "./flow/max-in-flight.ts";
 import type { Objects } from "./objects.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 
-export type AuthorizationMode = "Node" | "RBAC" | "AlwaysAllow" | "AlwaysDeny";
-
-export type AccessWebhook = Omit<WebhookAuthorizerOptions, "clock">;
-
 export interface SecurityOptions {
-  /** Asked in order. */
-  readonly modes: readonly (AuthorizationMode | AccessWebhook)[];
+  readonly modes: AccessModes;
   readonly tokenWebhook?: Omit<TokenWebhookOptions, "clock" | "audiences">;
   readonly anonymous: AnonymousOptions;
   readonly bootstrapTokens: boolean;
   readonly tokenFile?: { readonly path: string; readonly text: string };
   readonly frontProxy?: FrontProxyOptions;
-  readonly oidc: readonly Omit<OidcOptions, "clock">[];
+  readonly oidc: IssuerSettings;
   readonly serviceAccounts: ServiceAccountOptions;
   /** Fairness between users, or mere limits; without either everything runs at once. */
   readonly flow?: Omit<FlowControlOptions, "clock"> | MaxInFlightOptions;
@@ -82,9 +72,8 @@ export type Identity =
 
 /** What may change while the server runs. */
 export interface Replacements {
-  /** Only once all of them have been reached; rejects and leaves all as it was if one cannot be. */
-  issuers(oidc: SecurityOptions["oidc"]): Promise<void>;
-  authorizers(modes: SecurityOptions["modes"]): void;
+  readonly issuers: Issuers["replace"];
+  readonly authorizers: Authorizers["replace"];
 }
 
 export interface RequestSecurity {
@@ -100,8 +89,7 @@ export interface RequestSecurity {
   readonly flow?: TurnTaking;
   readonly audit?: Audit;
   readonly authorizer: Authorizer;
-  /** How often each of the authorizers decided. */
-  decisions(): readonly DecisionCount[];
+  readonly decisions: Authorizers["decisions"];
   readonly rules: RbacRules;
   readonly tokens: TokenAuthenticator;
   readonly issueToken: IssueToken;
@@ -120,91 +108,70 @@ export function createSecurity(
   signal: AbortSignal,
 ): RequestSecurity {
   const { clock, random, serviceAccounts } = options;
-  const rules = new RbacRules(objects);
-  rules.start(signal);
-  const related = new NodeObjects(objects, signal);
-  const decisions = new DecisionCounts();
-  const authorizers = (modes: SecurityOptions["modes"]): Authorizer =>
-    chainAuthorizers(
-      modes.map((mode) =>
-        typeof mode === "string"
-          ? decisions.of(authorizerOf(mode, rules, related), mode, mode.toLowerCase())
-          : decisions.of(createWebhookAuthorizer({ ...mode, clock }), "Webhook", mode.name),
-      ),
-    );
-  let current = authorizers(options.modes);
-  const authorizer: Authorizer = {
-    name: current.name,
-    authorize: (attributes) => current.authorize(attributes),
-    rulesFor: (user, namespace) => current.rulesFor!(user, namespace),
-  };
-  const issuersOf = (oidc: SecurityOptions["oidc"]) =>
-    oidc.map((issuer) => createOidcAuthenticator({ ...issuer, clock }));
-  let jwt = unionTokens(issuersOf(options.oidc));
-  const tokens = tokenAuthenticators(options, objects, {
-    name: "oidc",
-    authenticateToken: (token, audiences) => jwt.authenticateToken(token, audiences),
-  });
-  const authenticator = authenticators(options, tokens);
-  const { issuers, audiences } = serviceAccounts;
-  const lastModes = new LastModes();
-
+  const { authorizer, rules, decisions, replace } = createAuthorizers(
+    options.modes,
+    objects,
+    clock,
+    signal,
+  );
+  const oidc = createIssuers(options.oidc, clock);
+  const tokens = tokenAuthenticators(options, objects, oidc.tokens);
+  const { issuers, audiences, keys, keysUrl } = serviceAccounts;
+  const [url = ""] = issuers;
   const flow = options.flow && turnTaking(options.flow, clock, objects, signal);
-
+  const audit = options.audit && new Audit({ ...options.audit, clock, random });
   return {
-    replace: {
-      async issuers(oidc) {
-        const next = issuersOf(oidc);
-        await Promise.all(next.map((one) => one.ready()));
-        jwt = unionTokens(next);
-      },
-      authorizers(modes) {
-        current = authorizers(modes);
-      },
-    },
+    replace: { issuers: oidc.replace, authorizers: replace },
     authorizer,
-    decisions: () => decisions.all(),
-    ...(flow === undefined ? {} : { flow }),
-    ...(options.audit ? { audit: new Audit({ ...options.audit, clock, random }) } : {}),
+    decisions,
+    ...(flow && { flow }),
+    ...(audit && { audit }),
     rules,
     tokens,
     audiences,
-    issuer: {
-      url: issuers[0] ?? "",
-      keys: serviceAccounts.keys,
-      ...(serviceAccounts.keysUrl === undefined ? {} : { keysUrl: serviceAccounts.keysUrl }),
-    },
-    issueToken: createTokenIssuer({
-      ...serviceAccounts,
-      issuer: issuers[0] ?? "",
-      objects,
-      clock,
-      random,
-    }),
-    authenticate: (request, info) =>
-      andThen(authenticator.authenticate(request), (answer) => {
-        if (answer.outcome !== "known") {
-          return { status: unauthorizedStatus("Unauthorized"), refused: undefined };
-        }
-        const { user } = answer;
-        const own = (): AccessAttributes => accessAttributes(info, user, request.query);
-        const acting = impersonate(request, own, authorizer, lastModes);
-        return andThen(acting, (other) => identityOf(answer, other));
-      }),
-    authorize(request, info, user, trail) {
-      const attributes = accessAttributes(info, user, request.query);
-      return andThen(authorizer.authorize(attributes), (answer) => {
-        const { decision, reason } = answer;
-        trail?.annotate(DECISION, decision === "allow" ? "allow" : "forbid");
-        trail?.annotate(REASON, reason);
-        if (decision === "allow") return undefined;
-        return answer.fault === undefined
-          ? accessDeniedStatus(attributes, reason)
-          : internalErrorStatus(answer.fault);
-      });
-    },
+    issuer: { url, keys, ...(keysUrl === undefined ? {} : { keysUrl }) },
+    issueToken: createTokenIssuer({ ...serviceAccounts, issuer: url, objects, clock, random }),
+    authenticate: identify(authenticators(options, tokens), authorizer),
+    authorize: permit(authorizer),
   };
 }
+
+/** Who asks, and who they act as. */
+function identify(
+  authenticator: Authenticator,
+  authorizer: Authorizer,
+): RequestSecurity["authenticate"] {
+  const lastModes = new LastModes();
+  return (request, info) =>
+    andThen(authenticator.authenticate(request), (answer) => {
+      if (answer.outcome !== "known") {
+        return { status: unauthorizedStatus("Unauthorized"), refused: undefined };
+      }
+      const { user } = answer;
+      const own = (): AccessAttributes => accessAttributes(info, user, request.query);
+      const acting = impersonate(request, own, authorizer, lastModes);
+      return andThen(acting, (other) => identityOf(answer, other));
+    });
+}
+
+/** Whether they may. */
+function permit(authorizer: Authorizer): RequestSecurity["authorize"] {
+  return (request, info, user, trail) => {
+    const attributes = accessAttributes(info, user, request.query);
+    return andThen(authorizer.authorize(attributes), (answer) => {
+      const { decision, reason } = answer;
+      trail?.annotate(DECISION, decision === "allow" ? "allow" : "forbid");
+      trail?.annotate(REASON, reason);
+      if (decision === "allow") return undefined;
+      return answer.fault === undefined
+        ? accessDeniedStatus(attributes, reason)
+        : internalErrorStatus(answer.fault);
+    });
+  };
+}
+
+const DECISION = "authorization.k8s.io/decision";
+const REASON = "authorization.k8s.io/reason";
 
 function identityOf(
   { user, notes }: Extract<Authentication, { outcome: "known" }>,
@@ -226,22 +193,6 @@ function turnTaking(
   const flow = new FlowControl({ ...options, clock });
   flow.start(objects, signal);
   return flow;
-}
-
-const DECISION = "authorization.k8s.io/decision";
-const REASON = "authorization.k8s.io/reason";
-
-function authorizerOf(mode: AuthorizationMode, rules: RbacRules, related: NodeObjects): Authorizer {
-  switch (mode) {
-    case "Node":
-      return createNodeAuthorizer(related);
-    case "RBAC":
-      return createRbacAuthorizer(rules);
-    case "AlwaysAllow":
-      return alwaysAllow;
-    case "AlwaysDeny":
-      return alwaysDeny;
-  }
 }
 
 function tokenAuthenticators(

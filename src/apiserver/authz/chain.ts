@@ -30,7 +30,7 @@ const privilegedGroup: Authorizer = {
 };
 
 /** The first that decides wins; the reasons of those without an opinion are kept. */
-export function chainAuthorizers(authorizers: readonly Authorizer[]): Authorizer {
+export function chainAuthorizers(authorizers: readonly Authorizer[]): Required<Authorizer> {
   const all = [privilegedGroup, ...authorizers];
   const ask = (
     attributes: AccessAttributes,

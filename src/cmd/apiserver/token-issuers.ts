@@ -5,6 +5,7 @@ import {
   type ConfiguredIssuer,
   readAuthenticationConfig,
 } from "#apiserver/authn/authentication-config.ts";
+import type { IssuerSettings } from "#apiserver/authn/issuers.ts";
 import type { SecurityOptions } from "#apiserver/security.ts";
 import { fetchText } from "./fetch-text.ts";
 import type { ApiServerFlags } from "./flags.ts";
@@ -39,10 +40,7 @@ export function tokenIssuersOf(flags: ApiServerFlags): Pick<SecurityOptions, "oi
 }
 
 /** Reads the issuers of a file that was read before, now or whenever it has changed. */
-export function issuersFromFile(
-  flags: ApiServerFlags,
-  file: string,
-): () => SecurityOptions["oidc"] {
+export function issuersFromFile(flags: ApiServerFlags, file: string): () => IssuerSettings {
   const own = ownIssuersOf(flags);
   const before = readFile(file, own);
   return () => readFile(file, own, before).issuers.map(reachable);
@@ -62,7 +60,7 @@ function readFile(
   return readAuthenticationConfig({ text, file, ownIssuers, ...(before && { before }) });
 }
 
-function reachable({ caPem, ...issuer }: ConfiguredIssuer): SecurityOptions["oidc"][number] {
+function reachable({ caPem, ...issuer }: ConfiguredIssuer): IssuerSettings[number] {
   return { ...issuer, fetchText: (url, bearer) => fetchText(url, caPem, bearer) };
 }
 

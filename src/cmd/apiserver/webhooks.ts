@@ -4,8 +4,13 @@ import {
   type ConfiguredAuthorizer,
   readAuthorizationConfig,
 } from "#apiserver/authz/authorization-config.ts";
+import type {
+  AccessModes,
+  AccessWebhook,
+  AuthorizationMode,
+} from "#apiserver/authz/authorizers.ts";
 import type { ConfiguredWebhook } from "#apiserver/authz/webhook-config.ts";
-import type { AccessWebhook, AuthorizationMode, SecurityOptions } from "#apiserver/security.ts";
+import type { SecurityOptions } from "#apiserver/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -52,18 +57,12 @@ function authorizersOf(flags: ApiServerFlags): readonly ConfiguredAuthorizer[] {
 }
 
 /** Reads the authorizers of a file that was read before, now or whenever it has changed. */
-export function accessModesFromFile(
-  file: string,
-  around: Surroundings,
-): () => SecurityOptions["modes"] {
+export function accessModesFromFile(file: string, around: Surroundings): () => AccessModes {
   const before = readAuthorizationFile(file);
   return () => modesOf(readAuthorizationFile(file, before), around);
 }
 
-function modesOf(
-  authorizers: readonly ConfiguredAuthorizer[],
-  around: Surroundings,
-): SecurityOptions["modes"] {
+function modesOf(authorizers: readonly ConfiguredAuthorizer[], around: Surroundings): AccessModes {
   return authorizers.map((one) => (typeof one === "string" ? one : accessWebhook(one, around)));
 }
 

@@ -1,0 +1,73 @@
+/** The authorizers that a server was told to ask. Others can take their place while it runs. */
+import type { Clock } from "#lib/clock.ts";
+import type { Objects } from "../objects.ts";
+import type { Authorizer } from "./authorizer.ts";
+import { alwaysAllow, alwaysDeny, chainAuthorizers } from "./chain.ts";
+import { type DecisionCount, DecisionCounts } from "./decision-counts.ts";
+import { createNodeAuthorizer } from "./node.ts";
+import { NodeObjects } from "./node-objects.ts";
+import { createRbacAuthorizer } from "./rbac.ts";
+import { RbacRules } from "./rbac-rules.ts";
+import { createWebhookAuthorizer, type WebhookAuthorizerOptions } from "./webhook.ts";
+
+export type AuthorizationMode = "Node" | "RBAC" | "AlwaysAllow" | "AlwaysDeny";
+
+export type AccessWebhook = Omit<WebhookAuthorizerOptions, "clock">;
+
+/** Asked in order. */
+export type AccessModes = readonly (AuthorizationMode | AccessWebhook)[];
+
+export interface Authorizers {
+  /** Always asks those of now. */
+  readonly authorizer: Authorizer;
+  readonly rules: RbacRules;
+  /** How often each of them decided. */
+  decisions(): readonly DecisionCount[];
+  replace(modes: AccessModes): void;
+}
+
+export function createAuthorizers(
+  modes: AccessModes,
+  objects: Objects,
+  clock: Clock,
+  signal: AbortSignal,
+): Authorizers {
+  const rules = new RbacRules(objects);
+  rules.start(signal);
+  const related = new NodeObjects(objects, signal);
+  const decisions = new DecisionCounts();
+  const chainOf = (wanted: AccessModes) =>
+    chainAuthorizers(
+      wanted.map((mode) =>
+        typeof mode === "string"
+          ? decisions.of(authorizerOf(mode, rules, related), mode, mode.toLowerCase())
+          : decisions.of(createWebhookAuthorizer({ ...mode, clock }), "Webhook", mode.name),
+      ),
+    );
+  let current = chainOf(modes);
+  return {
+    authorizer: {
+      name: current.name,
+      authorize: (attributes) => current.authorize(attributes),
+      rulesFor: (user, namespace) => current.rulesFor(user, namespace),
+    },
+    rules,
+    decisions: () => decisions.all(),
+    replace: (others) => {
+      current = chainOf(others);
+    },
+  };
+}
+
+function authorizerOf(mode: AuthorizationMode, rules: RbacRules, related: NodeObjects): Authorizer {
+  switch (mode) {
+    case "Node":
+      return createNodeAuthorizer(related);
+    case "RBAC":
+      return createRbacAuthorizer(rules);
+    case "AlwaysAllow":
+      return alwaysAllow;
+    case "AlwaysDeny":
+      return alwaysDeny;
+  }
+}

@@ -1,0 +1,48 @@
+/** The store that the flags name. */
+import { join } from "node:path";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import { type Store, StoreError } from "#store/contract.ts";
+import { openEmbeddedStore } from "#store/embedded.ts";
+import type { ApiServerFlags } from "./flags.ts";
+import { readPem } from "./keys.ts";
+
+const ETCD_RETRY_MS = 1_000;
+
+/** An etcd that does not answer yet is waited for. */
+export async function openStore(
+  flags: ApiServerFlags,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<Store> {
+  if (!isShared(flags)) {
+    return await openEmbeddedStore({ directory: join(flags.dataDir, "store"), clock });
+  }
+  for (;;) {
+    try {
+      return await connectEtcd(flags, clock);
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.problem.code !== "Unavailable") throw error;
+      logger.warn("etcd does not answer", { servers: flags.etcdServers, why: error.message });
+      await clock.sleep(ETCD_RETRY_MS, signal);
+    }
+  }
+}
+
+/** Others may have the store, too. */
+export function isShared({ etcdServers }: ApiServerFlags): boolean {
+  return etcdServers.length > 0;
+}
+
+async function connectEtcd(flags: ApiServerFlags, clock: Clock): Promise<Store> {
+  const { openEtcdStore } = await import("#store/etcd.ts");
+  const pem = (file: string | undefined) => (file === undefined ? undefined : readPem(file));
+  const [ca, cert, key] = [flags.etcdCafile, flags.etcdCertfile, flags.etcdKeyfile].map(pem);
+  const tls = {
+    ...(ca === undefined ? {} : { ca: Buffer.from(ca) }),
+    ...(cert === undefined ? {} : { cert: Buffer.from(cert) }),
+    ...(key === undefined ? {} : { key: Buffer.from(key) }),
+  };
+  const secure = flags.etcdServers.some((url) => url.startsWith("https:"));
+  return await openEtcdStore({ endpoints: flags.etcdServers, clock, ...(secure ? { tls } : {}) });
+}

@@ -1,0 +1,141 @@
+/** What the API server is made of, by its flags. */
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import type { Kind } from "#api/kind.ts";
+import { builtInKinds } from "#api/kinds.ts";
+import { serverIdentity } from "#apiserver/cluster/identity-lease.ts";
+import { isStable } from "#apiserver/discovery.ts";
+import type { Objects } from "#apiserver/objects.ts";
+import { createSecurity, type RequestSecurity } from "#apiserver/security.ts";
+import type { ApiServerOptions } from "#apiserver/server.ts";
+import type { ComponentCheck } from "#apiserver/special/component-statuses.ts";
+import { probeComponent } from "#apiserver/special/probe-component.ts";
+import { START_HOOKS } from "#apiserver/start-hooks.ts";
+import { addStorageSize } from "#apiserver/store-metrics.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
+import type { Random } from "#lib/random.ts";
+import type { Store } from "#store/contract.ts";
+import { admissionOf } from "./admission.ts";
+import type { AuditLog } from "./audit-log.ts";
+import { type ApiServerFlags, flagTexts } from "./flags.ts";
+import { followConfigs } from "./follow-config.ts";
+import { type Keys, readPem } from "./keys.ts";
+import { isShared } from "./open-store.ts";
+import { readProse } from "./prose-file.ts";
+import { securityOptionsOf } from "./security-options.ts";
+
+/** Where the other parts of a control plane tell how they are, unless they were told otherwise. */
+const CONTROLLER_MANAGER_PORT = 10_257;
+const SCHEDULER_PORT = 10_259;
+
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly hostname: string;
+  /** Shared with whatever else runs in the process; its own unless given. */
+  readonly metrics?: Metrics;
+  /** Another store than the flags say: tests, and whoever opened it already. */
+  readonly store?: Store;
+  /** Parts of the control plane that run in this process, and are not to be asked over HTTPS. */
+  readonly components?: Readonly<Record<string, ComponentCheck>>;
+  /** Speaks HTTP in a thread of its own. */
+  readonly edge?: boolean;
+}
+
+/** What the flags lead to and has to be opened, or found out, before the server. */
+export interface Parts {
+  readonly flags: ApiServerFlags;
+  readonly surroundings: Surroundings;
+  readonly advertiseAddress: string;
+  readonly store: Store;
+  readonly keys: Keys;
+  readonly audit: AuditLog | undefined;
+}
+
+export function apiServerOptions(parts: Parts): ApiServerOptions {
+  const { flags, surroundings, advertiseAddress, store, keys } = parts;
+  const { clock, random, logger } = surroundings;
+  const shared = isShared(flags);
+  const metrics = surroundings.metrics ?? new Metrics();
+  if (surroundings.store === undefined && !shared) {
+    const file = join(flags.dataDir, "store", "data.mdb");
+    addStorageSize(metrics, "embedded-0", () => statSync(file).size);
+  }
+  return {
+    kinds: builtInKinds,
+    isServed: (kind) => isServed(flags, kind),
+    store,
+    storeIsLocal: !shared,
+    clock,
+    random,
+    logger,
+    allowPrivileged: flags.allowPrivileged,
+    watchTimeoutMinMs: flags.minRequestTimeout * 1000,
+    eventTtlSeconds: flags.eventTtlSeconds,
+    storedForm: storedForm(flags, shared),
+    serviceRanges: flags.serviceClusterIpRange,
+    nodePorts: flags.serviceNodePortRange,
+    prose: readProse,
+    metrics,
+    kubelets: {
+      addressTypes: flags.kubeletPreferredAddressTypes,
+      tls: () => kubeletTls(flags, keys),
+    },
+    components: {
+      "controller-manager": probeComponent(CONTROLLER_MANAGER_PORT),
+      scheduler: probeComponent(SCHEDULER_PORT),
+      ...surroundings.components,
+    },
+    hooks: START_HOOKS,
+    flags: flagTexts(flags),
+    externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
+    security: (objects, until) => followedSecurity(parts, metrics, objects, until),
+    admission: (_objects, security) => admissionOf(flags, security, clock, random),
+  };
+}
+
+/** Security by the flags, and by the files that they name as those change. */
+function followedSecurity(
+  { flags, surroundings, advertiseAddress, keys, audit }: Parts,
+  metrics: Metrics,
+  objects: Objects,
+  signal: AbortSignal,
+): RequestSecurity {
+  const { clock, random, logger, hostname } = surroundings;
+  const options = securityOptionsOf(flags, keys, audit?.options, clock, random, logger);
+  const security = createSecurity(options, objects, signal);
+  const identity = serverIdentity(hostname, `${advertiseAddress}:${flags.securePort}`);
+  followConfigs(flags, security, { clock, random, logger, metrics, identity }, signal);
+  return security;
+}
+
+/** Kubelets make certificates of their own unless they are told; then they are not checked either. */
+function kubeletTls(flags: ApiServerFlags, keys: Keys) {
+  const { certificatePem, keyPem } = keys.kubeletClient();
+  const authority = flags.kubeletCertificateAuthority;
+  return {
+    cert: certificatePem,
+    key: keyPem,
+    verify: authority !== undefined,
+    ...(authority === undefined ? {} : { ca: readPem(authority) }),
+  };
+}
+
+/** JSON where only we read it; what upstream writes where it may read along. */
+function storedForm({ storageMediaType }: ApiServerFlags, shared: boolean): "json" | "protobuf" {
+  if (storageMediaType === "application/json") return "json";
+  if (storageMediaType === "application/vnd.kubernetes.protobuf") return "protobuf";
+  return shared ? "protobuf" : "json";
+}
+
+/** Stable versions, and what --runtime-config says. */
+function isServed({ runtimeConfig }: ApiServerFlags, kind: Kind): boolean {
+  const own =
+    runtimeConfig[kind.apiVersion] ?? runtimeConfig[`${kind.apiVersion}/${kind.names.plural}`];
+  if (own !== undefined) return own;
+  const stage = isStable(kind) ? "ga" : kind.version.includes("beta") ? "beta" : "alpha";
+  return runtimeConfig[`api/${stage}`] ?? runtimeConfig["api/all"] ?? stage === "ga";
+}
