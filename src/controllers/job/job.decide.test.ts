@@ -244,3 +244,14 @@ describe("a Job decides", () => {
     assert.deepEqual(tell(jobController.decide(state, 0)), { writes: ["patch Pod a"] });
   });
 });
+
+test("a job of an unknown completion mode is left alone and told of", () => {
+  const outcome = jobController.decide(
+    { about: "job", job: job({ completionMode: "Later" }), pods: [], setbacks: undefined },
+    Date.parse(NOW),
+  );
+  assert.deepEqual(
+    [outcome.writes, outcome.events?.map(({ reason }) => reason)],
+    [undefined, ["UnknownCompletionMode"]],
+  );
+});

@@ -33,6 +33,8 @@ const CONTROLLER_NAME = "kubernetes.io/job-controller";
 /** Keys of pods that carry the finalizer but may have no Job that takes it off. */
 const STRAY = "pods";
 
+const COMPLETION_MODES: ReadonlySet<string> = new Set(["NonIndexed", "Indexed"]);
+
 export type JobState =
   | {
       readonly about: "job";
@@ -84,6 +86,7 @@ function decide(state: JobState, nowMs: number): Outcome {
   if (state.about === "stray") return { writes: [untrack(state.pod)] };
   const { job } = state;
   if (isManagedElsewhere(job) || isOver(job)) return { remember: undefined };
+  if (!COMPLETION_MODES.has(job.spec.completionMode ?? "NonIndexed")) return modeUnknown(job);
   const selector = selectorOf(job.spec.selector);
   const claims = claim(
     { kind: jobKind, object: job },
@@ -113,6 +116,12 @@ function decide(state: JobState, nowMs: number): Outcome {
         ? { writes: trackingWrites(tally, undefined, NO_SCALING, nowMs).flat() }
         : {},
   };
+}
+
+/** A server that is newer than this may know more modes. */
+function modeUnknown(job: Job): Outcome {
+  const message = "Skipped Job sync because completion mode is unknown";
+  return { events: [{ about: job, type: "Warning", reason: "UnknownCompletionMode", message }] };
 }
 
 interface Plan {

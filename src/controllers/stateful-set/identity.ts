@@ -1,7 +1,6 @@
 /** The identity of a StatefulSet's pods: name, ordinal, labels, host name and claims. */
 
 import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { ControllerRevision, StatefulSet } from "#api/generated/apps.v1.ts";
 import type {
   PersistentVolumeClaim,
@@ -9,7 +8,6 @@ import type {
   PodTemplateSpec,
   Volume,
 } from "#api/generated/core.v1.ts";
-import type { OwnerReference } from "#api/generated/meta.v1.ts";
 import { controllerReference } from "../ownership.ts";
 import { podFromTemplate } from "../pods.ts";
 
@@ -138,50 +136,4 @@ export function claimsOf(set: StatefulSet, ordinal: number): readonly TemplatedC
       },
     };
   });
-}
-
-/**
- * Who should own a claim under the set's retention policy; undefined if the claim is fine as it is
- * or somebody else controls it.
- */
-export function repairedClaim(
-  set: StatefulSet,
-  pod: Pod,
-  claim: PersistentVolumeClaim,
-): PersistentVolumeClaim | undefined {
-  const references = claim.metadata.ownerReferences ?? [];
-  const ofSet = references.filter((r) => r.kind === "StatefulSet" && r.name === set.metadata.name);
-  const ofPod = references.filter((r) => r.kind === "Pod" && r.name === pod.metadata.name);
-  const isStale =
-    ofSet.some(({ uid }) => uid !== set.metadata.uid) ||
-    ofPod.some(({ uid }) => uid !== pod.metadata.uid);
-  if (isStale) return undefined;
-  const others = references.filter((r) => !ofSet.includes(r) && !ofPod.includes(r));
-  const wanted = others.some(({ controller }) => controller === true) ? [] : wantedOwners(set, pod);
-  const isRight =
-    ofSet.length + ofPod.length === wanted.length &&
-    wanted.every(({ uid }) => references.some((r) => r.uid === uid && r.controller === true));
-  if (isRight) return undefined;
-  return { ...claim, metadata: { ...claim.metadata, ownerReferences: [...others, ...wanted] } };
-}
-
-function wantedOwners(set: StatefulSet, pod: Pod): readonly OwnerReference[] {
-  const { whenDeleted = "Retain", whenScaled = "Retain" } =
-    set.spec.persistentVolumeClaimRetentionPolicy ?? {};
-  const scaledDown = !isInRange(set, ordinalOf(set, pod));
-  if (whenScaled === "Delete" && scaledDown) return [controllerReference(podKind, pod)];
-  return whenDeleted === "Delete" ? [controllerReference(statefulSetKind, set)] : [];
-}
-
-/** With deletion on scaling, a claim of an earlier pod of the same name must go first. */
-export function isStaleClaim(
-  set: StatefulSet,
-  podName: string,
-  claim: PersistentVolumeClaim | undefined,
-): boolean {
-  if ((set.spec.persistentVolumeClaimRetentionPolicy?.whenScaled ?? "Retain") === "Retain")
-    return false;
-  return (
-    claim?.metadata.ownerReferences?.some((r) => r.kind === "Pod" && r.name === podName) ?? false
-  );
 }

@@ -291,3 +291,40 @@ describe("stateful set", () => {
     );
   });
 });
+
+describe("a claim that somebody else controls", () => {
+  const template = {
+    metadata: { name: "data" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  };
+  const other = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: "u", controller: true };
+  const told = async (policy: "Retain" | "Delete", controller: boolean) => {
+    const seeded = {
+      ...template,
+      metadata: { name: "data-db-0", ownerReferences: [{ ...other, controller }] },
+    };
+    await using cluster = await start(
+      {
+        volumeClaimTemplates: [template],
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: policy, whenScaled: "Retain" },
+      },
+      (c) => c.seed(persistentVolumeClaimKind, seeded),
+    );
+    const owners = cluster.get(persistentVolumeClaimKind, "data-db-0")?.metadata.ownerReferences;
+    const conflicts = cluster.events.filter(({ reason }) => reason === "ConflictingController");
+    return [conflicts[0]?.message, owners?.map(({ kind }) => kind)];
+  };
+
+  test("is told of and left alone", async () => {
+    const message =
+      "PersistentVolumeClaim data-db-0 has a conflicting OwnerReference that acts as a manging " +
+      "controller, the retention policy is ignored for this claim";
+    assert.deepEqual(await told("Delete", true), [message, ["ConfigMap"]]);
+  });
+  test("matters only if claims are to be deleted", async () => {
+    assert.deepEqual(await told("Retain", true), [undefined, ["ConfigMap"]]);
+  });
+  test("is none if its owner does not control it", async () => {
+    assert.deepEqual(await told("Delete", false), [undefined, ["ConfigMap", "StatefulSet"]]);
+  });
+});

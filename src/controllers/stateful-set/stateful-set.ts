@@ -15,6 +15,7 @@ import {
   type Caches,
   controllerKey,
   defineController,
+  type EventNote,
   idle,
   type Key,
   type Outcome,
@@ -36,14 +37,13 @@ import {
 import {
   claimsOf,
   isInRange,
-  isStaleClaim,
   newPod,
   ordinalOf,
-  repairedClaim,
   repairedPod,
   revisionOf,
   startOrdinal,
 } from "./identity.ts";
+import { conflictOf, isStaleClaim, repairedClaim } from "./retention.ts";
 import { isRunningAndReady, nextAvailableInMs, type Running, statusOf } from "./status.ts";
 import { notes, toldAsUpdate } from "./told.ts";
 
@@ -104,7 +104,8 @@ function decide(state: StatefulSetState, nowMs: number): Outcome {
     history.revisions.find(({ metadata }) => metadata.name === set.status.currentRevision) ??
     history.latest;
   const world: World = { ...state, pods: claims.owned, current, latest: history.latest, nowMs };
-  const steps = set.metadata.deletionTimestamp === undefined ? stepsFor(world) : [];
+  const isGoing = set.metadata.deletionTimestamp !== undefined;
+  const { writes: steps, events = [] } = isGoing ? NO_STEPS : stepsFor(world);
   const status = statusOf(world, collisionCount);
   const inUse = new Set(
     [current, history.latest]
@@ -123,6 +124,7 @@ function decide(state: StatefulSetState, nowMs: number): Outcome {
       ...statusWrites,
       ...pruneHistory(history.revisions, set.spec.revisionHistoryLimit ?? 10, inUse),
     ].filter((step) => !Array.isArray(step) || step.length > 0),
+    events,
     ...(recheckInMs === undefined ? {} : { recheckInMs }),
     onRefused: ({ write, status: refusal }) => {
       const isRevision = write.op === "create" && write.kind === controllerRevisionKind;
@@ -138,33 +140,44 @@ function decide(state: StatefulSetState, nowMs: number): Outcome {
 
 interface World extends StatefulSetState, Running {}
 
-/** The writes of this round: replicas first, then the condemned, then the rolling update. */
-function stepsFor(world: World): readonly Write[] {
-  const replicas = replicaSteps(world);
-  if (replicas.blocked) return replicas.writes;
-  const condemned = condemnedSteps(world);
-  if (condemned.blocked) return [...replicas.writes, ...condemned.writes];
-  return [...replicas.writes, ...condemned.writes, ...updateSteps(world)];
-}
-
 interface Steps {
   readonly writes: readonly Write[];
+  readonly events?: readonly EventNote[];
   /** Nothing that comes later may happen in this round. */
   readonly blocked: boolean;
+}
+
+const NO_STEPS: Steps = { writes: [], blocked: true };
+
+/** Those of this round: replicas first, then the condemned, then the rolling update. */
+function stepsFor(world: World): Steps {
+  const replicas = replicaSteps(world);
+  if (replicas.blocked) return replicas;
+  const condemned = joined([replicas, condemnedSteps(world)]);
+  if (condemned.blocked) return condemned;
+  return joined([condemned, { writes: updateSteps(world), blocked: false }]);
+}
+
+function joined(steps: readonly Steps[]): Steps {
+  return {
+    writes: steps.flatMap(({ writes }) => writes),
+    events: steps.flatMap(({ events = [] }) => events),
+    blocked: steps.at(-1)?.blocked ?? false,
+  };
 }
 
 function replicaSteps(world: World): Steps {
   const { set, pods } = world;
   const start = startOrdinal(set);
   const ordered = !isParallel(set);
-  const writes: Write[] = [];
+  const steps: Steps[] = [];
   for (let ordinal = start; ordinal < start + (set.spec.replicas ?? 1); ordinal++) {
     const pod = pods.find((p) => ordinalOf(set, p) === ordinal);
     const step = pod === undefined ? createSteps(world, ordinal) : tendSteps(world, pod);
-    writes.push(...step.writes);
-    if (step.blocked && ordered) return { writes, blocked: true };
+    steps.push(step);
+    if (step.blocked && ordered) return joined(steps);
   }
-  return { writes, blocked: false };
+  return { ...joined(steps), blocked: false };
 }
 
 function createSteps(world: World, ordinal: number): Steps {
@@ -181,6 +194,7 @@ function createSteps(world: World, ordinal: number): Steps {
       noted(create(podKind, pod), notes(set, "Create", name)),
       ...retentionWrites(world, pod),
     ],
+    events: conflicts(world, pod),
     blocked: true,
   };
 }
@@ -208,14 +222,27 @@ function tendSteps(world: World, pod: Pod): Steps {
     return { writes: isGoing ? [] : [deletePod(set, pod)], blocked: true };
   }
   const wanted = claimsOf(set, ordinalOf(set, pod)).map(({ claim: wantedClaim }) => wantedClaim);
-  const missing = pod.status.phase === "Pending" ? claimWrites(world, wanted, pod) : [];
+  const isPending = pod.status.phase === "Pending";
+  const missing = isPending ? claimWrites(world, wanted, pod) : [];
   const isHealthy =
     isRunningAndReady(pod) && isAvailable(pod, set.spec.minReadySeconds ?? 0, nowMs);
-  if (!isParallel(set) && (isGoing || !isHealthy)) return { writes: missing, blocked: true };
+  const retention = retentionWrites(world, pod);
+  const events = isPending || retention.length > 0 ? conflicts(world, pod) : [];
+  if (!isParallel(set) && (isGoing || !isHealthy))
+    return { writes: missing, events, blocked: true };
   const repaired = repairedPod(set, pod);
   const repair = repaired === undefined ? [] : [update(podKind, repaired)];
-  const changes = [...retentionWrites(world, pod), ...repair];
-  return { writes: [...missing, ...toldAsUpdate(set, name, changes)], blocked: false };
+  const changes = [...retention, ...repair];
+  return { writes: [...missing, ...toldAsUpdate(set, name, changes)], events, blocked: false };
+}
+
+/** Of claims that are there. */
+function conflicts({ set, claimNamed }: World, pod: Pod): readonly EventNote[] {
+  return claimsOf(set, ordinalOf(set, pod)).flatMap(({ claim: { metadata } }) => {
+    const existing = claimNamed(metadata.name ?? "");
+    const conflict = existing === undefined ? undefined : conflictOf(set, pod, existing);
+    return conflict === undefined ? [] : [conflict];
+  });
 }
 
 function retentionWrites({ set, claimNamed }: World, pod: Pod): readonly Write[] {
