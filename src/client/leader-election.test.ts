@@ -137,3 +137,22 @@ describe("leader election", () => {
     assert.equal(leaderInAnnotation({ metadata: {} }), undefined);
   });
 });
+
+test("a leader whose work fails gives the lease back and fails", async () => {
+  await using cluster = await startCluster();
+  const { client, clock } = cluster;
+  const stop = new AbortController();
+  const election = runLeaderElection(
+    {
+      ...{ client, clock, random: seededRandom(1), logger: silentLogger },
+      ...{ namespace: "kube-system", name: "boss", identity: "a" },
+    },
+    () => Promise.reject(new Error("broken")),
+    stop.signal,
+  );
+  let failed: unknown;
+  election.catch((error: unknown) => (failed = error));
+  await cluster.advance(5_000);
+  stop.abort();
+  assert.equal((failed as Error | undefined)?.message, "broken");
+});

@@ -60,7 +60,8 @@ export async function runLeaderElection(
     const end = (): void => term.abort(signal.reason);
     onAbort(signal, end);
     const work = lead(term.signal);
-    work.catch(() => undefined); // looked at below; the term may end first
+    // One that does not work must not keep others from it; the failure is looked at below.
+    work.catch((error: unknown) => term.abort(error));
     await elector.holdOn(term.signal);
     term.abort(new Error("the lease was lost"));
     signal.removeEventListener("abort", end);

@@ -12,6 +12,7 @@ import type { Surroundings } from "./apiserver/server-options.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
 import { inProcessClients } from "./in-process-clients.ts";
 import { inProcessTransport } from "./in-process-transport.ts";
+import { toldToLead } from "./leader-metrics.ts";
 import { runControllers } from "./run-controllers.ts";
 
 const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
@@ -60,7 +61,8 @@ export async function runClusterControllers(
     );
   if (flags.etcdServers.length === 0) return await lead(signal);
   const identity = `${hostname}_${random.uuid()}`;
-  await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, lead, signal);
+  const told = toldToLead(metrics, LEASE.name, lead);
+  await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, told, signal);
 }
 
 /** The controller manager's flags, pointing at the keys that the cluster made. */

@@ -29,6 +29,7 @@ import { AccountClients } from "./account-clients.ts";
 import type { Command } from "./command.ts";
 import { type ComponentServerOptions, startComponentServer } from "./component-server.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
+import { toldToLead } from "./leader-metrics.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "./log-flags.ts";
 import { addPaceFlags, rateLimitFor, rateLimitOf, withPace } from "./pace-flags.ts";
 import { FlagError, parseFlags } from "./parse-flags.ts";
@@ -109,7 +110,7 @@ export const controllerManagerCommand: Command = {
       const identity = `${hostname()}_${random.uuid()}`;
       await runLeaderElection(
         { client: voter, clock, random, logger, identity, ...election },
-        lead,
+        toldToLead(metrics, election.name, lead),
         signal,
       );
     }

@@ -11,7 +11,7 @@ import { queueNameOf } from "#controllers/queue-names.ts";
 import { untilAborted } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Metrics } from "#lib/metrics.ts";
+import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Resource } from "#runtime/controller.ts";
 import { discoverResources } from "#runtime/discovery.ts";
@@ -40,7 +40,10 @@ export async function runControllers(
   options: RunControllersOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clock, random, logger, metrics, controllers } = options;
+  const { client, clock, random, logger, controllers } = options;
+  // Those that run again, in another term as the leader, begin to count again.
+  const metrics = new Metrics();
+  using _shown = options.metrics.include(metrics);
   const recorder = new ServerEventRecorder(client, clock, logger);
   const { clientFor } = options;
   const runtime = new Runtime({

@@ -109,3 +109,19 @@ test("a summary tells quantiles of the latest values, and the sum and count of a
     'seconds_count{verb="GET"} 1112',
   ]);
 });
+
+test("a registry that is included is shown among the others, for as long", () => {
+  const [whole, part] = [new Metrics(), new Metrics()];
+  whole.counter({ name: "c", help: "h" })().add(1);
+  whole.counter({ name: "a", help: "h" })().add(1);
+  part.counter({ name: "b", help: "h" })().add(1);
+  const shown = (): string[] =>
+    whole
+      .text()
+      .split("\n")
+      .filter((line) => /^\w/.test(line));
+  const included = whole.include(part);
+  assert.deepEqual(shown(), ["a 1", "b 1", "c 1"]);
+  included[Symbol.dispose]();
+  assert.deepEqual(shown(), ["a 1", "c 1"]);
+});

@@ -5,7 +5,8 @@
  * 1. A name is registered once; registering it again throws.
  * 2. Label values are bounded: past `seriesMax` new label sets are counted in one series whose
  *    labels are all "overflow", so that no client can fill the memory.
- * 3. `bind` looks a series up once, for hot paths: after it, counting is an addition.
+ * 3. What comes and goes has a registry of its own, which another includes for as long.
+ * 4. `bind` looks a series up once, for hot paths: after it, counting is an addition.
  */
 export interface MetricOptions {
   readonly name: string;
@@ -33,6 +34,13 @@ type ReadSeries = () => readonly { readonly labels: readonly string[]; readonly 
 
 export class Metrics {
   readonly #families = new Map<string, Family>();
+  readonly #parts = new Set<Metrics>();
+
+  /** Shows another registry with this one for as long as the answer is not disposed of. */
+  include(part: Metrics): Disposable {
+    this.#parts.add(part);
+    return { [Symbol.dispose]: () => void this.#parts.delete(part) };
+  }
 
   counter(options: MetricOptions): Bind<Counter> {
     const family = this.#register("counter", options, () => new NumberSeries());
@@ -86,8 +94,13 @@ export class Metrics {
 
   /** The whole registry as text, families in order of name. */
   text(): string {
-    const names = [...this.#families.keys()].sort();
-    return names.map((name) => this.#families.get(name)!.text()).join("");
+    const families = this.#allFamilies().sort((a, b) => (a.name < b.name ? -1 : 1));
+    return families.map((family) => family.text()).join("");
+  }
+
+  #allFamilies(): Family[] {
+    const included = [...this.#parts].flatMap((part) => part.#allFamilies());
+    return [...this.#families.values(), ...included];
   }
 
   #register<S extends Series>(type: string, options: MetricOptions, create: () => S): Family<S> {
@@ -115,6 +128,10 @@ class Family<S extends Series = Series> {
     this.#type = type;
     this.#options = options;
     this.#create = create;
+  }
+
+  get name(): string {
+    return this.#options.name;
   }
 
   series(values: readonly string[]): S {
