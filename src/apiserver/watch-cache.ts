@@ -158,13 +158,18 @@ export class WatchCache {
     }
     if (batch.revision > this.#revision) this.#revision = batch.revision;
     if (this.#waiters.size > 0) this.#settleWaiters();
-    this.#trimTimer ??= this.#options.clock.schedule(TRIM_AFTER_MS, () => this.#trim());
+    if (this.#trimTimer === undefined) this.#trimLater();
   }
 
-  #trim(): void {
-    this.#trimTimer = undefined;
-    const nowMs = this.#options.clock.nowMs();
-    for (const cache of this.#caches.values()) cache.trim(nowMs);
+  /** And again, if anything changed meanwhile: that is not old enough then. */
+  #trimLater(): void {
+    const { clock } = this.#options;
+    const revision = this.#revision;
+    this.#trimTimer = clock.schedule(TRIM_AFTER_MS, () => {
+      for (const cache of this.#caches.values()) cache.trim(clock.nowMs());
+      this.#trimTimer = undefined;
+      if (this.#revision > revision) this.#trimLater();
+    });
   }
 
   #applyEvent(event: WatchEvent, nowMs: number): void {
