@@ -33,6 +33,8 @@ import { WatchCache } from "./watch-cache.ts";
 /** How long a read waits for a revision that the cache has not seen yet. */
 const FRESH_WITHIN_MS = 3_000;
 const PING_WITHIN_MS = 2_000;
+/** Asked for to learn whether a revision can still be read; nothing is stored under it. */
+const NO_KEY = "/registry/";
 /** So many own writes count as new: about as many as are under way at once. */
 const NEWS_MAX = 128;
 
@@ -125,6 +127,12 @@ export class ObjectStore {
     if (await this.cache.reached(revision, FRESH_WITHIN_MS)) return success(this.cache.revision);
     const current = String(this.cache.revision);
     return failure(resourceVersionTooLargeStatus(String(revision), current, 1));
+  }
+
+  /** Rejects with `Compacted` if the store has given up the state at a revision. */
+  async checkKept(revision: number): Promise<void> {
+    if (revision >= this.cache.revision) return;
+    await this.#options.store.get(NO_KEY, { atRevision: revision });
   }
 
   /** Objects as they were at a revision, straight from the store's history. */

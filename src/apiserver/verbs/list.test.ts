@@ -103,6 +103,22 @@ describe("a list", () => {
     assert.deepEqual(namesOf(rest), ["b", "c", "d"]);
   });
 
+  test("a page whose revision is gone says so even if nothing of its kind has changed", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a", "b", "c"]);
+    const at = t.api.store.cache.revision;
+    const { metadata } = await t.want(200, "GET", `${CONFIG_MAPS}?limit=1`);
+    const urls = [
+      `${CONFIG_MAPS}?limit=1&continue=${metadata.continue}`,
+      `${CONFIG_MAPS}?resourceVersion=${at}&resourceVersionMatch=Exact`,
+    ];
+    await t.store.put("/registry/other", new Uint8Array(1));
+    await t.store.compact(at);
+    for (const url of urls) await t.want(200, "GET", url);
+    await t.store.compact(at + 1);
+    for (const url of urls) assert.equal((await t.want(410, "GET", url)).reason, "Expired");
+  });
+
   test("the state that a revision names", async () => {
     await using t = await startTestApi();
     await fill(t, ["a"]);

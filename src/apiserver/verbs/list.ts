@@ -46,23 +46,21 @@ export async function listSelected(
 ): Promise<Result<ObjectList>> {
   const point = await listingPoint(verb, selection, options);
   if (!point.ok) return point;
-  const { revision } = point.value;
   const page = await readPage(verb, selection, options, point.value);
   if (!page.ok) return page;
-  const { items, next, remaining } = page.value;
-  const at = page.value.revision ?? revision ?? verb.parts.objects.cache.revision;
+  const { items, next, remaining, revision, state } = page.value;
   const limited = options.limit > 0;
   const more = limited && next !== undefined;
   return success({
     kind: verb.resource.kind,
     items: items.map((item) => item.as(verb.resource.kind)),
-    resourceVersion: String(at),
+    resourceVersion: String(revision),
     continueToken: more
-      ? encodeContinue(selection.prefix, { startAfter: next, revision: at })
+      ? encodeContinue(selection.prefix, { startAfter: next, revision })
       : undefined,
     remaining: more && selection.matches === undefined ? remaining : undefined,
     place: selection.prefix,
-    state: page.value.state,
+    state,
     query: verb.request.query,
   });
 }
@@ -108,7 +106,7 @@ interface Page {
   /** The last key looked at, if others follow it. */
   readonly next: string | undefined;
   readonly remaining: number;
-  readonly revision: number | undefined;
+  readonly revision: number;
   readonly state?: string | undefined;
 }
 
@@ -116,36 +114,22 @@ async function readPage(
   verb: VerbRequest,
   selection: Selection,
   options: ListOptions,
-  point: ListingPoint,
+  { revision, startAfter }: ListingPoint,
 ): Promise<Result<Page>> {
   const { objects } = verb.parts;
   const cache = objects.cacheOf(verb.resource.stored);
-  const { revision, startAfter } = point;
-  // The state at a revision is the current one if nothing has changed since.
-  const inCache = revision === undefined || (revision >= cache.lastChange && objects.cache.current);
-  if (inCache) {
-    const at = revision ?? objects.cache.revision;
-    if (selection.only !== undefined && options.limit === 0) {
-      const found = cache.get(selection.only);
-      const items = found !== undefined && (selection.matches?.(found) ?? true) ? [found] : [];
-      count(cache, 1, items);
-      return success({ items, next: undefined, remaining: 0, revision: at });
-    }
-    const { prefix, matches } = selection;
-    if (matches !== undefined) {
-      const page = takePage(cache.under(prefix, startAfter), selection, options.limit);
-      count(cache, cache.count(prefix, startAfter), page.items);
-      return success({ ...page, revision: at });
-    }
-    const whole = options.limit === 0 && startAfter === undefined;
-    const state = whole ? String(cache.lastChange) : undefined;
-    const page = pageOf(cache, prefix, startAfter, options.limit);
-    count(cache, page.items.length, page.items);
-    return success({ ...page, revision: at, state });
+  if (revision === undefined) {
+    return success(cachedPage(cache, selection, options, startAfter, objects.cache.revision));
   }
   try {
-    const { resource } = verb;
-    const all = await objects.history(resource.stored, selection.prefix, revision, startAfter, 0);
+    // A revision ends with its history, even where the cache could still show its state.
+    await objects.checkKept(revision);
+    // The state at a revision is the current one if nothing has changed since.
+    if (revision >= cache.lastChange && objects.cache.current) {
+      return success(cachedPage(cache, selection, options, startAfter, revision));
+    }
+    const { stored } = verb.resource;
+    const all = await objects.history(stored, selection.prefix, revision, startAfter, 0);
     return success({ ...takePage(all.revisions, selection, options.limit), revision });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
@@ -154,6 +138,32 @@ async function readPage(
       tooOld(selection, options, { startAfter: startAfter ?? "", revision: undefined }),
     );
   }
+}
+
+function cachedPage(
+  cache: ResourceCache,
+  selection: Selection,
+  { limit }: ListOptions,
+  startAfter: string | undefined,
+  revision: number,
+): Page {
+  const { prefix, matches, only } = selection;
+  if (only !== undefined && limit === 0) {
+    const found = cache.get(only);
+    const items = found !== undefined && (matches?.(found) ?? true) ? [found] : [];
+    count(cache, 1, items);
+    return { items, next: undefined, remaining: 0, revision };
+  }
+  if (matches !== undefined) {
+    const page = takePage(cache.under(prefix, startAfter), selection, limit);
+    count(cache, cache.count(prefix, startAfter), page.items);
+    return { ...page, revision };
+  }
+  const whole = limit === 0 && startAfter === undefined;
+  const state = whole ? String(cache.lastChange) : undefined;
+  const page = pageOf(cache, prefix, startAfter, limit);
+  count(cache, page.items.length, page.items);
+  return { ...page, revision, state };
 }
 
 function count({ lists }: ResourceCache, looked: number, found: readonly Revision[]): void {
