@@ -6,7 +6,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, test } from "vitest";
 import { freePort } from "#testing/free-ports.ts";
 import { buildProgram, PROGRAM } from "../built-program.ts";
 import { CONFIG_MAPS, configMap, identityOf, MEGABYTE, post, Raw } from "./raw-connection.ts";
@@ -22,10 +22,15 @@ describe("the program", () => {
     port = await freePort();
   }, 60_000);
 
-  afterAll(() => {
-    child?.kill("SIGKILL");
-    rmSync(directory, { recursive: true, force: true });
+  // The next one finds the store only if nobody has it any more.
+  afterEach(async () => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child!.once("exit", resolve));
+    child.kill("SIGKILL");
+    await ended;
   });
+
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   async function start(): Promise<ChildProcess> {
     const flags = [
@@ -81,8 +86,7 @@ describe("the program", () => {
     for (const raw of stalled) raw[Symbol.dispose]();
     for (const stream of streams) stream.close();
     session.destroy();
-    child!.kill("SIGKILL");
-  }, 60_000);
+  }, 240_000); // three hundred large writes, one after the other
 
   /** Replaces one large object until so many bytes were written. */
   async function writeUntil(session: ClientHttp2Session, bytesMax: number): Promise<void> {
@@ -189,7 +193,6 @@ describe("the program", () => {
     for (const [i, code] of answers.entries()) {
       if (code === 201) assert.ok(text.includes(`"last-${i}"`), `last-${i}`);
     }
-    child!.kill("SIGKILL");
   });
 
   // It gives them a second and a half, and then the machine may be slow; they would stay for ever.
