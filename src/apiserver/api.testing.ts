@@ -9,6 +9,7 @@ import { createMemoryStore, type MemoryStore } from "#store/memory.ts";
 import { testSecurityOptions, testServerOptions } from "#testing/server-options.ts";
 import type { Answer } from "./answer.ts";
 import { encodeAnswer, isWhole } from "./encode-answer.ts";
+import type { ApiRequest } from "./request.ts";
 import { createSecurity } from "./security.ts";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "./server.ts";
 import type { WatchFeed } from "./watch-feed.ts";
@@ -47,14 +48,12 @@ export interface TestApiOptions
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const random = seededRandom(1);
-  const store = options.store ?? createMemoryStore({ clock });
+  const { store = createMemoryStore({ clock }), ...given } = options;
   const life = new AbortController();
   const api = await startApiServer(
     {
       ...testServerOptions(),
-      ...(options.storedForm === undefined ? {} : { storedForm: options.storedForm }),
-      ...(options.hooks === undefined ? {} : { hooks: options.hooks }),
-      ...(options.components === undefined ? {} : { components: options.components }),
+      ...given,
       store,
       clock,
       random,
@@ -77,18 +76,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   );
 
   const ask = async (method: string, url: string, asked: AskOptions = {}): Promise<Asked> => {
-    const [path = "", query = ""] = url.split("?");
-    const { body } = asked;
-    const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body ?? null));
-    const request = {
-      method,
-      path: decodeURIComponent(path),
-      query: new URLSearchParams(query),
-      headers: { "content-type": "application/json", ...asked.headers },
-      body: body === undefined ? ({ form: "none" } as const) : ({ form: "bytes", bytes } as const),
-      peer: { address: "127.0.0.1", user: { name: "tester", groups: ["system:masters"] } },
-      signal: life.signal,
-    };
+    const request = requestOf(method, url, asked, life.signal);
     const answer = await api.handle(request);
     const { code, warnings } = answer;
     return { code, warnings, answer, body: read(answer, request.query, api) };
@@ -115,6 +103,25 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await api.done;
       await store[Symbol.asyncDispose]();
     },
+  };
+}
+
+function requestOf(
+  method: string,
+  url: string,
+  { body, headers }: AskOptions,
+  signal: AbortSignal,
+): ApiRequest {
+  const [path = "", query = ""] = url.split("?");
+  const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body ?? null));
+  return {
+    method,
+    path: decodeURIComponent(path),
+    query: new URLSearchParams(query),
+    headers: { "content-type": "application/json", ...headers },
+    body: body === undefined ? { form: "none" } : { form: "bytes", bytes },
+    peer: { address: "127.0.0.1", user: { name: "tester", groups: ["system:masters"] } },
+    signal,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Clock } from "#lib/clock.ts";
 import { andThen } from "#lib/eventual.ts";
 import type { Histogram, Metrics } from "#lib/metrics.ts";
-import type { RequestSecurity } from "./security.ts";
+import type { Identity, RequestSecurity } from "./security.ts";
 
 const CHECK_SECONDS = Array.from({ length: 15 }, (_, at) => 0.001 * 2 ** at);
 const CERTIFICATE_SECONDS = [
@@ -25,59 +25,128 @@ export function countSecurity(
   metrics: Metrics,
   clock: Clock,
 ): RequestSecurity {
-  const timed = (name: string, help: string, ...results: readonly string[]): Histogram[] => {
-    const bind = metrics.histogram({ name, help, labels: ["result"], buckets: CHECK_SECONDS });
-    return results.map((result) => bind(result));
-  };
-  const [knownAfter, unknownAfter, wrongAfter] = timed(
-    "authentication_duration_seconds",
-    "Time that it took to find out who asked.",
-    "success",
-    "failure",
-    "error",
-  ) as [Histogram, Histogram, Histogram];
-  const [allowedAfter, deniedAfter] = timed(
-    "authorization_duration_seconds",
-    "Time that it took to decide whether they may.",
-    "allowed",
-    "denied",
-  ) as [Histogram, Histogram];
-  const certificateLives = metrics.histogram({
-    name: "apiserver_client_certificate_expiration_seconds",
-    help: "How long the certificates that requests were made with will be valid.",
-    labels: [],
-    buckets: CERTIFICATE_SECONDS,
-  })();
-  const attempts = metrics.counter({
-    name: "authentication_attempts",
-    help: "Requests by whether it was found out who asked; an error is a proof that is none.",
-    labels: ["result"],
-  });
-  const [known, unknown, wrong] = [attempts("success"), attempts("failure"), attempts("error")];
-  const users = metrics.counter({
-    name: "authenticated_user_requests",
-    help: "Requests of known users.",
-    labels: ["username"],
-  });
-  const others = users("other");
-  const decisions = metrics.counter({
-    name: "authorization_attempts_total",
-    help: "Requests by whether they were allowed.",
-    labels: ["result"],
-  });
-  const [allowed, denied] = [decisions("allowed"), decisions("denied")];
-  const impersonations = metrics.counter({
-    name: "apiserver_impersonation_attempts_total",
-    help: "Requests in another's name, by the kind of grant and whether they were allowed.",
-    labels: ["decision", "mode"],
-  });
   const filters = metrics.histogram({
     name: "apiserver_request_filter_duration_seconds",
     help: "Time that requests spent in each step before they were carried out.",
     labels: ["filter"],
     buckets: FILTER_SECONDS,
   });
-  const [authenticated, authorized] = [filters("authentication"), filters("authorization")];
+  countDecisions(security, metrics);
+  countAudit(security, metrics);
+  return {
+    ...security,
+    authenticate: countAuthentication(security, metrics, clock, filters("authentication")),
+    authorize: countAuthorization(security, metrics, clock, filters("authorization")),
+  };
+}
+
+function countAuthentication(
+  { authenticate }: RequestSecurity,
+  metrics: Metrics,
+  clock: Clock,
+  steps: Histogram,
+): RequestSecurity["authenticate"] {
+  const durations = metrics.histogram({
+    name: "authentication_duration_seconds",
+    help: "Time that it took to find out who asked.",
+    labels: ["result"],
+    buckets: CHECK_SECONDS,
+  });
+  const attempts = metrics.counter({
+    name: "authentication_attempts",
+    help: "Requests by whether it was found out who asked; an error is a proof that is none.",
+    labels: ["result"],
+  });
+  const outcome = (result: string) => ({ count: attempts(result), after: durations(result) });
+  const [known, unknown, wrong] = [outcome("success"), outcome("failure"), outcome("error")];
+  const certificateLives = metrics.histogram({
+    name: "apiserver_client_certificate_expiration_seconds",
+    help: "How long the certificates that requests were made with will be valid.",
+    labels: [],
+    buckets: CERTIFICATE_SECONDS,
+  })();
+  const countIdentity = identityCounter(metrics);
+  return (request, info) => {
+    const startMs = clock.elapsedMs();
+    return andThen(authenticate(request, info), (identity) => {
+      const seconds = (clock.elapsedMs() - startMs) / 1000;
+      steps.observe(seconds);
+      const { certificate } = request.peer;
+      if (certificate !== undefined) {
+        certificateLives.observe((certificate.notAfterMs - clock.nowMs()) / 1000);
+      }
+      const showed = request.headers.authorization !== undefined;
+      const { count, after } = countIdentity(identity) ? known : showed ? wrong : unknown;
+      count.add(1);
+      after.observe(seconds);
+      return identity;
+    });
+  };
+}
+
+/** Counts who asks, and as whom; says whether it is anyone. */
+function identityCounter(metrics: Metrics): (identity: Identity) => boolean {
+  const users = metrics.counter({
+    name: "authenticated_user_requests",
+    help: "Requests of known users.",
+    labels: ["username"],
+  });
+  const others = users("other");
+  const impersonations = metrics.counter({
+    name: "apiserver_impersonation_attempts_total",
+    help: "Requests in another's name, by the kind of grant and whether they were allowed.",
+    labels: ["decision", "mode"],
+  });
+  return (identity) => {
+    const real = "status" in identity ? identity.refused : (identity.impersonator ?? identity.user);
+    if (real === undefined) return false;
+    (NAMED.has(real.name) ? users(real.name) : others).add(1);
+    if ("status" in identity) impersonations("denied", "").add(1);
+    else if (identity.impersonator !== undefined) {
+      impersonations("allowed", modeOf(identity.constraint)).add(1);
+    }
+    return true;
+  };
+}
+
+function countAuthorization(
+  { authorize }: RequestSecurity,
+  metrics: Metrics,
+  clock: Clock,
+  steps: Histogram,
+): RequestSecurity["authorize"] {
+  const durations = metrics.histogram({
+    name: "authorization_duration_seconds",
+    help: "Time that it took to decide whether they may.",
+    labels: ["result"],
+    buckets: CHECK_SECONDS,
+  });
+  const attempts = metrics.counter({
+    name: "authorization_attempts_total",
+    help: "Requests by whether they were allowed.",
+    labels: ["result"],
+  });
+  const outcome = (result: string) => ({ count: attempts(result), after: durations(result) });
+  const [allowed, denied] = [outcome("allowed"), outcome("denied")];
+  return (request, info, user, trail) => {
+    const startMs = clock.elapsedMs();
+    return andThen(authorize(request, info, user, trail), (refusal) => {
+      const seconds = (clock.elapsedMs() - startMs) / 1000;
+      steps.observe(seconds);
+      const { count, after } = refusal === undefined ? allowed : denied;
+      count.add(1);
+      after.observe(seconds);
+      return refusal;
+    });
+  };
+}
+
+/** `impersonate:user-info` is of the mode `user-info`; grants of the old form have none. */
+function modeOf(constraint: string | undefined): string {
+  return constraint ? constraint.replace(/^impersonate:/, "") : "legacy";
+}
+
+function countDecisions({ decisions }: RequestSecurity, metrics: Metrics): void {
   metrics.countersOf(
     {
       name: "apiserver_authorization_decisions_total",
@@ -85,60 +154,13 @@ export function countSecurity(
       labels: ["type", "name", "decision"],
     },
     () =>
-      security
-        .decisions()
+      decisions()
         .filter(({ count }) => count > 0)
         .map(({ type, name, decision, count }) => ({
           labels: [type, name, decision],
           value: count,
         })),
   );
-  countAudit(security, metrics);
-  return {
-    ...security,
-    authenticate(request, info) {
-      const startMs = clock.elapsedMs();
-      return andThen(security.authenticate(request, info), (identity) => {
-        const seconds = (clock.elapsedMs() - startMs) / 1000;
-        authenticated.observe(seconds);
-        const { certificate } = request.peer;
-        if (certificate !== undefined) {
-          certificateLives.observe((certificate.notAfterMs - clock.nowMs()) / 1000);
-        }
-        const real =
-          "status" in identity ? identity.refused : (identity.impersonator ?? identity.user);
-        if (real === undefined) {
-          const showed = request.headers.authorization !== undefined;
-          (showed ? wrong : unknown).add(1);
-          (showed ? wrongAfter : unknownAfter).observe(seconds);
-          return identity;
-        }
-        known.add(1);
-        knownAfter.observe(seconds);
-        (NAMED.has(real.name) ? users(real.name) : others).add(1);
-        if ("status" in identity) impersonations("denied", "").add(1);
-        else if (identity.impersonator !== undefined) {
-          impersonations("allowed", modeOf(identity.constraint)).add(1);
-        }
-        return identity;
-      });
-    },
-    authorize(request, info, user, trail) {
-      const startMs = clock.elapsedMs();
-      return andThen(security.authorize(request, info, user, trail), (refusal) => {
-        const seconds = (clock.elapsedMs() - startMs) / 1000;
-        authorized.observe(seconds);
-        (refusal === undefined ? allowed : denied).add(1);
-        (refusal === undefined ? allowedAfter : deniedAfter).observe(seconds);
-        return refusal;
-      });
-    },
-  };
-}
-
-/** `impersonate:user-info` is of the mode `user-info`; grants of the old form have none. */
-function modeOf(constraint: string | undefined): string {
-  return constraint ? constraint.replace(/^impersonate:/, "") : "legacy";
 }
 
 function countAudit({ audit }: RequestSecurity, metrics: Metrics): void {

@@ -4,7 +4,7 @@ import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import { Metrics } from "#lib/metrics.ts";
+import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import { SharedTurn } from "#lib/shared-turn.ts";
 import type { Store } from "#store/contract.ts";
@@ -15,25 +15,15 @@ import { ApiMetrics } from "./api-metrics.ts";
 import { addClusterMetrics } from "./cluster-metrics.ts";
 import { ColumnDescriptions } from "./column-descriptions.ts";
 import { Discovery } from "./discovery.ts";
-import type { SpecialVerbs } from "./dispatch.ts";
 import { FanOuts } from "./fan-out.ts";
 import { addFlowMetrics } from "./flow/flow-metrics.ts";
-import { createHandler, type Handler, type PathHandler } from "./handler.ts";
+import { createHandler, type Handler } from "./handler.ts";
 import { Health } from "./health.ts";
 import { JoinedItems } from "./joined-items.ts";
 import { ObjectStore } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
-import { OpenApi } from "./openapi.ts";
-import { discoveryPaths } from "./paths/discovery-paths.ts";
-import { flowPaths } from "./paths/flow-paths.ts";
-import { healthPaths } from "./paths/health-paths.ts";
-import { indexPath } from "./paths/index-path.ts";
-import { issuerPaths, KEYS_PATH } from "./paths/issuer-paths.ts";
-import { metricsPath } from "./paths/metrics-path.ts";
-import { openApiPaths } from "./paths/openapi-paths.ts";
-import { API_VERSION, versionPath } from "./paths/version-path.ts";
-import { zPages } from "./paths/z-pages.ts";
-import { type KubeletOptions, Kubelets } from "./proxy/kubelets.ts";
+import { serverPaths } from "./paths/server-paths.ts";
+import type { KubeletOptions } from "./proxy/kubelets.ts";
 import type { RequestInfo } from "./request.ts";
 import { Resources } from "./resources.ts";
 import type { RequestSecurity } from "./security.ts";
@@ -43,11 +33,8 @@ import { ServerObjects } from "./server-objects.ts";
 import { IpAllocator } from "./services/ip-allocator.ts";
 import { PortAllocator, type PortRange } from "./services/port-allocator.ts";
 import { createServiceHooks } from "./services/service-hooks.ts";
-import { bindingVerbs } from "./special/binding.ts";
-import { type ComponentCheck, componentStatusVerbs } from "./special/component-statuses.ts";
-import { connectVerbs } from "./special/connect.ts";
-import { evictionVerbs } from "./special/eviction.ts";
-import { reviewVerbs } from "./special/reviews.ts";
+import type { ComponentCheck } from "./special/component-statuses.ts";
+import { specialVerbs } from "./special/special-verbs.ts";
 import type { StartHook, StartStep } from "./start-hooks.ts";
 import { StorageCodec, type StoredForm } from "./storage-codec.ts";
 import { addCacheMetrics, StoreMetrics } from "./store-metrics.ts";
@@ -132,95 +119,56 @@ export async function startApiServer(
   options: ApiServerOptions,
   signal: AbortSignal,
 ): Promise<ApiServer> {
-  const { kinds, clock, random, logger } = options;
+  const { kinds, clock, random, metrics } = options;
   const startMs = clock.nowMs();
   const resources = new Resources(kinds, options.isServed);
-  const store = new ObjectStore({
-    store: options.store,
-    local: options.storeIsLocal,
-    resources,
-    codec: new StorageCodec(resources, options.storedForm),
-    clock,
-    logger,
-    eventTtlSeconds: options.eventTtlSeconds,
-    metrics: new StoreMetrics(options.metrics),
-  });
-  addCacheMetrics(options.metrics, store.cache);
-  const watched = new ApiMetrics(options.metrics, startMs / 1000);
+  const store = createObjectStore(options, resources);
+  const watched = new ApiMetrics(metrics, startMs / 1000);
   await store.cache.load();
   const done = store.cache.run(signal);
   const objects = new ServerObjects({ store, resources, clock, random });
-  const security = countSecurity(options.security(objects, signal), options.metrics, clock);
+  const security = countSecurity(options.security(objects, signal), metrics, clock);
+  addFlowMetrics(metrics, security.flow);
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });
   const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });
-  const writeLimit = new TimeLimit(clock, WRITE_TIMEOUT_MS);
-  signal.addEventListener("abort", () => writeLimit.stop(), { once: true });
-  const parts = {
-    resources,
-    objects: store,
-    admission: createAdmission(
-      options.admission(objects, security),
-      objects,
-      clock,
-      createAdmissionMetrics(options.metrics),
-    ),
-    clock,
-    random,
-    logger,
-    allowPrivileged: options.allowPrivileged,
-    watchTimeoutMinMs: options.watchTimeoutMinMs ?? WATCH_TIMEOUT_MIN_MS,
-    writeLimit,
-    deprecated: (info: RequestInfo, warning: string) => watched.deprecated(info, warning),
-    hooks: { "/services": createServiceHooks({ objects, addresses, ports }) },
-  };
-  const special: SpecialVerbs = {
-    ...reviewVerbs(security),
-    ...bindingVerbs(objects),
-    ...evictionVerbs(objects),
-    ...connectVerbs({ objects, random, kubelets: new Kubelets({ objects, ...options.kubelets }) }),
-    ...componentStatusVerbs({
-      ...options.components,
-      "etcd-0": async () =>
-        store.cache.current
-          ? { well: true, message: "ok" }
-          : { well: false, message: "the store is not available" },
-    }),
-  };
+  addClusterMetrics(metrics, objects, addresses, options.nodePorts);
   const discovery = new Discovery(resources.served());
-  const openApi = new OpenApi(resources.served(), API_VERSION, options.prose);
-  const descriptions = new ColumnDescriptions([...kinds, scaleKind], options.prose);
   const health = new Health(store, options.hooks ?? []);
   health.finished("caches");
-  const checkCounts = new Metrics();
-  const checked = checkCounts.counter({
-    name: "kubernetes_healthchecks_total",
-    help: "Health checks that were made, by their outcome.",
-    labels: ["name", "type", "status"],
-  });
-  const paths: PathHandler[] = [
-    healthPaths(health.checks, (root, name, well) =>
-      checked(name, root, well ? "success" : "error").add(1),
-    ),
-    versionPath,
-    metricsPath({
-      metrics: options.metrics,
-      checks: health.checks,
-      checkCounts,
-      startSeconds: startMs / 1000,
+  const tables = new Tables(new ColumnDescriptions([...kinds, scaleKind], options.prose), clock);
+  const handle = createHandler({
+    parts: {
+      resources,
+      objects: store,
+      admission: createAdmission(
+        options.admission(objects, security),
+        objects,
+        clock,
+        createAdmissionMetrics(metrics),
+      ),
+      clock,
+      random,
+      logger: options.logger,
+      allowPrivileged: options.allowPrivileged,
+      watchTimeoutMinMs: options.watchTimeoutMinMs ?? WATCH_TIMEOUT_MIN_MS,
+      writeLimit: createWriteLimit(clock, signal),
+      deprecated: (info, warning) => watched.deprecated(info, warning),
+      hooks: { "/services": createServiceHooks({ objects, addresses, ports }) },
+    },
+    security,
+    metrics: watched,
+    paths: serverPaths({
+      ...options,
+      resources,
+      discovery,
+      health,
+      security,
+      startMs,
+      flags: options.flags ?? {},
     }),
-    zPages({ startMs, nowMs: () => clock.nowMs(), flags: options.flags ?? {} }),
-    indexPath(discovery, health.checks),
-    discoveryPaths(discovery, options.externalAddress),
-    openApiPaths(openApi, () => clock.nowMs()),
-    flowPaths(security.flow),
-    issuerPaths(security, `https://${options.externalAddress}${KEYS_PATH}`),
-  ];
-  const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // every watch over HTTP listens
-  addFlowMetrics(options.metrics, security.flow);
-  addClusterMetrics(options.metrics, objects, addresses, options.nodePorts);
-  const tables = new Tables(descriptions, clock);
-  const handle = createHandler({ parts, security, metrics: watched, paths, special, tables });
+    special: specialVerbs({ ...options, objects, store, security, components: options.components }),
+    tables,
+  });
   return {
     handle,
     objects,
@@ -229,6 +177,37 @@ export async function startApiServer(
     ports,
     discovery,
     tables,
+    done,
+    ...servingState(options, watched),
+    ...lifeOf(health),
+  };
+}
+
+function createObjectStore(options: ApiServerOptions, resources: Resources): ObjectStore {
+  const { clock, logger, eventTtlSeconds, metrics } = options;
+  const store = new ObjectStore({
+    store: options.store,
+    local: options.storeIsLocal,
+    resources,
+    codec: new StorageCodec(resources, options.storedForm),
+    clock,
+    logger,
+    eventTtlSeconds,
+    metrics: new StoreMetrics(metrics),
+  });
+  addCacheMetrics(metrics, store.cache);
+  return store;
+}
+
+function createWriteLimit(clock: Clock, signal: AbortSignal): TimeLimit {
+  const limit = new TimeLimit(clock, WRITE_TIMEOUT_MS);
+  signal.addEventListener("abort", () => limit.stop(), { once: true });
+  return limit;
+}
+
+/** What those share who answer over HTTP. */
+function servingState({ clock, random, metrics }: ApiServerOptions, watched: ApiMetrics) {
+  return {
     lists: {
       zipped: new ZippedLists(),
       joined: new JoinedItems(),
@@ -236,21 +215,28 @@ export async function startApiServer(
       clock,
     },
     turn: new SharedTurn(),
+    fanOuts: new FanOuts(clock),
+    watches: new WatchMetrics(metrics),
     newAuditId: () => random.uuid(),
-    watches: new WatchMetrics(options.metrics),
     handshakeFailed: () => watched.handshakeFailed(),
-    countTimeout: (info, brokenOff) => {
+    countTimeout: (info: RequestInfo, brokenOff: boolean) => {
       watched.terminated(info, 504);
       if (brokenOff) watched.aborted(info);
     },
-    fanOuts: new FanOuts(clock),
-    finished: (step) => health.finished(step),
+  };
+}
+
+/** How the server comes to be ready, and how it ends. */
+function lifeOf(health: Health) {
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // every watch over HTTP listens
+  return {
+    finished: (step: StartStep) => health.finished(step),
     sayNotReady: () => health.shutDown(),
     shutDown: () => {
       health.shutDown();
       closing.abort();
     },
     closing: closing.signal,
-    done,
   };
 }

@@ -31,20 +31,13 @@ export function inProcessTransport(
   userAgent: string,
   begin?: BeginRequest,
 ): Transport {
-  const ask = async (
-    method: string,
-    path: string,
-    query: Readonly<Record<string, string>>,
-    body: RequestBody,
-    contentType: string,
-    signal: AbortSignal,
-  ): Promise<Answer> => {
+  const ask: Ask = async ({ method, path, query, body, contentType }, signal) => {
     const done = begin?.(method);
     const answer = await handle({
       method,
       path,
       query: new URLSearchParams(query),
-      headers: { accept: "application/json", "content-type": contentType, "user-agent": userAgent },
+      headers: { accept: JSON_TYPE, "content-type": contentType, "user-agent": userAgent },
       body,
       peer: { address: "in-process", user },
       signal,
@@ -52,55 +45,57 @@ export function inProcessTransport(
     done?.({ code: answer.code });
     return answer;
   };
-
   return {
     send: async ({ verb, patchType, body, query = {}, ...target }, signal = never) => {
       signal.throwIfAborted();
-      const contentType =
-        patchType === undefined ? "application/json" : PATCH_MEDIA_TYPES[patchType];
-      const answer = await ask(
-        METHODS[verb],
-        pathOf(target),
+      const question = {
+        method: METHODS[verb],
+        path: pathOf(target),
         query,
-        bodyOf(body, patchType),
-        contentType,
-        signal,
-      );
+        body: bodyOf(body, patchType),
+        contentType: patchType === undefined ? JSON_TYPE : PATCH_MEDIA_TYPES[patchType],
+      };
+      const answer = await ask(question, signal);
       answer.sent?.();
       return resultOf(answer);
     },
     raw: async (path, signal = never) => {
       const [name = "", search = ""] = path.split("?", 2);
       const query = Object.fromEntries(new URLSearchParams(search));
-      return resultOf(await ask("GET", name, query, { form: "none" }, "application/json", signal));
+      return resultOf(await ask(readOf(name, query), signal));
     },
     watch: (call, signal) => watch(call, signal, ask),
   };
+}
 
-  async function* watch(
-    call: WatchCall,
-    signal: AbortSignal,
-    send: typeof ask,
-  ): AsyncGenerator<WatchEvent> {
-    const answer = await send(
-      "GET",
-      pathOf(call),
-      call.query,
-      { form: "none" },
-      "application/json",
-      signal,
-    );
-    using _ended = { [Symbol.dispose]: () => answer.sent?.() };
-    if (answer.body.form !== "watch") {
-      const result = resultOf(answer);
-      if (result.ok) throw new TransportError(`a watch was answered with ${answer.body.form}`);
-      yield { type: "ERROR", object: result.status };
-      return;
-    }
-    using feed = answer.body.feed;
-    for await (const events of batches(feed, signal)) {
-      for (const event of events) yield watchEventOf(event, feed);
-    }
+const JSON_TYPE = "application/json";
+
+interface Question {
+  readonly method: string;
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: RequestBody;
+  readonly contentType: string;
+}
+
+type Ask = (question: Question, signal: AbortSignal) => Promise<Answer>;
+
+function readOf(path: string, query: Question["query"]): Question {
+  return { method: "GET", path, query, body: { form: "none" }, contentType: JSON_TYPE };
+}
+
+async function* watch(call: WatchCall, signal: AbortSignal, ask: Ask): AsyncGenerator<WatchEvent> {
+  const answer = await ask(readOf(pathOf(call), call.query), signal);
+  using _ended = { [Symbol.dispose]: () => answer.sent?.() };
+  if (answer.body.form !== "watch") {
+    const result = resultOf(answer);
+    if (result.ok) throw new TransportError(`a watch was answered with ${answer.body.form}`);
+    yield { type: "ERROR", object: result.status };
+    return;
+  }
+  using feed = answer.body.feed;
+  for await (const events of batches(feed, signal)) {
+    for (const event of events) yield watchEventOf(event, feed);
   }
 }
 

@@ -33,14 +33,9 @@ export function openKeys(
   advertiseAddress: string,
 ): Keys {
   let texts = readFiles(flags);
-  const names = [
-    advertiseAddress,
-    ...flags.serviceClusterIpRange.map(firstAddress), // of the `kubernetes` Service
-    ...(flags.externalHostname ? [flags.externalHostname] : []),
-  ];
   const pki = ClusterPki.open({
     directory: flags.dataDir,
-    servingNames: servingNames("cluster.local", hostname, names),
+    servingNames: servingNames("cluster.local", hostname, addressesOf(flags, advertiseAddress)),
     serverUrl: `https://127.0.0.1:${flags.securePort}`,
     clock,
     logger,
@@ -51,8 +46,16 @@ export function openKeys(
   const clientCa = (): string => given(flags.clientCaFile, pki.material.clientCaPem);
   const frontProxyCa = (): string =>
     given(flags.requestheaderClientCaFile, pki.material.frontProxyCaPem);
+  const changed = (): void => {
+    try {
+      texts = readFiles(flags);
+      for (const listener of listeners) listener();
+      logger.info("certificates were replaced");
+    } catch (error) {
+      logger.error("the new certificates cannot be used; the old ones stay", { error });
+    }
+  };
   const { serviceAccountKeyPem } = pki.material;
-
   return {
     serviceAccountKeyPem: given(flags.serviceAccountSigningKeyFile, serviceAccountKeyPem),
     kubeletClient: () => {
@@ -83,20 +86,20 @@ export function openKeys(
       pki.onRenewal(listener);
     },
     run: (signal) => {
-      const changed = (): void => {
-        try {
-          texts = readFiles(flags);
-          for (const listener of listeners) listener();
-          logger.info("certificates were replaced");
-        } catch (error) {
-          logger.error("the new certificates cannot be used; the old ones stay", { error });
-        }
-      };
       const files = filesOf(flags);
       if (files.length > 0) watchFiles(files, changed, clock, signal);
       return pki.run(signal);
     },
   };
+}
+
+/** Where clients find the server, beside its host's own names. */
+function addressesOf(flags: ApiServerFlags, advertiseAddress: string): string[] {
+  return [
+    advertiseAddress,
+    ...flags.serviceClusterIpRange.map(firstAddress), // of the `kubernetes` Service
+    ...(flags.externalHostname ? [flags.externalHostname] : []),
+  ];
 }
 
 /** Those that may be replaced while the server runs. */

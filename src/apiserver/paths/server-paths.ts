@@ -1,0 +1,59 @@
+/** All paths that are not about resources, in the order in which they are asked. */
+import type { Prose } from "#api/openapi/definition.ts";
+import type { Clock } from "#lib/clock.ts";
+import { Metrics } from "#lib/metrics.ts";
+import type { Discovery } from "../discovery.ts";
+import type { PathHandler } from "../handler.ts";
+import type { Health } from "../health.ts";
+import { OpenApi } from "../openapi.ts";
+import type { Resources } from "../resources.ts";
+import type { RequestSecurity } from "../security.ts";
+import { discoveryPaths } from "./discovery-paths.ts";
+import { flowPaths } from "./flow-paths.ts";
+import { healthPaths } from "./health-paths.ts";
+import { indexPath } from "./index-path.ts";
+import { issuerPaths, KEYS_PATH } from "./issuer-paths.ts";
+import { metricsPath } from "./metrics-path.ts";
+import { openApiPaths } from "./openapi-paths.ts";
+import { API_VERSION, versionPath } from "./version-path.ts";
+import { zPages } from "./z-pages.ts";
+
+export interface ServerPathsOptions {
+  readonly resources: Resources;
+  readonly discovery: Discovery;
+  readonly health: Health;
+  readonly security: RequestSecurity;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly startMs: number;
+  readonly flags: Readonly<Record<string, string>>;
+  /** `HOST:PORT` that clients outside are told to use. */
+  readonly externalAddress: string;
+  prose(): Prose;
+}
+
+export function serverPaths(options: ServerPathsOptions): readonly PathHandler[] {
+  const { discovery, security, metrics, clock, startMs, flags, externalAddress } = options;
+  const nowMs = (): number => clock.nowMs();
+  const openApi = new OpenApi(options.resources.served(), API_VERSION, options.prose);
+  const { checks } = options.health;
+  const checkCounts = new Metrics();
+  const checked = checkCounts.counter({
+    name: "kubernetes_healthchecks_total",
+    help: "Health checks that were made, by their outcome.",
+    labels: ["name", "type", "status"],
+  });
+  return [
+    healthPaths(checks, (root, name, well) =>
+      checked(name, root, well ? "success" : "error").add(1),
+    ),
+    versionPath,
+    metricsPath({ metrics, checks, checkCounts, startSeconds: startMs / 1000 }),
+    zPages({ startMs, nowMs, flags }),
+    indexPath(discovery, checks),
+    discoveryPaths(discovery, externalAddress),
+    openApiPaths(openApi, nowMs),
+    flowPaths(security.flow),
+    issuerPaths(security, `https://${externalAddress}${KEYS_PATH}`),
+  ];
+}

@@ -1,0 +1,40 @@
+/** All requests that are not about an object as it is stored: reviews, bindings, evictions, connections. */
+import type { Random } from "#lib/random.ts";
+import type { SpecialVerbs } from "../dispatch.ts";
+import type { ObjectStore } from "../object-store.ts";
+import type { Objects } from "../objects.ts";
+import { type KubeletOptions, Kubelets } from "../proxy/kubelets.ts";
+import type { RequestSecurity } from "../security.ts";
+import { bindingVerbs } from "./binding.ts";
+import { type ComponentCheck, componentStatusVerbs } from "./component-statuses.ts";
+import { connectVerbs } from "./connect.ts";
+import { evictionVerbs } from "./eviction.ts";
+import { reviewVerbs } from "./reviews.ts";
+
+export interface SpecialOptions {
+  readonly objects: Objects;
+  readonly store: ObjectStore;
+  readonly security: RequestSecurity;
+  readonly random: Random;
+  readonly kubelets: Omit<KubeletOptions, "objects">;
+  /** The other parts of the control plane, beside the store. */
+  readonly components: Readonly<Record<string, ComponentCheck>> | undefined;
+}
+
+export function specialVerbs(options: SpecialOptions): SpecialVerbs {
+  const { objects, store, security, random } = options;
+  const kubelets = new Kubelets({ objects, ...options.kubelets });
+  return {
+    ...reviewVerbs(security),
+    ...bindingVerbs(objects),
+    ...evictionVerbs(objects),
+    ...connectVerbs({ objects, random, kubelets }),
+    ...componentStatusVerbs({
+      ...options.components,
+      "etcd-0": async () =>
+        store.cache.current
+          ? { well: true, message: "ok" }
+          : { well: false, message: "the store is not available" },
+    }),
+  };
+}
