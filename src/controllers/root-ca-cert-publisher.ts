@@ -10,6 +10,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, update } from "#runtime/writes.ts";
+import { measureRootCertificates } from "./measures/services.ts";
 
 const NAME = "kube-root-ca.crt";
 const DESCRIPTION = "kubernetes.io/description";
@@ -38,6 +39,7 @@ export function rootCaCertPublisher(rootCa: string): Controller<State> {
       published: caches(configMapKind).get(name, NAME),
     }),
     decide: (state) => decide(state, rootCa),
+    measure: measureRootCertificates,
   });
 }
 

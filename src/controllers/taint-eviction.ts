@@ -16,6 +16,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { patch, remove } from "#runtime/writes.ts";
+import { measureEvictions } from "./measures/nodes.ts";
 import { PODS_BY_NODE, podsByNode } from "./pods-by-node.ts";
 
 export interface EvictionState {
@@ -49,6 +50,7 @@ export const taintEviction = defineController<EvictionState>({
     };
   },
   decide,
+  measure: measureEvictions,
 });
 
 function keysOfPodChange({ next, old }: Change<Pod>): readonly Key[] {

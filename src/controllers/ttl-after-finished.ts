@@ -4,12 +4,14 @@ import type { Job } from "#api/generated/batch.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";
 import { deleteUnchanged } from "#runtime/writes.ts";
+import { measureExpiredJobs } from "./measures/jobs.ts";
 
 export const ttlAfterFinished = defineController<Job | undefined>({
   name: "ttl-after-finished-controller",
   feeds: [{ kind: jobKind, keys: ownKey }],
   observe: (caches, { namespace, name }) => caches(jobKind).get(namespace, name),
   decide,
+  measure: measureExpiredJobs,
 });
 
 function decide(job: Job | undefined, nowMs: number): Outcome {

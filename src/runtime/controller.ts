@@ -23,6 +23,7 @@ import type { KubeObject } from "#api/kind.ts";
 import type { Change, ReadCache } from "#client/cache.ts";
 import type { Client, Key as ObjectKey, Typed } from "#client/client.ts";
 import type { ResourceRef } from "#client/transport.ts";
+import type { Metrics } from "#lib/metrics.ts";
 import type { Write } from "./writes.ts";
 
 export type { Change } from "#client/cache.ts";
@@ -90,6 +91,24 @@ export interface RefusedWrite {
   readonly status: Status;
 }
 
+/** How a reconcile went, for those who measure it. */
+export interface Reconciled<State> {
+  readonly key: Key;
+  readonly state: State;
+  readonly outcome: Outcome;
+  readonly refused: RefusedWrite | undefined;
+  /** How many writes were carried out. */
+  readonly done: number;
+  readonly nowMs: number;
+  readonly seconds: number;
+}
+
+/** Registers what is told of a controller; the answer hears of every reconcile that came to a decision. */
+export type Measure<State> = (
+  metrics: Metrics,
+  caches: Caches,
+) => (reconciled: Reconciled<State>) => void;
+
 export interface Controller<State> {
   /** As `--controllers` knows it. */
   readonly name: string;
@@ -103,6 +122,7 @@ export interface Controller<State> {
   readonly resyncMs?: number;
   observe(caches: Caches, key: Key, reader: Reader, remembered: unknown): State | Promise<State>;
   decide(state: State, nowMs: number): Outcome;
+  readonly measure?: Measure<State>;
 }
 
 /** A controller whose state type is forgotten, so that controllers can stand in one table. */

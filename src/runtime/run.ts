@@ -13,7 +13,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
-import type { Caches, Controller, EventNote, Key, Outcome } from "./controller.ts";
+import type { Caches, Controller, EventNote, Key, Outcome, Reconciled } from "./controller.ts";
 import { DecisionLog } from "./decision-record.ts";
 import { type Execution, execute } from "./executor.ts";
 import { QueueMetrics } from "./queue-metrics.ts";
@@ -37,6 +37,15 @@ export interface RuntimeOptions {
 
 // biome-ignore lint/suspicious/noExplicitAny: the state of a controller is its own affair
 type AnyController = Controller<any>;
+
+/** What the workers of a controller share. */
+interface Loop {
+  readonly controller: AnyController;
+  readonly queue: WorkQueue<Key>;
+  readonly memory: Map<string, unknown>;
+  readonly caches: Caches;
+  readonly measured: ((reconciled: Reconciled<unknown>) => void) | undefined;
+}
 
 export class Runtime {
   readonly decisions = new DecisionLog();
@@ -120,8 +129,10 @@ export class Runtime {
       };
       addAll();
       repeat(controller.resyncMs, addAll, clock, signal);
+      const measured = controller.measure?.(this.#options.metrics, caches);
+      const loop: Loop = { controller, queue, memory, caches, measured };
       const workers = Array.from({ length: controller.workers ?? WORKERS }, () =>
-        this.#work(controller, queue, memory, caches, signal),
+        this.#work(loop, signal),
       );
       await Promise.all(workers);
     };
@@ -143,16 +154,11 @@ export class Runtime {
     };
   }
 
-  async #work(
-    controller: AnyController,
-    queue: WorkQueue<Key>,
-    memory: Map<string, unknown>,
-    caches: Caches,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #work(loop: Loop, signal: AbortSignal): Promise<void> {
+    const { controller, queue } = loop;
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
       const startMs = this.#options.clock.elapsedMs();
-      const result = await this.#reconcile(controller, key, caches, queue, memory, signal);
+      const result = await this.#reconcile(loop, key, signal);
       this.#reconciles(controller.name, result).add(1);
       this.#seconds(controller.name).observe((this.#options.clock.elapsedMs() - startMs) / 1000);
       queue.done(key);
@@ -160,14 +166,12 @@ export class Runtime {
   }
 
   async #reconcile(
-    controller: AnyController,
+    { controller, queue, memory, caches, measured }: Loop,
     key: Key,
-    caches: Caches,
-    queue: WorkQueue<Key>,
-    memory: Map<string, unknown>,
     signal: AbortSignal,
   ): Promise<"success" | "requeue" | "error"> {
     const { clock, logger } = this.#options;
+    const startMs = clock.elapsedMs();
     let outcome: Outcome = {};
     try {
       const id = idOfKey(key);
@@ -180,7 +184,10 @@ export class Runtime {
         if (outcome.remember === undefined) memory.delete(id);
         else memory.set(id, outcome.remember);
       }
+      const nowMs = clock.nowMs();
       const { done, refused } = await this.#carryOut(outcome, controller, signal);
+      const seconds = (clock.elapsedMs() - startMs) / 1000;
+      measured?.({ key, state, outcome, refused, done, nowMs, seconds });
       if (hasEffect(outcome)) {
         this.decisions.add({
           atMs: clock.nowMs(),

@@ -100,12 +100,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     clock,
     random,
   });
+  const metrics = new Metrics();
   const runtime = new Runtime({
     ...(secured ? clients : { client }),
     clock,
     random,
     logger: silentLogger,
-    metrics: new Metrics(),
+    metrics,
     recorder,
   });
   const running = runtime.run(options.controllers ?? [], life.signal);
@@ -115,6 +116,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     transport,
     client,
     runtime,
+    metrics,
     events,
     refusals,
     life,
@@ -130,6 +132,7 @@ interface Parts {
   readonly server: ApiServer;
   readonly client: Client;
   readonly runtime: Runtime;
+  readonly metrics: Metrics;
   readonly events: readonly RecordedEvent[];
   readonly refusals: readonly string[];
   readonly life: AbortController;
@@ -142,6 +145,8 @@ export class Cluster implements AsyncDisposable {
   readonly transport: Transport;
   readonly client: Client;
   readonly runtime: Runtime;
+  /** Of the controllers. */
+  readonly metrics: Metrics;
   /** What the controllers recorded, in order. */
   readonly events: readonly RecordedEvent[];
   /** Where secured: what controllers asked for and may not do. */
@@ -154,6 +159,7 @@ export class Cluster implements AsyncDisposable {
     this.transport = parts.transport;
     this.client = parts.client;
     this.runtime = parts.runtime;
+    this.metrics = parts.metrics;
     this.events = parts.events;
     this.refusals = parts.refusals;
   }

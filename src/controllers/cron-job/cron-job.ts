@@ -24,6 +24,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { updateStatus, type Write } from "#runtime/writes.ts";
+import { measureCronJobs } from "../measures/jobs.ts";
 import { type Due, dueStart, nextStartInMs } from "./due-time.ts";
 import { type KnownSchedule, scheduleNow } from "./known-schedule.ts";
 import {
@@ -54,6 +55,7 @@ export const cronJobController = defineController<CronJobState | undefined>({
   observe: (caches, key, _reader, remembered) =>
     observe(caches, key, remembered as KnownSchedule | undefined),
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+  measure: measureCronJobs,
 });
 
 function observe(

@@ -22,6 +22,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, noted, remove, update, type Write } from "#runtime/writes.ts";
+import { measureSlices } from "../measures/services.ts";
 import { isReady } from "../pods.ts";
 import { PODS_BY_NODE, podsByNode } from "../pods-by-node.ts";
 import { isTopologyAware, withHints } from "./hints.ts";
@@ -91,6 +92,7 @@ export function endpointSliceController(
     observe: (caches, key, _reader, remembered) =>
       observe(caches, key, remembered as Seen | undefined),
     decide: (state) => (state === undefined ? idle : decide(state, endpointsMax)),
+    measure: measureSlices,
   });
 }
 

@@ -24,6 +24,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, remove, update, type Write } from "#runtime/writes.ts";
+import { measureMirrors } from "../measures/services.ts";
 import { controllerReference } from "../ownership.ts";
 import { keysOfSlice, slicesByService } from "./endpoint-slice.ts";
 import { familyOf, TRIGGER_TIME } from "./service-pods.ts";
@@ -60,6 +61,7 @@ export function endpointSliceMirroringController(
     indexes: [slicesByService],
     observe,
     decide: (state) => decide(state, addressesMax),
+    measure: measureMirrors,
   });
 }
 

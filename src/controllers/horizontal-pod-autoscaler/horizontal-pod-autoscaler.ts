@@ -21,6 +21,7 @@ import {
   type Reader,
   readOnly,
 } from "#runtime/controller.ts";
+import { measureAutoscalers } from "../measures/services.ts";
 import { findScale } from "../scale-target.ts";
 import { type AutoscalerState, decide, type Memory } from "./decide.ts";
 import { type Measured, measure } from "./measurements.ts";
@@ -49,6 +50,7 @@ export function horizontalPodAutoscaler(
       const { outcome, memory } = decide(state, settings, nowMs);
       return { ...outcome, recheckInMs: settings.periodMs, remember: memory };
     },
+    measure: measureAutoscalers,
   });
 }
 

@@ -20,6 +20,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { noted, updateStatus, type Write } from "#runtime/writes.ts";
+import { measureJobs } from "../measures/jobs.ts";
 import { claim, controllerOf } from "../ownership.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
 import { type Setbacks, setbacksNow } from "./back-off.ts";
@@ -64,6 +65,7 @@ export const jobController = defineController<JobState>({
   observe: (caches, key, _reader, remembered) =>
     observe(caches, key, remembered as Setbacks | undefined),
   decide,
+  measure: measureJobs,
 });
 
 function observe(

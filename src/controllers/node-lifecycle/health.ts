@@ -23,6 +23,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { noted, update, updateStatus, type Write } from "#runtime/writes.ts";
+import { measureNodeHealth } from "../measures/nodes.ts";
 import { PODS_BY_NODE, podsByNode } from "../pods-by-node.ts";
 import { readyStatus, schedulingTaints, withTaints } from "./taints.ts";
 
@@ -84,6 +85,7 @@ export function nodeHealth(options: HealthOptions): Controller<HealthState> {
       };
     },
     decide: (state, nowMs) => decide(state, options, nowMs),
+    measure: measureNodeHealth,
   });
 }
 

@@ -14,6 +14,7 @@ import {
   type Outcome,
 } from "#runtime/controller.ts";
 import { update, type Write } from "#runtime/writes.ts";
+import { measureZones } from "../measures/nodes.ts";
 import { evictingTaint, NOT_READY, readyStatus, UNREACHABLE, withEvictingTaint } from "./taints.ts";
 
 const EXCLUDED = "node.kubernetes.io/exclude-disruption";
@@ -50,6 +51,7 @@ export function nodeEviction(options: EvictionOptions): Controller<ZonesState> {
       lastTainted: (remembered as LastTainted | undefined) ?? {},
     }),
     decide: (state, nowMs) => decide(state, options, nowMs),
+    measure: measureZones({ zoneOf, isReady: (node) => readyStatus(node) === "True" }),
   });
 }
 

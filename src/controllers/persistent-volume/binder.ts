@@ -19,6 +19,7 @@ import {
   type Reader,
   readOnly,
 } from "#runtime/controller.ts";
+import { measureVolumes } from "../measures/volumes.ts";
 import { isFinished } from "../pods.ts";
 import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
 import { classOf, pointsAt, SELECTED_NODE } from "./binding.ts";
@@ -108,6 +109,7 @@ export function persistentVolumeBinder(options: BinderOptions = {}): Controller<
       const outcome = decideClaim(observed.state);
       return isWaiting(observed.state) ? { ...outcome, recheckInMs: claimRecheckMs } : outcome;
     },
+    measure: measureVolumes,
   });
 }
 

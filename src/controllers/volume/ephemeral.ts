@@ -12,6 +12,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, noted, type Write } from "#runtime/writes.ts";
+import { measureEphemeralVolumes } from "../measures/volumes.ts";
 import { controllerReference } from "../ownership.ts";
 import { claimId, ephemeralClaimName, isOwnClaim, podsByClaim } from "./pod-claims.ts";
 
@@ -37,6 +38,7 @@ export const ephemeralVolumes = defineController<EphemeralState | undefined>({
     return pod && { pod, claimNamed: (claim) => claims.get(namespace, claim) };
   },
   decide: (state) => (state === undefined ? idle : decide(state)),
+  measure: measureEphemeralVolumes,
 });
 
 export function decide({ pod, claimNamed }: EphemeralState): Outcome {
