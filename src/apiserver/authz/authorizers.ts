@@ -1,6 +1,8 @@
 /** The authorizers that a server was told to ask. Others can take their place while it runs. */
 import type { Clock } from "#lib/clock.ts";
 import type { Objects } from "../objects.ts";
+import { createAbacAuthorizer } from "./abac.ts";
+import type { AbacPolicy } from "./abac-file.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { alwaysAllow, alwaysDeny, chainAuthorizers } from "./chain.ts";
 import { type DecisionCount, DecisionCounts } from "./decision-counts.ts";
@@ -12,10 +14,15 @@ import { createWebhookAuthorizer, type WebhookAuthorizerOptions } from "./webhoo
 
 export type AuthorizationMode = "Node" | "RBAC" | "AlwaysAllow" | "AlwaysDeny";
 
+/** The mode ABAC. */
+export interface AbacMode {
+  readonly policies: readonly AbacPolicy[];
+}
+
 export type AccessWebhook = Omit<WebhookAuthorizerOptions, "clock">;
 
 /** Asked in order. */
-export type AccessModes = readonly (AuthorizationMode | AccessWebhook)[];
+export type AccessModes = readonly (AuthorizationMode | AbacMode | AccessWebhook)[];
 
 export interface Authorizers {
   /** Always asks those of now. */
@@ -38,11 +45,14 @@ export function createAuthorizers(
   const decisions = new DecisionCounts();
   const chainOf = (wanted: AccessModes) =>
     chainAuthorizers(
-      wanted.map((mode) =>
-        typeof mode === "string"
-          ? decisions.of(authorizerOf(mode, rules, related), mode, mode.toLowerCase())
-          : decisions.of(createWebhookAuthorizer({ ...mode, clock }), "Webhook", mode.name),
-      ),
+      wanted.map((mode) => {
+        if (typeof mode === "string") {
+          return decisions.of(authorizerOf(mode, rules, related), mode, mode.toLowerCase());
+        }
+        return "policies" in mode
+          ? decisions.of(createAbacAuthorizer(mode.policies), "ABAC", "abac")
+          : decisions.of(createWebhookAuthorizer({ ...mode, clock }), "Webhook", mode.name);
+      }),
     );
   let current = chainOf(modes);
   return {

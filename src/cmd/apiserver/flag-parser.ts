@@ -143,7 +143,12 @@ function addSecurity(command: Parser): void {
       true,
     )
     .option("--api-audiences <names>", "audiences of the API itself", list, [])
-    .option("--authorization-mode <modes>", "Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny", list)
+    .option(
+      "--authorization-mode <modes>",
+      "Node, RBAC, Webhook, ABAC, AlwaysAllow, AlwaysDeny",
+      list,
+    )
+    .option("--authorization-policy-file <file>", "policies of the mode ABAC")
     .option("--enable-admission-plugins <names>", "in addition to the default ones", list, [])
     .option("--disable-admission-plugins <names>", "of the default ones", list, [])
     .option("--admission-control-config-file <file>", "what single plug-ins are told")

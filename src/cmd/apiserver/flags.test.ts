@@ -132,6 +132,14 @@ const refused: { args: string[]; says: string }[] = [
     args: ["--tls-sni-cert-key=a.crt,b.key:10.0.0.1"],
     says: 'invalid argument "a.crt,b.key:10.0.0.1" for "--tls-sni-cert-key" flag: certificates are chosen by host names only, and 10.0.0.1 is an address',
   },
+  {
+    args: ["--authorization-mode=RBAC,ABAC"],
+    says: "authorization-mode ABAC's authorization policy file not passed",
+  },
+  {
+    args: ["--authorization-policy-file=p"],
+    says: "cannot specify --authorization-policy-file without mode ABAC",
+  },
   { args: ["--runtime-config=api/all=perhaps"], says: "invalid value api/all=perhaps" },
   {
     args: ["--logging-format=xml"],

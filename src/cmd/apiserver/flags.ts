@@ -52,6 +52,7 @@ export interface ApiServerFlags extends LogFlags {
   readonly apiAudiences: readonly string[];
   readonly authorizationMode: readonly string[];
   readonly authorizationConfig: string | undefined;
+  readonly authorizationPolicyFile: string | undefined;
   readonly authorizationWebhookConfigFile: string | undefined;
   readonly authorizationWebhookVersion: string;
   /** Seconds, as all durations. */

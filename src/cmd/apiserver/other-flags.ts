@@ -39,7 +39,6 @@ const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "admission-control": [/^$/, "use --enable-admission-plugins"],
   "audit-log-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is written"],
   "audit-webhook-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is sent"],
-  "authorization-policy-file": [/^$/, "the mode ABAC is not there"],
   "cors-allowed-origins": [/^$/, "pages of other origins are not served"],
   "egress-selector-config-file": [/^$/, "connections are made directly"],
   "emulated-version": [/^(kube=)?v?1\.36(\.\d+)?$/, "only 1.36 is spoken"],

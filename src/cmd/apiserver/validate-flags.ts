@@ -8,7 +8,9 @@ import { FlagError } from "../parse-flags.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { unknownCiphers } from "./tls-flags.ts";
 
-const AUTHORIZATION_MODES = ["Node", "RBAC", "Webhook", "AlwaysAllow", "AlwaysDeny"] as const;
+const AUTHORIZATION_MODES: readonly string[] = [
+  ...["Node", "RBAC", "Webhook", "ABAC", "AlwaysAllow", "AlwaysDeny"],
+];
 const WEBHOOK_VERSIONS = ["v1", "v1beta1"];
 const AUDIT_FORMATS = ["legacy", "json"];
 const AUDIT_MODES = ["batch", "blocking", "blocking-strict"];
@@ -20,7 +22,7 @@ const STORED_FORMS = ["application/json", "application/vnd.kubernetes.protobuf"]
 export function checkFlags(flags: ApiServerFlags): ApiServerFlags {
   const faults = [
     ...servingFaults(flags),
-    ...authorizationFaults(flags.authorizationMode),
+    ...authorizationFaults(flags),
     ...webhookFaults(flags),
     ...admissionFaults(flags),
     ...tokenFaults(flags),
@@ -69,12 +71,19 @@ function servingFaults(flags: ApiServerFlags): string[] {
   return faults;
 }
 
-function authorizationFaults(modes: readonly string[]): string[] {
+function authorizationFaults(flags: ApiServerFlags): string[] {
+  const { authorizationMode: modes, authorizationPolicyFile: policies } = flags;
   if (modes.length === 0) return ["at least one authorization-mode must be passed"];
-  const known: readonly string[] = AUTHORIZATION_MODES;
   const faults = modes
-    .filter((mode) => !known.includes(mode))
+    .filter((mode) => !AUTHORIZATION_MODES.includes(mode))
     .map((mode) => `authorization-mode ${goQuote(mode)} is not a valid mode`);
+  const asked = modes.includes("ABAC");
+  if (asked && policies === undefined) {
+    faults.push("authorization-mode ABAC's authorization policy file not passed");
+  }
+  if (!asked && policies !== undefined) {
+    faults.push("cannot specify --authorization-policy-file without mode ABAC");
+  }
   if (new Set(modes).size < modes.length) {
     const all = modes.map(goQuote).join(" ");
     faults.push(`authorization-mode [${all}] has mode specified more than once`);

@@ -1,10 +1,12 @@
 /** The webhooks that the flags name: who decides on access, and who knows tokens. */
 import { readFileSync, statSync } from "node:fs";
+import { readAbacFile } from "#apiserver/authz/abac-file.ts";
 import {
   type ConfiguredAuthorizer,
   readAuthorizationConfig,
 } from "#apiserver/authz/authorization-config.ts";
 import type {
+  AbacMode,
   AccessModes,
   AccessWebhook,
   AuthorizationMode,
@@ -48,12 +50,17 @@ export function webhooksOf(
   };
 }
 
-function authorizersOf(flags: ApiServerFlags): readonly ConfiguredAuthorizer[] {
+function authorizersOf(flags: ApiServerFlags): readonly (ConfiguredAuthorizer | AbacMode)[] {
   const { authorizationConfig: file } = flags;
   if (file !== undefined) return readAuthorizationFile(file);
-  return flags.authorizationMode.map((mode) =>
-    mode === "Webhook" ? webhookOfFlags(flags) : (mode as AuthorizationMode),
-  );
+  return flags.authorizationMode.map((mode) => {
+    if (mode === "Webhook") return webhookOfFlags(flags);
+    return mode === "ABAC" ? policiesOf(flags) : (mode as AuthorizationMode);
+  });
+}
+
+function policiesOf({ authorizationPolicyFile: file = "" }: ApiServerFlags): AbacMode {
+  return { policies: readAbacFile(readFileSync(file, "utf8"), file) };
 }
 
 /** Reads the authorizers of a file that was read before, now or whenever it has changed. */
@@ -62,8 +69,13 @@ export function accessModesFromFile(file: string, around: Surroundings): () => A
   return () => modesOf(readAuthorizationFile(file, before), around);
 }
 
-function modesOf(authorizers: readonly ConfiguredAuthorizer[], around: Surroundings): AccessModes {
-  return authorizers.map((one) => (typeof one === "string" ? one : accessWebhook(one, around)));
+function modesOf(
+  authorizers: readonly (ConfiguredAuthorizer | AbacMode)[],
+  around: Surroundings,
+): AccessModes {
+  return authorizers.map((one) =>
+    typeof one === "string" || "policies" in one ? one : accessWebhook(one, around),
+  );
 }
 
 /** `before`: what the same file said when the server started. */
