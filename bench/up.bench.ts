@@ -1,6 +1,6 @@
 /**
  * `k8ts up --no-node` as a user starts it: how soon it answers, how soon a namespace has its account,
- * and what it costs while nobody asks for anything.
+ * what it costs while nobody asks for anything, and how soon it ends while somebody watches.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,15 @@ import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
-import { cpuMs, launcherMs, residentMb, startProgram } from "./load/server-processes.ts";
+import { openHttp1 } from "./load/http1-asker.ts";
+import { openHttp2 } from "./load/http2-asker.ts";
+import {
+  cpuMs,
+  launcherMs,
+  residentMb,
+  type ServerProcess,
+  startProgram,
+} from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "up";
@@ -23,6 +31,7 @@ const ACCOUNT_MS = 1_000;
 const IDLE_MB = 150;
 /** Percent of one core. */
 const IDLE_CPU = 0.5;
+const END_MS = 2_000;
 const UP = ["up", "--no-node"];
 
 export async function* run({ quick, progress, signal }: BenchOptions): AsyncIterable<Row> {
@@ -50,6 +59,8 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
     await systemClock.sleep(windowMs);
     const share = ((cpuMs(idle.pid) - before) / windowMs) * 100;
     yield wanted("idle processor time", share, "% of a core", IDLE_CPU);
+    progress("the end");
+    yield wanted("SIGTERM to the end, watches open", await endMs(idle), "ms", END_MS);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -67,6 +78,17 @@ async function accountMs(kubeconfig: string): Promise<number> {
   const key = { namespace: "shop", name: "default" };
   while (!(await client.get(serviceAccountKind, key)).ok) await systemClock.sleep(3);
   return performance.now() - startMs;
+}
+
+async function endMs(server: ServerProcess): Promise<number> {
+  const { port, identity } = server;
+  const watch = { method: "GET", path: "/api/v1/namespaces?watch=true" } as const;
+  for (const open of [openHttp1, openHttp2]) {
+    const asker = await open(port, identity);
+    asker.ask(watch).catch(() => undefined); // it ends with the server
+  }
+  await systemClock.sleep(500); // they are answered
+  return await server.endMs();
 }
 
 function wanted(row: string, value: number, unit: string, wish: number): Row {

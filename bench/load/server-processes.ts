@@ -17,6 +17,8 @@ export interface ServerProcess extends AsyncDisposable {
   readonly identity: Identity;
   /** From the start of the process until /readyz said yes. */
   readonly readyMs: number;
+  /** Asks it to end, and says how long that took. */
+  endMs(): Promise<number>;
 }
 
 /** The built program as a user starts it; builds it first if need be. */
@@ -75,14 +77,20 @@ export function cpuMs(pid: number): number {
 function running(
   child: ChildProcess,
   port: number,
-): Pick<ServerProcess, "port" | "pid" | typeof Symbol.asyncDispose> {
+): Pick<ServerProcess, "port" | "pid" | "endMs" | typeof Symbol.asyncDispose> {
+  const exit = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   return {
     port,
     pid: child.pid!,
+    endMs: async () => {
+      const startMs = performance.now();
+      child.kill("SIGTERM");
+      await exit;
+      return performance.now() - startMs;
+    },
     [Symbol.asyncDispose]: async () => {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
       child.kill("SIGKILL");
-      await ended;
+      await exit;
     },
   };
 }

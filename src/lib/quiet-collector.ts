@@ -17,7 +17,7 @@ const LOOK_EVERY_MS = 2_000;
 /** Less than this part of the time at work is quiet. */
 const QUIET = 0.05;
 const QUIET_LOOKS = 2;
-const LOOKS_UNTIL_SECOND = 60;
+const LOOKS_UNTIL_SECOND = 90;
 const GAIN_BYTES_MIN = 24 * 1024 * 1024;
 
 /** Older ones take no such wish, and do less if they hear one. */
