@@ -221,6 +221,21 @@ describe("daemon set", () => {
     assert.deepEqual([...revisions].sort(), [3, 4]);
   });
 
+  test("a revision that somebody adds is left in peace until there is other news", async () => {
+    await using cluster = await start(1);
+    await runAll(cluster);
+    const [first] = cluster.list(controllerRevisionKind);
+    const { metadata, ...rest } = first!;
+    const { labels = {}, ownerReferences = [] } = metadata;
+    const twin = { name: "agent-twin", labels, ownerReferences };
+    await cluster.seed(controllerRevisionKind, { ...rest, metadata: twin, revision: 2 });
+    await cluster.settle();
+    assert.deepEqual(cluster.names(controllerRevisionKind), ["agent-twin", metadata.name].sort());
+    await addNode(cluster, "n2");
+    await cluster.settle();
+    assert.deepEqual(cluster.names(controllerRevisionKind), ["agent-twin"]);
+  });
+
   test("revisions of an earlier set are taken over, and those that say the same become one", async () => {
     await using cluster = await start(1);
     await runAll(cluster);

@@ -49,12 +49,14 @@ export interface DaemonSetState {
   readonly failures: Failures | undefined;
 }
 
+const keysOfRevision = controllerKey(daemonSetKind);
+
 export const daemonSetController = defineController<DaemonSetState | undefined>({
   name: "daemonset-controller",
   feeds: [
     { kind: daemonSetKind, keys: ownKey },
     { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, daemonSetKind) },
-    { kind: controllerRevisionKind, keys: controllerKey(daemonSetKind) },
+    { kind: controllerRevisionKind, keys: keysOfRevision, keysOfChange: keysOfRevisionChange },
     { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
   ],
   indexes: [orphanPods, orphanRevisions],
@@ -74,6 +76,12 @@ function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly
   return sets
     .filter((set) => !semanticEqual(placementOn(old, set), placementOn(next, set)))
     .flatMap(ownKey);
+}
+
+/** As upstream, a revision that is new wakes nobody: whoever added it may still be at work on it. */
+function keysOfRevisionChange({ old, next }: Change<ControllerRevision>): readonly Key[] {
+  if (old === undefined) return [];
+  return [...keysOfRevision(old), ...(next === undefined ? [] : keysOfRevision(next))];
 }
 
 function observe(
