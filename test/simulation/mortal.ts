@@ -20,7 +20,7 @@ export class Mortal {
 
   /** `more`: controllers beside the built-in ones. */
   constructor(
-    cluster: Cluster,
+    cluster: Pick<Cluster, "clock" | "transport">,
     diesAt: number,
     more: readonly AnyController[] = [],
     options: ControllerOptions = {},
