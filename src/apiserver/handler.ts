@@ -9,7 +9,7 @@ import type { ApiMetrics } from "./api-metrics.ts";
 import type { AuditTrail } from "./audit/audit.ts";
 import { undecidedText } from "./authz/forbidden.ts";
 import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
-import { isLongRunning } from "./flow/flow-control.ts";
+import { isLongRunning } from "./flow/turn-taking.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import { inFrame, whenSent } from "./request-frame.ts";
 import { requestInfoOf } from "./request-info.ts";

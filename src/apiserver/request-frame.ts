@@ -5,10 +5,11 @@
  */
 import { andThen, type Eventual } from "#lib/eventual.ts";
 import { type Answer, type AnswerBody, textAnswer } from "./answer.ts";
-import type { AuditedAnswer, AuditTrail } from "./audit/audit.ts";
+import type { AuditTrail } from "./audit/audit.ts";
+import type { AuditedAnswer } from "./audit/event.ts";
 import { undecidedText } from "./authz/forbidden.ts";
 import { presentedValue } from "./encode-answer.ts";
-import { type Admitted, isLongRunning } from "./flow/flow-control.ts";
+import { type Admitted, isLongRunning } from "./flow/turn-taking.ts";
 import type { Media } from "./negotiate.ts";
 import type { ApiRequest, RequestInfo } from "./request.ts";
 import type { KnownIdentity, RequestSecurity } from "./security.ts";

@@ -6,7 +6,7 @@ import { badRequestStatus, timeoutStatus } from "#api/meta/status.ts";
 import type { Eventual } from "#lib/eventual.ts";
 import { type Answer, type AnswerStream, type OutgoingHeaders, statusAnswer } from "./answer.ts";
 import { encodeAnswer, warningHeaders } from "./encode-answer.ts";
-import { isLongRunning } from "./flow/flow-control.ts";
+import { isLongRunning } from "./flow/turn-taking.ts";
 import type { HttpRequest, Reply } from "./http/exchange.ts";
 import { MEDIA_TYPES } from "./negotiate.ts";
 import { parseQuery } from "./parse-query.ts";

@@ -1,29 +1,13 @@
-/**
- * Read, change, write, again until no other writer was in between: what PUT, PATCH and the
- * subresources have in common.
- */
-import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject, SubresourceSpec } from "#api/kind.ts";
-import { goQuote } from "#api/meta/go-quote.ts";
-import {
-  conflictStatus,
-  failure,
-  invalidStatus,
-  type Result,
-  serverTimeoutStatus,
-  success,
-  unknownStatus,
-} from "#api/meta/status.ts";
-import { invalid } from "#api/validation/field-error.ts";
-import { Path } from "#api/validation/path.ts";
+import { failure, type Result, serverTimeoutStatus, success } from "#api/meta/status.ts";
 import type { AdmissionRequest, Operation } from "./admission/plugin.ts";
 import { sameButTimes } from "./managed-fields.ts";
 import { dedupeOwners, fillSystemFields, settleNamespace } from "./object-metadata.ts";
-import { preconditionFailed } from "./precondition-failed.ts";
 import type { WriteOptions } from "./query-options.ts";
 import { keyOf } from "./resources.ts";
 import { Revision } from "./revision.ts";
 import { ruleContextOf } from "./rule-context.ts";
+import { checkVersion, uidMismatch } from "./update-preconditions.ts";
 import { groupResourceOf, hooksOf, type VerbRequest } from "./verb.ts";
 import { notFound } from "./verbs/get.ts";
 import {
@@ -57,9 +41,6 @@ export interface Updated {
   readonly revision: Revision;
   readonly created: boolean;
 }
-
-const CHANGED =
-  "the object has been modified; please apply your changes to the latest version and try again";
 
 export async function updateObject(verb: VerbRequest, plan: UpdatePlan): Promise<Result<Updated>> {
   const { parts, resource, info } = verb;
@@ -237,43 +218,6 @@ function isGone(next: KubeObject, old: KubeObject): boolean {
 function namespaceIsFinal(next: KubeObject): boolean {
   const { spec } = next as { spec?: { finalizers?: unknown[] } };
   return (spec?.finalizers ?? []).length === 0;
-}
-
-/** The resourceVersion that the client has seen must be the current one, if it says any. */
-function checkVersion(
-  verb: VerbRequest,
-  draft: Draft<KubeObject>,
-  current: Revision,
-): Result<undefined> {
-  const { resource, info } = verb;
-  const said = draft.metadata.resourceVersion ?? "";
-  const subject = groupResourceOf(resource);
-  if (said === "" || said === "0") {
-    if (resource.stored.kind.unconditionalUpdate) {
-      draft.metadata.resourceVersion = String(current.number);
-      return success(undefined);
-    }
-    const path = Path.of("metadata", "resourceVersion");
-    const errors = [invalid(path, 0, "must be specified for an update")];
-    const kind = { group: subject.group, kind: subject.resource };
-    return failure(invalidStatus(kind, info.name, errors));
-  }
-  if (!/^\d+$/.test(said)) {
-    return failure(unknownStatus(`strconv.ParseUint: parsing ${goQuote(said)}: invalid syntax`));
-  }
-  if (said === String(current.number)) return success(undefined);
-  return failure(conflictStatus(subject, info.name, CHANGED));
-}
-
-function uidMismatch(
-  verb: VerbRequest,
-  { options, uid }: UpdatePlan,
-  key: string,
-  there: string,
-): Status {
-  const { dryRun } = options;
-  const why = preconditionFailed({ field: "UID", asked: uid ?? "", there, key, dryRun });
-  return conflictStatus(groupResourceOf(verb.resource), verb.info.name, why);
 }
 
 function placeIn({ resource, info }: VerbRequest, draft: Draft<KubeObject>): Result<undefined> {

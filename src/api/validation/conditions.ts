@@ -9,8 +9,8 @@ import {
   required,
   tooLong,
 } from "./field-error.ts";
+import { regexFault } from "./formats.ts";
 import { validateLabelName } from "./labels.ts";
-import { regexFault } from "./names.ts";
 import type { Path } from "./path.ts";
 
 const STATUSES = ["False", "True", "Unknown"];

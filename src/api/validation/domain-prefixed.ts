@@ -1,7 +1,8 @@
 /** Names with an owner's domain in front: `acme.io/foo`. */
 import { invalidEach } from "./faults.ts";
 import { type FieldError, invalid, required } from "./field-error.ts";
-import { isDns1123Subdomain, regexFault } from "./names.ts";
+import { regexFault } from "./formats.ts";
+import { isDns1123Subdomain } from "./names.ts";
 import type { Path } from "./path.ts";
 
 const HTTP_PATH_SOURCE = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";

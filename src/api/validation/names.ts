@@ -8,6 +8,21 @@
  */
 import type { NameRule } from "#api/kind.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
+import {
+  C_IDENTIFIER,
+  CONFIG_MAP_KEY,
+  DNS_1035_LABEL,
+  DNS_LABEL,
+  DNS_SUBDOMAIN,
+  DNS_SUBDOMAIN_WITH_UNDERSCORE,
+  ENV_VAR_NAME,
+  HTTP_HEADER_NAME,
+  LABEL_VALUE,
+  mismatch,
+  PERCENT,
+  QUALIFIED_NAME,
+  WILDCARD_SUBDOMAIN,
+} from "./formats.ts";
 
 const DNS_LABEL_MAX = 63;
 const DNS_SUBDOMAIN_MAX = 253;
@@ -16,109 +31,6 @@ const PORT_NAME_MAX = 15;
 /** The most that one unit of a string takes in UTF-8. */
 const UTF8_BYTES_MAX = 3;
 export const ID_MAX = 2 ** 31 - 1;
-
-/** A text pattern and how to speak of it. */
-interface Format {
-  readonly source: string;
-  readonly regex: RegExp;
-  readonly fault: string;
-}
-
-function format(source: string, rule: string, ...examples: readonly string[]): Format {
-  return {
-    source,
-    regex: new RegExp(`^(?:${source})$`),
-    fault: regexFault(rule, source, examples),
-  };
-}
-
-/** The message for a text that does not match a pattern. */
-export function regexFault(rule: string, source: string, examples: readonly string[] = []): string {
-  if (examples.length === 0) return `${rule} (regex used for validation is '${source}')`;
-  const quoted = examples.map((example) => `'${example}', `).join(" or ");
-  return `${rule} (e.g. ${quoted}regex used for validation is '${source}')`;
-}
-
-const LABEL_SOURCE = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-const SUBDOMAIN_SOURCE = `${LABEL_SOURCE}(\\.${LABEL_SOURCE})*`;
-const RELAXED_LABEL_SOURCE = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?";
-const QUALIFIED_NAME_SOURCE = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-const QUALIFIED_NAME_RULE =
-  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
-
-const DNS_LABEL = format(
-  LABEL_SOURCE,
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
-  "my-name",
-  "123-abc",
-);
-const DNS_SUBDOMAIN = format(
-  SUBDOMAIN_SOURCE,
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-  "example.com",
-);
-const DNS_SUBDOMAIN_WITH_UNDERSCORE = format(
-  `${RELAXED_LABEL_SOURCE}(\\.${RELAXED_LABEL_SOURCE})*`,
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
-  "example.com",
-);
-const DNS_1035_LABEL = format(
-  "[a-z]([-a-z0-9]*[a-z0-9])?",
-  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-  "my-name",
-  "abc-123",
-);
-const WILDCARD_SUBDOMAIN = format(
-  `\\*\\.${SUBDOMAIN_SOURCE}`,
-  "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
-  "*.example.com",
-);
-const QUALIFIED_NAME = format(
-  QUALIFIED_NAME_SOURCE,
-  QUALIFIED_NAME_RULE,
-  "MyName",
-  "my.name",
-  "123-abc",
-);
-const LABEL_VALUE = format(
-  `(${QUALIFIED_NAME_SOURCE})?`,
-  `a valid label must be an empty string or ${QUALIFIED_NAME_RULE.slice("must ".length)}`,
-  "MyValue",
-  "my_value",
-  "12345",
-);
-const C_IDENTIFIER = format(
-  "[A-Za-z_][A-Za-z0-9_]*",
-  "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
-  "my_name",
-  "MY_NAME",
-  "MyName",
-);
-const ENV_VAR_NAME = format(
-  "[-._a-zA-Z][-._a-zA-Z0-9]*",
-  "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit",
-  "my.env-name",
-  "MY_ENV.NAME",
-  "MyEnvName1",
-);
-const CONFIG_MAP_KEY = format(
-  "[-._a-zA-Z0-9]+",
-  "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
-  "key.name",
-  "KEY_NAME",
-  "key-name",
-);
-const HTTP_HEADER_NAME = format(
-  "[-A-Za-z0-9]+",
-  "a valid HTTP header must consist of alphanumeric characters or '-'",
-  "X-Header-Name",
-);
-const PERCENT = format(
-  "[0-9]+%",
-  "a valid percent string must be a numeric string followed by an ending '%'",
-  "1%",
-  "93%",
-);
 
 export function isDns1123Label(value: string): string[] {
   const faults = longerThan(value, DNS_LABEL_MAX, "characters");
@@ -297,10 +209,6 @@ function longerThan(value: string, max: number, unit: "characters" | "bytes"): s
 
 function inBytes(fault: string): string {
   return fault.replace(/^(must be no more than \d+) characters$/, "$1 bytes");
-}
-
-function mismatch(value: string, { regex, fault }: Format): string[] {
-  return regex.test(value) ? [] : [fault];
 }
 
 function leavesFolder(value: string): string[] {

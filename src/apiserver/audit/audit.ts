@@ -14,8 +14,16 @@ import { formatDuration } from "#api/meta/duration.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
-import { userInfo } from "../authn/reviews.ts";
 import type { ApiRequest, RequestInfo, User } from "../request.ts";
+import {
+  type Asker,
+  type AuditedAnswer,
+  headOf,
+  type NamedObject,
+  objectRef,
+  responseStatus,
+  withoutManagedFields,
+} from "./event.ts";
 import {
   type AuditLevel,
   type AuditPolicy,
@@ -38,22 +46,6 @@ export interface AuditOptions {
 /** Where requests wait: whether the event was stored, as far as that matters. */
 export type Stored = Promise<boolean> | undefined;
 
-/** Who asks, and as whom. */
-export interface Asker {
-  readonly user: User;
-  readonly impersonated?: User;
-  /** The kind of grant that allowed it. */
-  readonly constraint?: string;
-}
-
-export interface AuditedAnswer {
-  readonly code: number;
-  /** Of failures. */
-  readonly status?: Status;
-  /** The object or list that was answered with; asked for only if it is to be told. */
-  object?(): unknown;
-}
-
 /** One request on its way. */
 export interface AuditTrail {
   /** Answers wait for what is told of them. */
@@ -67,7 +59,6 @@ export interface AuditTrail {
   completed(answer: AuditedAnswer): Stored;
 }
 
-const USER_AGENT_LENGTH_MAX = 1024;
 /** How long what takes longer took is told. */
 const SLOW_MS = 500;
 const TOTAL_LATENCY = "apiserver.latency.k8s.io/total";
@@ -141,8 +132,7 @@ class Trail implements AuditTrail {
   readonly #annotations: Record<string, string> = {};
   #isLong = false;
   #sent: unknown;
-  /** What only the object says of itself. */
-  #named: Named = {};
+  #named: NamedObject = {};
 
   constructor(
     options: AuditOptions,
@@ -235,90 +225,6 @@ class Trail implements AuditTrail {
   }
 }
 
-function headOf(
-  request: ApiRequest,
-  { verb }: RequestInfo,
-  { user, impersonated, constraint }: Asker,
-): Readonly<Record<string, unknown>> {
-  const query = request.query.toString();
-  const agent = request.headers["user-agent"];
-  return {
-    requestURI: request.rawUrl ?? (query === "" ? request.path : `${request.path}?${query}`),
-    verb,
-    user: userInfo(user),
-    ...(impersonated === undefined ? {} : { impersonatedUser: userInfo(impersonated) }),
-    ...(constraint ? { authenticationMetadata: { impersonationConstraint: constraint } } : {}),
-    sourceIPs: sourceAddresses(request),
-    ...(agent === undefined ? {} : { userAgent: cut(agent) }),
-  };
-}
-
-function cut(agent: string): string {
-  if (agent.length <= USER_AGENT_LENGTH_MAX) return agent;
-  return `${agent.slice(0, USER_AGENT_LENGTH_MAX)}...TRUNCATED`;
-}
-
-/** The first is the nearest to the client; what proxies say is taken on trust. */
-function sourceAddresses({ headers, peer }: ApiRequest): string[] {
-  const forwarded = (headers["x-forwarded-for"] ?? "").split(",").map((one) => one.trim());
-  const all = [...forwarded, headers["x-real-ip"] ?? "", peer.address.replace(/^::ffff:/, "")];
-  return [...new Set(all.filter((address) => address !== ""))];
-}
-
-interface Named {
-  readonly namespace?: string | undefined;
-  readonly name?: string | undefined;
-  readonly uid?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-}
-
 interface Sent {
-  readonly metadata?: Named;
-}
-
-function objectRef(
-  info: RequestInfo,
-  sent: Named,
-): { objectRef?: Readonly<Record<string, string>> } {
-  if (!info.isResource) return {};
-  const { resource, subresource, namespace, group, version } = info;
-  const fields = {
-    resource,
-    namespace: namespace || sent.namespace,
-    name: info.name || sent.name,
-    uid: sent.uid,
-    apiGroup: group,
-    apiVersion: version,
-    resourceVersion: sent.resourceVersion,
-    subresource,
-  };
-  const told = Object.entries(fields).filter(([, value]) => value);
-  return { objectRef: Object.fromEntries(told) as Record<string, string> };
-}
-
-function responseStatus({ code, status }: AuditedAnswer): Readonly<Record<string, unknown>> {
-  if (status === undefined) return { metadata: {}, code };
-  const { reason, message, details } = status;
-  return {
-    metadata: {},
-    status: status.status,
-    ...(message === undefined ? {} : { message }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(details === undefined ? {} : { details }),
-    code,
-  };
-}
-
-function withoutManagedFields(object: unknown): unknown {
-  if (typeof object !== "object" || object === null || Array.isArray(object)) return object;
-  const { metadata, items, ...rest } = object as {
-    metadata?: Record<string, unknown>;
-    items?: unknown[];
-  };
-  const { managedFields: _managed, ...kept } = metadata ?? {};
-  return {
-    ...rest,
-    ...(metadata === undefined ? {} : { metadata: kept }),
-    ...(Array.isArray(items) ? { items: items.map(withoutManagedFields) } : {}),
-  };
+  readonly metadata?: NamedObject;
 }

@@ -10,9 +10,10 @@ import { flowPaths } from "../paths/flow-paths.ts";
 import type { RequestInfo, User } from "../request.ts";
 import { tellDangling } from "./dangling.ts";
 import { FairQueue } from "./fair-queue.ts";
-import { type Admitted, FlowControl, type FlowDecision } from "./flow-control.ts";
+import { FlowControl } from "./flow-control.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
 import { noCounts, PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
+import type { Admitted, FlowDecision } from "./turn-taking.ts";
 import { estimateWork } from "./work-estimate.ts";
 
 const person = (name: string, ...groups: string[]): User => ({

@@ -15,7 +15,6 @@ import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
 import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
 import type { Clock } from "#lib/clock.ts";
-import type { Histogram } from "#lib/metrics.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import type { Objects } from "../objects.ts";
 import type { RequestInfo, User } from "../request.ts";
@@ -30,6 +29,14 @@ import {
   type Seat,
   SeatPool,
 } from "./priority-level.ts";
+import {
+  type Admitted,
+  type FlowDecision,
+  isLongRunning,
+  type LevelState,
+  type ObserveFlow,
+  type TurnTaking,
+} from "./turn-taking.ts";
 import { estimateWork, type ResourceStats } from "./work-estimate.ts";
 
 export interface FlowControlOptions {
@@ -41,33 +48,6 @@ export interface FlowControlOptions {
   readonly waitMsMax?: number;
   readonly clock: Pick<Clock, "schedule" | "elapsedMs">;
 }
-
-export interface Admitted {
-  readonly outcome: "admitted";
-  /** Held while it is worked on. */
-  readonly seat: Seat;
-  /** Held by what lives long until it ends. */
-  readonly place?: Seat;
-  /** Told how long it was worked on. */
-  readonly executed?: Histogram | undefined;
-  /** Of what decided, for the answer's headers. */
-  readonly flow?: { readonly schemaUid: string; readonly levelUid: string };
-}
-
-export type FlowDecision =
-  | Admitted
-  | { readonly outcome: "refused"; readonly retryAfterSeconds: number };
-
-/** Says when a request may be worked on. */
-export interface TurnTaking {
-  /** Of the forms that have levels. */
-  levels?(): readonly LevelState[];
-  /** Who is told of each request of a flow schema at a level. */
-  observe?(of: ObserveFlow): void;
-  admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision>;
-}
-
-type ObserveFlow = (schema: string, level: string) => NonNullable<LevelCounts["told"]>;
 
 const REFUSED: FlowDecision = { outcome: "refused", retryAfterSeconds: 1 };
 const SHAPES_MAX = 256;
@@ -87,14 +67,6 @@ interface Flow {
   readonly level: PriorityLevel | undefined;
   readonly uids: NonNullable<Admitted["flow"]>;
   readonly entrance: Entrance;
-}
-
-export interface LevelState {
-  readonly name: string;
-  /** Undefined: exempt. */
-  readonly level: PriorityLevel | undefined;
-  /** By flow schema. */
-  readonly flows: ReadonlyMap<string, LevelCounts>;
 }
 
 export class FlowControl implements TurnTaking {
@@ -275,16 +247,6 @@ export class FlowControl implements TurnTaking {
     );
     this.#flows = new WeakMap();
   }
-}
-
-/** Requests that answer for as long as the client likes. */
-export function isLongRunning({ isResource, verb, subresource }: RequestInfo): boolean {
-  if (!isResource) return false;
-  return (
-    verb === "watch" ||
-    verb === "proxy" ||
-    ["attach", "exec", "log", "portforward", "proxy"].includes(subresource)
-  );
 }
 
 function flowName({ spec, metadata }: FlowSchema, user: User, { namespace }: RequestInfo): string {

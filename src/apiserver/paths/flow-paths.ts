@@ -1,7 +1,7 @@
 /** /debug/api_priority_and_fairness: the state of flow control as tables for people. */
 import { textAnswer } from "../answer.ts";
-import type { LevelState, TurnTaking } from "../flow/flow-control.ts";
 import type { LevelCounts } from "../flow/priority-level.ts";
+import type { LevelState, TurnTaking } from "../flow/turn-taking.ts";
 import type { PathHandler } from "../handler.ts";
 
 const ROOT = "/debug/api_priority_and_fairness/";

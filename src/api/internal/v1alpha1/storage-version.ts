@@ -11,13 +11,9 @@ import type {
 import { defineKind } from "#api/kind.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
+import { regexFault } from "#api/validation/formats.ts";
 import { validateFinalizers } from "#api/validation/kube-meta.ts";
-import {
-  isDns1035Label,
-  isDns1123Subdomain,
-  isQualifiedName,
-  regexFault,
-} from "#api/validation/names.ts";
+import { isDns1035Label, isDns1123Subdomain, isQualifiedName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 
 const SERVERS_SHOWN_MAX = 3;

@@ -1,8 +1,8 @@
 /** node.k8s.io/v1 RuntimeClass: a way of running containers that nodes offer. */
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { nodeLabelDeprecation } from "#api/core/v1/pod/placement-warnings.ts";
 import { validateOverhead } from "#api/core/v1/pod/resources.ts";
 import { validateTolerations } from "#api/core/v1/pod/tolerations.ts";
-import { nodeLabelDeprecation } from "#api/core/v1/pod/warnings.ts";
 import { roundToMillis } from "#api/core/v1/round-resources.ts";
 import type { Toleration } from "#api/generated/core.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";

@@ -19,10 +19,11 @@ import {
   tooLong,
   tooMany,
 } from "#api/validation/field-error.ts";
+import { regexFault } from "#api/validation/formats.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
-import { isDns1123Subdomain, nameIsDnsSubdomain, regexFault } from "#api/validation/names.ts";
+import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
 

@@ -1,7 +1,7 @@
 /** storage.k8s.io/v1 CSIStorageCapacity: how much room a driver has for a class in a place. */
 import { createdAtColumn, nameColumn } from "#api/columns.ts";
 import { validateClassName } from "#api/core/v1/access-modes.ts";
-import { nodeLabelDeprecation } from "#api/core/v1/pod/warnings.ts";
+import { nodeLabelDeprecation } from "#api/core/v1/pod/placement-warnings.ts";
 import type { CSIStorageCapacity } from "#api/generated/storage.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { quantityOf, quantitySign } from "#api/meta/quantity.ts";

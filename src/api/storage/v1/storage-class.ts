@@ -1,7 +1,7 @@
 /** storage.k8s.io/v1 StorageClass: how volumes are made on demand. */
 import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
-import { nodeLabelDeprecation } from "#api/core/v1/pod/warnings.ts";
+import { nodeLabelDeprecation } from "#api/core/v1/pod/placement-warnings.ts";
 import type { TopologySelectorTerm } from "#api/generated/core.v1.ts";
 import type { StorageClass } from "#api/generated/storage.v1.ts";
 import { defineKind } from "#api/kind.ts";

@@ -21,7 +21,7 @@ import { isLabelValue, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { accessModesText, STORAGE_CLASS_ANNOTATION } from "../access-modes.ts";
 import { internalDiff } from "../pod/internal-diff.ts";
-import { nodeTermWarnings } from "../pod/warnings.ts";
+import { nodeTermWarnings } from "../pod/placement-warnings.ts";
 import { defaultVolumeSource, sourceOf } from "./sources.ts";
 import { validateVolumeSpec } from "./spec.ts";
 
