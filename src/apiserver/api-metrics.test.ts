@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "./api.testing.ts";
+import { createLoopback } from "./cluster/loopback.ts";
 
 async function metricsOf(api: TestApi): Promise<string> {
   return String(await api.want(200, "GET", "/metrics"));
@@ -86,6 +88,19 @@ describe("what dashboards and alerts read", () => {
       text,
       /^apiserver_requested_deprecated_apis{group="",version="v1",resource="componentstatuses",subresource="",removed_release=""} 1$/,
     );
+  });
+
+  test("requests of the server to itself, and how much its caches keep", async () => {
+    await using api = await startTestApi();
+    const loopback = createLoopback(api.api.handle, new AbortController().signal);
+    await loopback.get(namespaceKind, "", "default");
+    await api.want(200, "GET", "/api/v1/namespaces");
+    const text = await metricsOf(api);
+    const lines = text.split("\n").filter((line) => line.startsWith("apiserver_selfrequest_total"));
+    assert.deepEqual(lines, [
+      'apiserver_selfrequest_total{verb="GET",group="",resource="namespaces",subresource=""} 1',
+    ]);
+    has(text, /^watch_cache_capacity{group="",resource="namespaces"} 20000$/);
   });
 
   test("the process", async () => {

@@ -14,6 +14,8 @@ const BODY_BYTES = Array.from({ length: 31 }, (_, at) => 50_000 + at * 100_000);
 /** Of what clients are promised: nothing is faster than good enough. */
 const PROMISED_DURATIONS = DURATIONS.slice(2);
 const COMPONENT = "apiserver";
+/** As whom the server asks itself. */
+const OWN_USER = "system:apiserver";
 /** Paths are the clients' choice: more are not remembered, and the registry has its own limit. */
 const ROUTES_MAX = 2_000;
 const PLACE = ["group", "version", "resource", "subresource", "scope", "component"];
@@ -36,6 +38,7 @@ export class ApiMetrics {
   readonly #promised: ReturnType<Metrics["histogram"]>;
   readonly #sizes: ReturnType<Metrics["histogram"]>;
   readonly #bodies: ReturnType<Metrics["histogram"]>;
+  readonly #own: ReturnType<Metrics["counter"]>;
   readonly #aborts: ReturnType<Metrics["counter"]>;
   readonly #deprecated: ReturnType<Metrics["gauge"]>;
   readonly #inFlight: { readonly mutating: Counter; readonly readOnly: Counter };
@@ -73,6 +76,11 @@ export class ApiMetrics {
       help: "Bytes of what was sent to be written.",
       labels: ["verb", "group", "resource"],
       buckets: BODY_BYTES,
+    });
+    this.#own = metrics.counter({
+      name: "apiserver_selfrequest_total",
+      help: "Requests of the server to itself.",
+      labels: ["verb", "group", "resource", "subresource"],
     });
     this.#aborts = metrics.counter({
       name: "apiserver_request_aborts_total",
@@ -122,6 +130,10 @@ export class ApiMetrics {
       }
       count.add(1);
       if (request.body.form === "bytes") series.bodies?.observe(request.body.bytes.length);
+      if (request.peer.user?.name === OWN_USER) {
+        const [verb = "", , group = "", , resource = "", subresource = ""] = series.labels;
+        this.#own(verb, group, resource, subresource).add(1);
+      }
       if (info.verb === "watch") return series;
       series.durations.observe(seconds);
       series.promised.observe(seconds);

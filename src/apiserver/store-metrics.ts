@@ -2,6 +2,7 @@
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { StoredResource } from "./resources.ts";
 import type { WatchCache } from "./watch-cache.ts";
+import { WINDOW_CHANGES_MAX } from "./watch-window.ts";
 
 export type StoreOperation = "create" | "update" | "delete" | "get" | "list";
 
@@ -94,6 +95,11 @@ export function addCacheMetrics(metrics: Metrics, cache: WatchCache): void {
     "apiserver_watch_cache_resource_version",
     "The revision that the cache of each resource shows.",
     () => cache.revision,
+  );
+  ofEach(
+    "watch_cache_capacity",
+    "Changes that the cache of each resource keeps at most.",
+    () => WINDOW_CHANGES_MAX,
   );
   const changesOf = (name: string, help: string): void =>
     metrics.countersOf({ name, help, labels: PLACE }, () =>

@@ -2,7 +2,7 @@
  * The latest changes of one resource, oldest first, numbered without gaps. Watchers are cursors
  * into it, so a slow one costs no memory of its own; one that is overtaken has to list again.
  *
- * Limits: COUNT_MAX changes and BYTES_MAX of JSON that nothing but the window needs, which is what was
+ * Limits: WINDOW_CHANGES_MAX changes and BYTES_MAX of JSON that nothing but the window needs, which is what was
  * replaced or deleted; beyond COUNT_MIN, changes older than AGE_MAX_MS go too. Only the latest
  * FRAMES_MAX keep their encoded frames: whoever is behind has them made again. Nothing goes by itself,
  * only when a change is added or `trim` is called.
@@ -10,7 +10,7 @@
 import type { Revision } from "./revision.ts";
 
 const COUNT_MIN = 128;
-const COUNT_MAX = 20_000;
+export const WINDOW_CHANGES_MAX = 20_000;
 const BYTES_MAX = 32 * 1024 * 1024;
 const AGE_MAX_MS = 75_000;
 const FRAMES_MAX = 1_000;
@@ -104,7 +104,7 @@ export class WatchWindow {
   #mustTrim(nowMs: number): boolean {
     const count = this.#slots.length - this.#head;
     if (count <= 1) return false;
-    if (count > COUNT_MAX || this.#bytes > BYTES_MAX) return true;
+    if (count > WINDOW_CHANGES_MAX || this.#bytes > BYTES_MAX) return true;
     return count > COUNT_MIN && nowMs - this.#slots[this.#head]!.atMs > AGE_MAX_MS;
   }
 

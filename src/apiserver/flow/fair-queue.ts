@@ -31,18 +31,20 @@ export class FairQueue {
     return this.#length;
   }
 
-  /** False: all of the flow's queues are full. */
-  push(waiting: Waiting): boolean {
+  /** How long its queue is now; undefined: all of the flow's queues are full. */
+  push(waiting: Waiting): number | undefined {
     let best: number | undefined;
     for (const index of dealHand(waiting.flow, this.#options)) {
       if (best === undefined || this.#lengthOf(index) < this.#lengthOf(best)) best = index;
     }
-    if (best === undefined || this.#lengthOf(best) >= this.#options.queueLengthLimit) return false;
+    if (best === undefined || this.#lengthOf(best) >= this.#options.queueLengthLimit) {
+      return undefined;
+    }
     const queue = this.#queues.get(best);
     if (queue === undefined) this.#queues.set(best, [waiting]);
     else queue.push(waiting);
     this.#length += 1;
-    return true;
+    return this.#lengthOf(best);
   }
 
   /** Who is next in turn. */

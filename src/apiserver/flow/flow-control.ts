@@ -37,7 +37,7 @@ import {
   type ObserveFlow,
   type TurnTaking,
 } from "./turn-taking.ts";
-import { estimateWork, type ResourceStats } from "./work-estimate.ts";
+import { estimateWork, type ResourceStats, watchersOf } from "./work-estimate.ts";
 
 export interface FlowControlOptions {
   /** Requests that run at once, reads and writes together. */
@@ -106,6 +106,7 @@ export class FlowControl implements TurnTaking {
       entrance.counts.dispatched += 1;
       entrance.counts.told?.run.observe(0);
       entrance.counts.told?.seats.observe(1);
+      this.#countWatchers(info, entrance);
       const executed = entrance.counts.told?.executed(info.verb);
       return { outcome: "admitted", seat: NO_SEAT, flow: uids, executed };
     }
@@ -126,6 +127,7 @@ export class FlowControl implements TurnTaking {
     };
     const work = estimateWork(info, asker.query, this.#statsOf, level.widthMax);
     entrance.counts.told?.seats.observe(work.seats);
+    this.#countWatchers(info, entrance);
     const seat = level.enter(flowName(schema, user, info), entrance, asker, work);
     return seat instanceof Promise ? seat.then(decide) : decide(seat);
   }
@@ -157,6 +159,11 @@ export class FlowControl implements TurnTaking {
     };
     const timer = this.#options.clock.schedule(WATCH_SEAT_MS_MAX, release);
     return { release };
+  }
+
+  #countWatchers(info: RequestInfo, { counts }: Entrance): void {
+    const watchers = watchersOf(info, this.#statsOf);
+    if (watchers !== undefined) counts.told?.watchers.observe(watchers);
   }
 
   #takePlace(): Seat | "none" {

@@ -37,12 +37,26 @@ function observeRequests(metrics: Metrics, flow: TurnTaking): void {
     labels: [...FLOW, "type"],
     buckets: WAIT_SECONDS,
   });
+  const joined = metrics.histogram({
+    name: `${PREFIX}request_queue_length_after_enqueue`,
+    help: "How long the queues were that requests joined.",
+    labels: FLOW,
+    buckets: [0, 10, 25, 50, 100, 250, 500, 1000],
+  });
+  const watchers = metrics.histogram({
+    name: `${PREFIX}watch_count_samples`,
+    help: "How many watched what requests wrote.",
+    labels: FLOW,
+    buckets: [0, 1, 10, 100, 1000, 10_000],
+  });
   flow.observe?.((schema, level) => {
     const regular = executed(schema, level, "regular");
     return {
       run: waits("true", schema, level),
       refused: waits("false", schema, level),
       seats: seats(schema, level),
+      joined: joined(schema, level),
+      watchers: watchers(schema, level),
       executed: (verb) => (verb === "watch" ? executed(schema, level, "watch") : regular),
     };
   });
@@ -77,6 +91,7 @@ function tellOccupancy(metrics: Metrics, levels: Levels): void {
   tell("current_executing_seats", "Seats in use.", ({ seats }) => seats);
   tell("current_executing_requests", "Requests that run.", ({ running }) => running);
   tell("current_inqueue_requests", "Requests that wait.", ({ waiting }) => waiting);
+  tell("current_inqueue_seats", "Seats that they wait for.", ({ waitingSeats }) => waitingSeats);
 }
 
 function countOutcomes(metrics: Metrics, levels: Levels): void {

@@ -35,6 +35,7 @@ export interface LevelCounts {
   dispatched: number;
   running: number;
   waiting: number;
+  waitingSeats: number;
   /** In use, also for a while after a write. */
   seats: number;
   /** Who is told of each of them, if someone wants to know. */
@@ -44,6 +45,10 @@ export interface LevelCounts {
     readonly refused: Histogram;
     /** How many seats they take. */
     readonly seats: Histogram;
+    /** How long the queue was that one joined. */
+    readonly joined: Histogram;
+    /** How many watch what one writes. */
+    readonly watchers: Histogram;
     /** How long they were worked on. */
     executed(verb: string): Histogram;
   };
@@ -55,7 +60,7 @@ export type Rejection = "queue-full" | "concurrency-limit" | "time-out" | "cance
 
 export function noCounts(): LevelCounts {
   const rejected = { "queue-full": 0, "concurrency-limit": 0, "time-out": 0, cancelled: 0 };
-  return { dispatched: 0, running: 0, waiting: 0, seats: 0, rejected };
+  return { dispatched: 0, running: 0, waiting: 0, waitingSeats: 0, seats: 0, rejected };
 }
 
 /** Where requests of one flow schema enter a level. */
@@ -236,6 +241,7 @@ export class PriorityLevel {
         timer.cancel();
         signal.removeEventListener("abort", cancelled);
         counts.waiting -= 1;
+        counts.waitingSeats -= seats;
         if (typeof seat === "string") counts.rejected[seat] += 1;
         resolve(seat);
       };
@@ -252,7 +258,10 @@ export class PriorityLevel {
       const timer = this.#clock.schedule(waitMs, () => giveUp("time-out"));
       signal.addEventListener("abort", cancelled, { once: true });
       counts.waiting += 1;
-      if (!queue.push(waiting)) finish("queue-full");
+      counts.waitingSeats += seats;
+      const length = queue.push(waiting);
+      if (length === undefined) finish("queue-full");
+      else counts.told?.joined.observe(length);
     });
   }
 }

@@ -24,6 +24,17 @@ export interface Work {
   readonly after?: { readonly seats: number; readonly ms: number };
 }
 
+/** How many hear of what a request writes; undefined if it writes nothing. */
+export function watchersOf(
+  { verb, group, resource, subresource }: RequestInfo,
+  statsOf: (group: string, resource: string) => ResourceStats | undefined,
+): number | undefined {
+  if (!WRITING.has(verb) || subresource === "token") return undefined;
+  return statsOf(group, resource)?.watchers ?? 0;
+}
+
+const WRITING: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);
+
 export const ONE_SEAT: Work = { seats: 1 };
 
 /** `seatsMax`: so many a request of its level may have. */
@@ -37,13 +48,8 @@ export function estimateWork(
     case "list":
     case "watch":
       return info.verb === "list" || startsWithState(query) ? listing(info, query) : ONE_SEAT;
-    case "create":
-    case "update":
-    case "patch":
-    case "delete":
-      return writing();
     default:
-      return ONE_SEAT;
+      return writing(watchersOf(info, statsOf) ?? 0);
   }
 
   function listing({ name, group, resource }: RequestInfo, asked?: URLSearchParams): Work {
@@ -56,10 +62,7 @@ export function estimateWork(
     return seats <= 1 ? ONE_SEAT : { seats };
   }
 
-  function writing(): Work {
-    const { group, resource, subresource } = info;
-    if (subresource === "token") return ONE_SEAT; // nothing is written
-    const watchers = statsOf(group, resource)?.watchers ?? 0;
+  function writing(watchers: number): Work {
     if (watchers < WATCHERS_PER_SEAT) return ONE_SEAT;
     const wanted = Math.ceil(watchers / WATCHERS_PER_SEAT);
     const seats = Math.min(wanted, seatsMax, SEATS_AFTER_MAX);
