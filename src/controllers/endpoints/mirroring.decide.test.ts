@@ -125,4 +125,22 @@ describe("endpoints that people write", () => {
     );
     assert.equal(written(outcome, endpointSliceKind) !== undefined, true);
   });
+
+  test("a slice that is written again does not say how it got its name", () => {
+    const own: EndpointSlice = build(endpointSliceKind, {
+      metadata: { name: "own-x", generateName: "own-" },
+      addressType: "IPv4",
+      ports: [{ name: "", port: 80, protocol: "TCP" }],
+    });
+    const state = { endpoints: endpoints(), service: service(), slices: [own] };
+    const outcome = endpointSliceMirroringController().decide(state, 0);
+    const writes = (outcome.writes ?? []).flat();
+    const metadata = writes.flatMap((write) =>
+      write.op === "update" ? write.object.metadata : [],
+    );
+    assert.deepEqual(
+      metadata.map(({ name, generateName }) => [name, generateName]),
+      [["own-x", undefined]],
+    );
+  });
 });

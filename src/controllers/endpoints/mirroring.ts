@@ -101,8 +101,11 @@ function decide({ endpoints, service, slices }: MirrorState, addressesMax: numbe
     if (target === undefined) return mayCreate ? [create(endpointSliceKind, slice)] : [];
     if (isSame(target, slice)) return [];
     const { name = "", uid = "", resourceVersion = "" } = target.metadata;
-    const next = { ...slice, metadata: { ...slice.metadata, name, uid, resourceVersion } };
-    return [update(endpointSliceKind, next)];
+    const { generateName, ...kept } = slice.metadata;
+    // Only one that is used again is as if newly made.
+    const made = old !== undefined || generateName === undefined ? {} : { generateName };
+    const metadata = { ...kept, ...made, name, uid, resourceVersion };
+    return [update(endpointSliceKind, { ...slice, metadata })];
   });
   return {
     writes: [...writes, ...left.map((slice) => remove(endpointSliceKind, slice))],
