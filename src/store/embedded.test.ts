@@ -50,7 +50,10 @@ async function openFilled(): Promise<AsyncDisposable & { store: Store; directory
   };
 }
 
-test("embedded: long ranges see one revision each, however many there are", async () => {
+/** For many flushes of a disk that may be slow, one after the other. */
+const TIME = { timeout: 120_000 };
+
+test("embedded: long ranges see one revision each, however many there are", TIME, async () => {
   await using filled = await openFilled();
   const { store } = filled;
   const ranges: Promise<RangeAnswer>[] = [];

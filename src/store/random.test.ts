@@ -16,7 +16,10 @@ const seeds = process.env.K8TS_SEED
   ? [Number(process.env.K8TS_SEED)]
   : Array.from({ length: process.env.K8TS_NIGHTLY === "1" ? 500 : 25 }, (_, index) => index + 1);
 
-describe("random operations", () => {
+/** For hundreds of flushes of a disk that may be slow, one after the other. */
+const TIME = { timeout: 120_000 };
+
+describe("random operations", TIME, () => {
   for (const seed of seeds) {
     test(`memory, seed ${seed}`, async () => {
       using clock = new VirtualClock();

@@ -22,7 +22,7 @@ const WRITES_PER_KILL = 20;
 const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
 
 test(`an embedded store killed ${KILLS} times loses nothing`, {
-  timeout: KILLS * 10_000,
+  timeout: KILLS * 20_000,
 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-crash-"));
   const random = seededRandom(Number(process.env.K8TS_SEED ?? 1));

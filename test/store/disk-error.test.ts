@@ -27,7 +27,7 @@ const rows = [
 
 describe.skipIf(missing !== undefined)(`disk errors${missing ? ` (${missing})` : ""}`, () => {
   for (const { name, call, from, refused } of rows) {
-    test(`${name} cannot be written`, { timeout: 60_000 }, async () => {
+    test(`${name} cannot be written`, { timeout: 150_000 }, async () => {
       const directory = mkdtempSync(join(tmpdir(), "k8ts-disk-error-"));
       const data = join(directory, "store");
       const notes = join(directory, "notes");
@@ -38,7 +38,7 @@ describe.skipIf(missing !== undefined)(`disk errors${missing ? ` (${missing})` :
           ...["-e", `trace=${call}`, "-e", `inject=${call}:error=EIO:when=${from}+`],
           ...[process.execPath, "--import", "tsx", WRITER, data, notes],
         ],
-        { stdio: ["ignore", "ignore", "pipe"], timeout: 30_000 },
+        { stdio: ["ignore", "ignore", "pipe"], timeout: 120_000 },
       );
       assert.notEqual(status, 0, "the writer ends with its first write that is refused");
       if (refused)

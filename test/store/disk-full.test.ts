@@ -12,6 +12,8 @@ import { bytes, rejects, text } from "#store/testing/contract-suite.ts";
 
 const DISK_BYTES = 8 * 2 ** 20;
 const VALUE = Buffer.alloc(2_500, "x");
+/** For more than a thousand deletions, one after the other. */
+const TIME = { timeout: 120_000 };
 const cannot = whyNoMount();
 
 describe.skipIf(cannot !== undefined)(`a full disk${cannot ? ` (${cannot})` : ""}`, () => {
@@ -69,7 +71,7 @@ describe.skipIf(cannot !== undefined)(`a full disk${cannot ? ` (${cannot})` : ""
   });
 });
 
-describe.skipIf(cannot !== undefined)(`making room${cannot ? ` (${cannot})` : ""}`, () => {
+describe.skipIf(cannot !== undefined)(`making room${cannot ? ` (${cannot})` : ""}`, TIME, () => {
   test("a store that filled its disk can be emptied, written to and opened again", async () => {
     using disk = mountSmallDisk();
     const directory = join(disk.path, "store");
