@@ -74,7 +74,7 @@ export interface ControllerOptions extends BinderOptions {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each controller has a state of its own
-export type AnyController = Controller<any>;
+export type AnyController = Controller<any, any>;
 
 export function builtInControllers(options: ControllerOptions): readonly AnyController[] {
   return [

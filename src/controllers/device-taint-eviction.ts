@@ -60,7 +60,7 @@ const claimsByPool: IndexSpec<ResourceClaim> = {
   ],
 };
 
-export const deviceTaintEviction = defineController<DeviceEvictionState>({
+export const deviceTaintEviction = defineController<DeviceEvictionState, Scheduled>({
   name: "device-taint-eviction-controller",
   workers: 8,
   feeds: [
@@ -69,10 +69,10 @@ export const deviceTaintEviction = defineController<DeviceEvictionState>({
     { kind: resourceSliceKind, keys: keysOfSlice },
   ],
   indexes: [slicesByPool, claimsByPool, podsByResourceClaim],
-  observe(caches, key, _reader, remembered) {
+  observe(caches, key, _reader, scheduled) {
     const pod = caches(podKind).get(key.namespace, key.name);
     const devices = pod === undefined ? [] : taintedDevices(pod, caches);
-    return { key, pod, devices, scheduled: remembered as Scheduled | undefined };
+    return { key, pod, devices, scheduled };
   },
   decide,
 });
@@ -117,7 +117,10 @@ function taintsOf(device: string, slices: readonly ResourceSlice[]): readonly De
     .filter(({ effect }) => effect === "NoExecute");
 }
 
-function decide({ key, pod, devices, scheduled }: DeviceEvictionState, nowMs: number): Outcome {
+function decide(
+  { key, pod, devices, scheduled }: DeviceEvictionState,
+  nowMs: number,
+): Outcome<Scheduled> {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) {
     return { remember: undefined };
   }

@@ -44,16 +44,15 @@ const endedPods: IndexSpec<Pod> = {
 };
 
 /** `threshold`: how many pods that have ended may stay; zero for any number. */
-export function createPodGarbageCollector(threshold: number): Controller<PodGarbageState> {
-  return defineController<PodGarbageState>({
+export function createPodGarbageCollector(threshold: number): Controller<PodGarbageState, number> {
+  return defineController<PodGarbageState, number>({
     name: "pod-garbage-collector-controller",
     feeds: [
       { kind: podKind, keys: keysOfPod },
       { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
     ],
     indexes: [podsByNode, endedPods],
-    observe: (caches, key, reader, remembered) =>
-      observe(caches, key, reader, remembered as number | undefined, threshold),
+    observe: (caches, key, reader, sinceMs) => observe(caches, key, reader, sinceMs, threshold),
     decide,
   });
 }
@@ -116,7 +115,7 @@ async function isAbsent(reader: Reader, name: string): Promise<boolean> {
   return !found.ok && found.status.reason === "NotFound";
 }
 
-function decide(state: PodGarbageState, nowMs: number): Outcome {
+function decide(state: PodGarbageState, nowMs: number): Outcome<number> {
   switch (state.about) {
     case "pod":
       return isAbandoned(state.pod, state.node) ? { writes: failAndDelete(state.pod) } : idle;
@@ -136,7 +135,7 @@ function decide(state: PodGarbageState, nowMs: number): Outcome {
 function decideMissing(
   state: Extract<PodGarbageState, { about: "missing-node" }>,
   nowMs: number,
-): Outcome {
+): Outcome<number> {
   const { pods, sinceMs = nowMs } = state;
   const dueMs = sinceMs + QUARANTINE_MS;
   if (nowMs < dueMs) return { recheckInMs: dueMs - nowMs, remember: sinceMs };

@@ -32,21 +32,21 @@ interface Scheduled {
   readonly dueMs: number;
 }
 
-export const taintEviction = defineController<EvictionState>({
+export const taintEviction = defineController<EvictionState, Scheduled>({
   name: "taint-eviction-controller",
   feeds: [
     { kind: podKind, keys: ownKey, keysOfChange: keysOfPodChange },
     { kind: nodeKind, keys: keysOfNode, keysOfChange: keysOfNodeChange },
   ],
   indexes: [podsByNode],
-  observe: (caches, key, _reader, remembered) => {
+  observe: (caches, key, _reader, scheduled) => {
     const pod = caches(podKind).get(key.namespace, key.name);
     const node = caches(nodeKind).get(undefined, pod?.spec.nodeName ?? "");
     return {
       key,
       pod,
       taints: node && noExecute(node),
-      scheduled: remembered as Scheduled | undefined,
+      scheduled,
     };
   },
   decide,
@@ -79,7 +79,7 @@ function noExecute({ spec }: Node): readonly Taint[] {
   return (spec.taints ?? []).filter(({ effect }) => effect === "NoExecute");
 }
 
-function decide({ key, pod, taints, scheduled }: EvictionState, nowMs: number): Outcome {
+function decide({ key, pod, taints, scheduled }: EvictionState, nowMs: number): Outcome<Scheduled> {
   const cancelled: Outcome =
     scheduled === undefined
       ? idle

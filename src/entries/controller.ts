@@ -69,7 +69,7 @@ export interface RunOptions {
 /** Runs controllers against a cluster until the signal aborts. */
 export async function runController(
   // biome-ignore lint/suspicious/noExplicitAny: controllers of different states may run together
-  controllers: readonly Controller<any>[],
+  controllers: readonly Controller<any, any>[],
   options: RunOptions,
 ): Promise<void> {
   const [clock, random] = [systemClock, systemRandom];

@@ -69,7 +69,8 @@ export interface EventNote {
   readonly message: string;
 }
 
-export interface Outcome {
+/** `Memory`: what the controller may want to know next time; nothing unless it says so. */
+export interface Outcome<Memory = never> {
   /** Carried out in order. A nested list is a batch: its writes go out together, slowly at first. */
   readonly writes?: readonly (Write | readonly Write[])[];
   readonly events?: readonly EventNote[];
@@ -79,7 +80,7 @@ export interface Outcome {
    * Handed to the next `observe` of the same key, until another takes its place; undefined forgets.
    * It is lost when the process ends, and when `observe` finds nothing (undefined).
    */
-  readonly remember?: unknown;
+  readonly remember?: Memory | undefined;
   /** One sentence for the decision record: which rule led here. */
   readonly because?: string;
   /** What to do about a write that the server refused, before the key is tried again. */
@@ -95,7 +96,7 @@ export interface RefusedWrite {
 export interface Reconciled<State> {
   readonly key: Key;
   readonly state: State;
-  readonly outcome: Outcome;
+  readonly outcome: Omit<Outcome, "remember">;
   readonly refused: RefusedWrite | undefined;
   /** How many writes were carried out. */
   readonly done: number;
@@ -109,7 +110,7 @@ export type Measure<State> = (
   caches: Caches,
 ) => (reconciled: Reconciled<State>) => void;
 
-export interface Controller<State> {
+export interface Controller<State, Memory = never> {
   /** As `--controllers` knows it. */
   readonly name: string;
   /** As Events name their source; the name unless given. */
@@ -120,25 +121,30 @@ export interface Controller<State> {
   readonly workers?: number;
   /** Hear every object again this often, changed or not. */
   readonly resyncMs?: number;
-  observe(caches: Caches, key: Key, reader: Reader, remembered: unknown): State | Promise<State>;
-  decide(state: State, nowMs: number): Outcome;
+  observe(
+    caches: Caches,
+    key: Key,
+    reader: Reader,
+    remembered: Memory | undefined,
+  ): State | Promise<State>;
+  decide(state: State, nowMs: number): Outcome<Memory>;
   readonly measure?: Measure<State>;
 }
 
 /** A controller whose state type is forgotten, so that controllers can stand in one table. */
-export type AnyController = Controller<never> | Controller<unknown>;
+export type AnyController = Controller<never, unknown> | Controller<unknown, unknown>;
 
 // biome-ignore lint/suspicious/noExplicitAny: feeds of one controller are about different kinds
 type AnyFeed = Feed<any>;
 // biome-ignore lint/suspicious/noExplicitAny: as above
 type AnyIndex = IndexSpec<any>;
 
-export function defineController<State>(
-  spec: Omit<Controller<State>, "feeds" | "indexes"> & {
+export function defineController<State, Memory = never>(
+  spec: Omit<Controller<State, Memory>, "feeds" | "indexes"> & {
     readonly feeds: readonly AnyFeed[];
     readonly indexes?: readonly AnyIndex[];
   },
-): Controller<State> {
+): Controller<State, Memory> {
   return spec;
 }
 

@@ -9,7 +9,7 @@ export interface DecisionRecord {
   readonly atMs: number;
   readonly controller: string;
   readonly key: Key;
-  readonly outcome: Outcome;
+  readonly outcome: Outcome<unknown>;
   /** How many writes were carried out. */
   readonly done: number;
   readonly refused: RefusedWrite | undefined;

@@ -6,7 +6,7 @@ import { defineController, ownKey } from "./controller.ts";
 
 test("what is remembered of an object is forgotten when it is gone", async () => {
   const seen: unknown[] = [];
-  const counting = defineController<object | undefined>({
+  const counting = defineController<object | undefined, string>({
     name: "counting",
     feeds: [{ kind: configMapKind, keys: ownKey }],
     observe: (caches, { namespace, name }, _reader, remembered) => {
@@ -44,12 +44,12 @@ test("a controller that asks for it looks at everything again and again", async 
 
 test("what a decision asks to remember comes back until it is forgotten", async () => {
   const seen: unknown[] = [];
-  const counting = defineController<number>({
+  const counting = defineController<number, number>({
     name: "counting",
     feeds: [{ kind: configMapKind, keys: ownKey }],
     observe: (_caches, _key, _reader, remembered) => {
       seen.push(remembered);
-      return (remembered as number | undefined) ?? 0;
+      return remembered ?? 0;
     },
     decide: (count) => ({ remember: count === 2 ? undefined : count + 1 }),
   });

@@ -36,7 +36,7 @@ export interface RuntimeOptions {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the state of a controller is its own affair
-type AnyController = Controller<any>;
+type AnyController = Controller<any, any>;
 
 /** What the workers of a controller share. */
 interface Loop {
@@ -172,7 +172,7 @@ export class Runtime {
   ): Promise<"success" | "requeue" | "error"> {
     const { clock, logger } = this.#options;
     const startMs = clock.elapsedMs();
-    let outcome: Outcome = {};
+    let outcome: Outcome<unknown> = {};
     try {
       const id = idOfKey(key);
       const observed = controller.observe(caches, key, this.#clientFor(controller), memory.get(id));
@@ -232,7 +232,7 @@ export class Runtime {
   }
 
   async #carryOut(
-    outcome: Outcome,
+    outcome: Outcome<unknown>,
     controller: AnyController,
     signal: AbortSignal,
   ): Promise<Execution> {
@@ -304,6 +304,6 @@ function idOf({ apiVersion, names }: ResourceRef): string {
   return `${apiVersion}/${names.plural}`;
 }
 
-function hasEffect({ writes = [], events = [], because }: Outcome): boolean {
+function hasEffect({ writes = [], events = [], because }: Outcome<unknown>): boolean {
   return writes.length > 0 || events.length > 0 || because !== undefined;
 }

@@ -42,7 +42,7 @@ export interface ClusterOptions {
   /** An RFC 3339 time. */
   readonly at?: string;
   // biome-ignore lint/suspicious/noExplicitAny: controllers of different states run together
-  readonly controllers?: readonly Controller<any>[];
+  readonly controllers?: readonly Controller<any, any>[];
   readonly seed?: number;
   /**
    * RBAC and Node authorization, the default admission plug-ins, everything that a fresh cluster has,

@@ -11,7 +11,7 @@ export interface Told {
   readonly recheckInMs?: number;
 }
 
-export function tell({ writes = [], events = [], recheckInMs }: Outcome): Told {
+export function tell({ writes = [], events = [], recheckInMs }: Outcome<unknown>): Told {
   return {
     writes: counted(writes.flat().map(lineOf)),
     ...(events.length === 0
@@ -23,7 +23,7 @@ export function tell({ writes = [], events = [], recheckInMs }: Outcome): Told {
 
 /** The last object of a kind that a decision writes whole. */
 export function written<T extends KubeObject>(
-  { writes = [] }: Outcome,
+  { writes = [] }: Outcome<unknown>,
   kind: KindOf<T>,
 ): T | undefined {
   const all = (writes.flat() as readonly Write[]).filter(

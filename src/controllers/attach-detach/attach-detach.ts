@@ -50,7 +50,7 @@ const attachmentsByNode: IndexSpec<VolumeAttachment> = {
   values: ({ spec }) => [spec.nodeName],
 };
 
-export const attachDetach = defineController<State>({
+export const attachDetach = defineController<State, Remembered>({
   name: "persistentvolume-attach-detach-controller",
   component: "attachdetach-controller",
   feeds: [
@@ -62,8 +62,7 @@ export const attachDetach = defineController<State>({
     readOnly(csiDriverKind),
   ],
   indexes: [attachmentsByVolume, attachmentsByNode, podsByClaim],
-  observe(caches, key, _reader, remembered) {
-    const known = (remembered as Remembered | undefined) ?? NOTHING;
+  observe(caches, key, _reader, known = NOTHING) {
     return key.resource === "node"
       ? observeNode(caches, key, known)
       : observeVolume(caches, key, known);

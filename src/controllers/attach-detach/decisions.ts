@@ -12,6 +12,7 @@ import {
   isExclusive,
   isListed,
   mayDetach,
+  type Remembered,
   uniqueName,
   unusedOf,
 } from "./attachment.ts";
@@ -30,7 +31,7 @@ export interface NodeState {
   readonly attachments: readonly Attachment[];
 }
 
-export function decideVolume(state: VolumeState, nowMs: number): Outcome {
+export function decideVolume(state: VolumeState, nowMs: number): Outcome<Remembered> {
   const { attachments } = state;
   const { told, ...begun } = attach(state);
   const kept = attachments.map((attachment) => keepOrDetach(attachment, nowMs));
@@ -43,7 +44,7 @@ export function decideVolume(state: VolumeState, nowMs: number): Outcome {
 }
 
 /** The list names what is attached and not about to go. */
-export function decideNode({ node, attachments }: NodeState, nowMs: number): Outcome {
+export function decideNode({ node, attachments }: NodeState, nowMs: number): Outcome<Remembered> {
   const attached = attachments.filter(
     (attachment) =>
       attachment.volume !== undefined &&
@@ -70,7 +71,7 @@ function waiting(
   attachments: readonly Attachment[],
   nowMs: number,
   told: ReadonlySet<string> = new Set(),
-): Outcome {
+): Outcome<Remembered> {
   const next = attachments
     .filter(({ users }) => users.length === 0)
     .map((attachment) => forcedAtMs(attachment, nowMs))

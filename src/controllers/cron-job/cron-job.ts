@@ -46,14 +46,13 @@ export interface CronJobState {
   readonly known: KnownSchedule | undefined;
 }
 
-export const cronJobController = defineController<CronJobState | undefined>({
+export const cronJobController = defineController<CronJobState | undefined, KnownSchedule>({
   name: "cronjob-controller",
   feeds: [
     { kind: cronJobKind, keys: ownKey },
     { kind: jobKind, keys: controllerKey(cronJobKind) },
   ],
-  observe: (caches, key, _reader, remembered) =>
-    observe(caches, key, remembered as KnownSchedule | undefined),
+  observe: (caches, key, _reader, known) => observe(caches, key, known),
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
   measure: measureCronJobs,
 });
@@ -73,7 +72,7 @@ function observe(
   };
 }
 
-function decide(state: CronJobState, nowMs: number): Outcome {
+function decide(state: CronJobState, nowMs: number): Outcome<KnownSchedule> {
   const { cronJob } = state;
   const known = scheduleNow(state.known, cronJob, nowMs);
   const cleanup = historyWrites(state);

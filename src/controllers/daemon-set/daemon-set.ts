@@ -51,7 +51,7 @@ export interface DaemonSetState {
 
 const keysOfRevision = controllerKey(daemonSetKind);
 
-export const daemonSetController = defineController<DaemonSetState | undefined>({
+export const daemonSetController = defineController<DaemonSetState | undefined, Failures>({
   name: "daemonset-controller",
   feeds: [
     { kind: daemonSetKind, keys: ownKey },
@@ -60,8 +60,7 @@ export const daemonSetController = defineController<DaemonSetState | undefined>(
     { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },
   ],
   indexes: [orphanPods, orphanRevisions],
-  observe: (caches, key, _reader, remembered) =>
-    observe(caches, key, remembered as Failures | undefined),
+  observe: (caches, key, _reader, failures) => observe(caches, key, failures),
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
 });
 
@@ -102,7 +101,7 @@ function observe(
   };
 }
 
-function decide(state: DaemonSetState, nowMs: number): Outcome {
+function decide(state: DaemonSetState, nowMs: number): Outcome<Failures> {
   const { set, selector, nodes } = state;
   if (selector !== "nothing" && selector.length === 0) {
     const message = "This daemon set is selecting all pods. A non-empty selector is required.";

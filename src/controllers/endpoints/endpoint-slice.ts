@@ -78,8 +78,8 @@ export const slicesByService: IndexSpec<EndpointSlice> = {
 /** Slices of at most so many endpoints each. */
 export function endpointSliceController(
   endpointsMax = ENDPOINTS_MAX,
-): Controller<SliceState | undefined> {
-  return defineController<SliceState | undefined>({
+): Controller<SliceState | undefined, Seen> {
+  return defineController<SliceState | undefined, Seen>({
     name: "endpointslice-controller",
     component: "endpoint-slice-controller",
     feeds: [
@@ -89,8 +89,7 @@ export function endpointSliceController(
       { kind: endpointSliceKind, keys: keysOfSlice(MANAGER) },
     ],
     indexes: [podsByNode, slicesByService],
-    observe: (caches, key, _reader, remembered) =>
-      observe(caches, key, remembered as Seen | undefined),
+    observe: (caches, key, _reader, seen) => observe(caches, key, seen),
     decide: (state) => (state === undefined ? idle : decide(state, endpointsMax)),
     measure: measureSlices,
   });
@@ -145,7 +144,7 @@ function observe(
   };
 }
 
-function decide(state: SliceState, endpointsMax: number): Outcome {
+function decide(state: SliceState, endpointsMax: number): Outcome<Seen> {
   const { service, pods } = state;
   const trigger = triggerOf(state.seen, service, pods);
   const families = familiesOf(service);

@@ -50,7 +50,7 @@ export interface EndpointsState {
   readonly seen: Seen | undefined;
 }
 
-export const endpointsController = defineController<EndpointsState>({
+export const endpointsController = defineController<EndpointsState, Seen>({
   name: "endpoints-controller",
   component: COMPONENT,
   feeds: [
@@ -63,8 +63,7 @@ export const endpointsController = defineController<EndpointsState>({
       keysOfChange: ({ old, next }) => (next === undefined && old !== undefined ? ownKey(old) : []),
     },
   ],
-  observe: (caches, key, _reader, remembered) =>
-    observe(caches, key, remembered as Seen | undefined),
+  observe: (caches, key, _reader, seen) => observe(caches, key, seen),
   decide,
 });
 
@@ -75,7 +74,7 @@ function observe(caches: Caches, { namespace, name }: Key, seen: Seen | undefine
   return { service, endpoints, pods, seen };
 }
 
-function decide({ service, endpoints, pods, seen }: EndpointsState): Outcome {
+function decide({ service, endpoints, pods, seen }: EndpointsState): Outcome<Seen> {
   if (service === undefined) {
     const isOurs = endpoints !== undefined && !isLock(endpoints);
     const writes = isOurs ? [remove(endpointsKind, endpoints)] : [];

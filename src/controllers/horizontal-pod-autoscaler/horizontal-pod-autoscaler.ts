@@ -29,8 +29,8 @@ import { type AutoscalerSettings, DEFAULT_SETTINGS } from "./settings.ts";
 
 export function horizontalPodAutoscaler(
   settings: AutoscalerSettings = DEFAULT_SETTINGS,
-): Controller<AutoscalerState | undefined> {
-  return defineController<AutoscalerState | undefined>({
+): Controller<AutoscalerState | undefined, Memory> {
+  return defineController<AutoscalerState | undefined, Memory>({
     name: "horizontal-pod-autoscaler-controller",
     component: "horizontal-pod-autoscaler",
     feeds: [
@@ -41,9 +41,9 @@ export function horizontalPodAutoscaler(
       },
       readOnly(podKind),
     ],
-    async observe(caches, { namespace, name }, reader, remembered) {
+    async observe(caches, { namespace, name }, reader, memory) {
       const autoscaler = caches(horizontalPodAutoscalerKind).get(namespace, name);
-      return autoscaler && look(autoscaler, remembered as Memory | undefined, caches, reader);
+      return autoscaler && look(autoscaler, memory, caches, reader);
     },
     decide(state, nowMs) {
       if (state === undefined) return idle;

@@ -46,7 +46,7 @@ export type JobState =
   | { readonly about: "stray"; readonly pod: Pod }
   | { readonly about: "nothing" };
 
-export const jobController = defineController<JobState>({
+export const jobController = defineController<JobState, Setbacks>({
   name: "job-controller",
   feeds: [
     {
@@ -62,8 +62,7 @@ export const jobController = defineController<JobState>({
     },
   ],
   indexes: [orphanPods],
-  observe: (caches, key, _reader, remembered) =>
-    observe(caches, key, remembered as Setbacks | undefined),
+  observe: (caches, key, _reader, setbacks) => observe(caches, key, setbacks),
   decide,
   measure: measureJobs,
 });
@@ -83,7 +82,7 @@ function observe(
   return { about: "job", job, pods: candidatePods(caches, job), setbacks };
 }
 
-function decide(state: JobState, nowMs: number): Outcome {
+function decide(state: JobState, nowMs: number): Outcome<Setbacks> {
   if (state.about === "nothing") return { remember: undefined };
   if (state.about === "stray") return { writes: [untrack(state.pod)] };
   const { job } = state;

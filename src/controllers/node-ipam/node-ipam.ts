@@ -31,15 +31,15 @@ export interface IpamState {
   readonly cursors: readonly number[];
 }
 
-export function nodeIpam(options: NodeIpamOptions): Controller<IpamState> {
-  return defineController<IpamState>({
+export function nodeIpam(options: NodeIpamOptions): Controller<IpamState, readonly number[]> {
+  return defineController<IpamState, readonly number[]>({
     name: "node-ipam-controller",
     component: "cidrAllocator",
     workers: 1,
     feeds: [{ kind: nodeKind, keys: () => [ALL], keysOfChange }],
     observe: (caches, _key, _reader, remembered) => ({
       nodes: [...caches(nodeKind).list()],
-      cursors: (remembered as readonly number[] | undefined) ?? options.pools.map(() => 0),
+      cursors: remembered ?? options.pools.map(() => 0),
     }),
     decide: (state) => decide(state, options),
   });
@@ -53,7 +53,10 @@ function hasRange({ spec }: Node): boolean {
   return (spec.podCIDRs ?? []).length > 0;
 }
 
-function decide({ nodes, cursors }: IpamState, options: NodeIpamOptions): Outcome {
+function decide(
+  { nodes, cursors }: IpamState,
+  options: NodeIpamOptions,
+): Outcome<readonly number[]> {
   const waiting = nodes.filter(
     (node) => !hasRange(node) && node.metadata.deletionTimestamp === undefined,
   );

@@ -59,8 +59,8 @@ export interface HealthState {
   readonly known: Health | undefined;
 }
 
-export function nodeHealth(options: HealthOptions): Controller<HealthState> {
-  return defineController<HealthState>({
+export function nodeHealth(options: HealthOptions): Controller<HealthState, Health> {
+  return defineController<HealthState, Health>({
     name: "node-lifecycle-controller",
     component: "node-controller",
     feeds: [
@@ -73,7 +73,7 @@ export function nodeHealth(options: HealthOptions): Controller<HealthState> {
       { kind: podKind, keys: keysOfPod, keysOfChange: keysOfPodChange },
     ],
     indexes: [podsByNode],
-    observe: (caches, { name }, _reader, remembered) => {
+    observe: (caches, { name }, _reader, known) => {
       const node = caches(nodeKind).get(undefined, name);
       const isLost = node !== undefined && readyStatus(node) === "Unknown";
       return {
@@ -81,7 +81,7 @@ export function nodeHealth(options: HealthOptions): Controller<HealthState> {
         node,
         lease: caches(leaseKind).get(LEASES, name),
         pods: isLost ? [...caches(podKind).byIndex(PODS_BY_NODE, name)] : [],
-        known: remembered as Health | undefined,
+        known,
       };
     },
     decide: (state, nowMs) => decide(state, options, nowMs),
@@ -102,7 +102,7 @@ function keysOfPodChange({ next, old }: Change<Pod>, caches: Caches): readonly K
   });
 }
 
-function decide(state: HealthState, options: HealthOptions, nowMs: number): Outcome {
+function decide(state: HealthState, options: HealthOptions, nowMs: number): Outcome<Health> {
   const { node, known, name } = state;
   if (node === undefined) {
     if (known === undefined) return idle;

@@ -40,15 +40,15 @@ export interface ZonesState {
   readonly lastTainted: LastTainted;
 }
 
-export function nodeEviction(options: EvictionOptions): Controller<ZonesState> {
-  return defineController<ZonesState>({
+export function nodeEviction(options: EvictionOptions): Controller<ZonesState, LastTainted> {
+  return defineController<ZonesState, LastTainted>({
     name: "node-lifecycle-controller",
     component: "node-controller",
     workers: 1,
     feeds: [{ kind: nodeKind, keys: () => [ALL], keysOfChange }],
-    observe: (caches, _key, _reader, remembered) => ({
+    observe: (caches, _key, _reader, lastTainted = {}) => ({
       nodes: [...caches(nodeKind).list()],
-      lastTainted: (remembered as LastTainted | undefined) ?? {},
+      lastTainted,
     }),
     decide: (state, nowMs) => decide(state, options, nowMs),
     measure: measureZones({ zoneOf, isReady: (node) => readyStatus(node) === "True" }),
@@ -65,7 +65,11 @@ function keysOfChange({ next, old }: Change<Node>): readonly Key[] {
   return isSame ? [] : [ALL];
 }
 
-export function decide(state: ZonesState, options: EvictionOptions, nowMs: number): Outcome {
+export function decide(
+  state: ZonesState,
+  options: EvictionOptions,
+  nowMs: number,
+): Outcome<LastTainted> {
   const zones = zonesOf(state.nodes);
   const states = new Map([...zones].map(([zone, nodes]) => [zone, stateOf(nodes, options)]));
   const counted = [...states.values()].filter((is) => is !== "empty");

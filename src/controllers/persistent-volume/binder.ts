@@ -27,7 +27,7 @@ import { type ClaimState, decideClaim } from "./claim.ts";
 import type { LocalVolumes } from "./local-path.ts";
 import { observeRecycler } from "./recycler-news.ts";
 import { DEFAULT_RECYCLERS, type Recyclers, recycledBy } from "./recycler-pod.ts";
-import { decideVolume, type VolumeState } from "./volume.ts";
+import { decideVolume, type Told, type VolumeState } from "./volume.ts";
 
 const DEFAULT_CLASS_ANNOTATIONS = [
   "storageclass.kubernetes.io/is-default-class",
@@ -73,9 +73,9 @@ export interface BinderOptions {
   readonly recyclers?: Recyclers;
 }
 
-export function persistentVolumeBinder(options: BinderOptions = {}): Controller<State> {
+export function persistentVolumeBinder(options: BinderOptions = {}): Controller<State, Told> {
   const { localVolumes, claimRecheckMs = RECHECK_MS, recyclers = DEFAULT_RECYCLERS } = options;
-  return defineController<State>({
+  return defineController<State, Told>({
     name: "persistentvolume-binder-controller",
     component: "persistentvolume-controller",
     feeds: [
@@ -95,11 +95,10 @@ export function persistentVolumeBinder(options: BinderOptions = {}): Controller<
       unboundClaimsByClass,
       podsByClaim,
     ],
-    observe: async (caches, key, reader, remembered) => {
+    observe: async (caches, key, reader, told) => {
       if (key.resource === "claim") return observeClaim(caches, key, localVolumes);
       const state = await observeVolume(caches, key, reader, localVolumes !== undefined);
       if (state === undefined || !isToBeEmptied(state)) return state && { of: "volume", state };
-      const told = remembered as readonly string[] | undefined;
       const recycler = await observeRecycler(state.volume, recyclers, caches, reader, told);
       return { of: "volume", state: { ...state, recycler } };
     },

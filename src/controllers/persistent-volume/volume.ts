@@ -35,7 +35,10 @@ export interface VolumeState {
   readonly users?: readonly string[];
 }
 
-export function decideVolume(state: VolumeState): Outcome {
+/** What was told of a recycler's pod, by uid. */
+export type Told = readonly string[];
+
+export function decideVolume(state: VolumeState): Outcome<Told> {
   const { volume, claim } = state;
   const migrated = toldMigrated(volume);
   const guarded = withDeletionFinalizer(migrated ?? volume) ?? migrated;
@@ -54,7 +57,7 @@ export function decideVolume(state: VolumeState): Outcome {
 }
 
 /** First released, which is seen here again, then reclaimed. */
-function release(state: VolumeState): Outcome {
+function release(state: VolumeState): Outcome<Told> {
   const { volume } = state;
   const { phase } = volume.status;
   const again = volume.spec.persistentVolumeReclaimPolicy === "Recycle";
@@ -62,7 +65,7 @@ function release(state: VolumeState): Outcome {
   return phase === "Released" ? reclaim(state) : { writes: phaseWrites(volume, "Released") };
 }
 
-function reclaim(state: VolumeState): Outcome {
+function reclaim(state: VolumeState): Outcome<Told> {
   const { volume, provisions } = state;
   switch (volume.spec.persistentVolumeReclaimPolicy) {
     case "Retain":
@@ -95,7 +98,7 @@ function discard(volume: PersistentVolume, provisions: boolean): Outcome {
   };
 }
 
-function recycled({ volume, recycler = NO_RECYCLER, users = [] }: VolumeState): Outcome {
+function recycled({ volume, recycler = NO_RECYCLER, users = [] }: VolumeState): Outcome<Told> {
   const note = (reason: string, message: string): EventNote => {
     return { about: volume, type: "Normal", reason, message };
   };

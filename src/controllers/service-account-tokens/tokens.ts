@@ -39,8 +39,8 @@ interface State {
   readonly token: string | undefined;
 }
 
-export function serviceAccountTokens(options: AccountTokens): Controller<State> {
-  return defineController<State>({
+export function serviceAccountTokens(options: AccountTokens): Controller<State, Owner> {
+  return defineController<State, Owner>({
     name: "serviceaccount-token-controller",
     feeds: [
       {
@@ -49,8 +49,7 @@ export function serviceAccountTokens(options: AccountTokens): Controller<State> 
       },
       { kind: serviceAccountKind, keys: keysOfAccount },
     ],
-    observe: (caches, key, reader, remembered) =>
-      observe(caches, key, reader, remembered as Owner | undefined, options),
+    observe: (caches, key, reader, owner) => observe(caches, key, reader, owner, options),
     decide: (state) => decide(state, options.rootCa),
   });
 }
@@ -105,7 +104,7 @@ function claimsOf(account: ServiceAccount, secret: Secret): Readonly<Record<stri
   };
 }
 
-function decide(state: State, rootCa: string | undefined): Outcome {
+function decide(state: State, rootCa: string | undefined): Outcome<Owner> {
   const { secret, account, token } = state;
   if (secret === undefined) return { ...withoutReference(state), remember: undefined };
   if (secret.metadata.deletionTimestamp !== undefined) return idle;
