@@ -45,15 +45,26 @@ export function trackCreate(
 
 /** Sets managedFields of an object that the server itself creates. */
 export function trackOwnCreate(kind: Kind, draft: Draft<KubeObject>, nowMs: number): void {
+  trackOwnUpdate(kind, undefined, draft, "", nowMs);
+}
+
+/** Sets managedFields of an object that the server itself changes, if it changes it. */
+export function trackOwnUpdate(
+  kind: Kind,
+  old: KubeObject | undefined,
+  draft: Draft<KubeObject>,
+  subresource: string,
+  nowMs: number,
+): void {
   const hasStatus = kind.subresources?.status !== undefined;
   const managedFields = managedFieldsAfter({
     ...typeOf(kind),
-    live: undefined,
+    live: old && membersOf(old),
     next: membersOf(draft),
     manager: "kube-apiserver",
-    subresource: "",
+    subresource,
     nowIso: timeFromMs(nowMs),
-    filter: resetFieldsOf(kind.group, kind.names.plural, "", hasStatus),
+    filter: resetFieldsOf(kind.group, kind.names.plural, subresource, hasStatus),
   });
   setManagers(draft, managedFields);
 }

@@ -16,13 +16,15 @@ export interface Objects {
   create<T extends KubeObject>(kind: KindOf<T>, object: T): Promise<Result<T>>;
   /**
    * Reads, changes and writes again until no other writer was in between. `change` may return a
-   * Status to give up with it.
+   * Status to give up with it. `managed`: the server owns what it changed of that subresource, as
+   * any other client would.
    */
   mutate<T extends KubeObject>(
     kind: KindOf<T>,
     namespace: string,
     name: string,
     change: (draft: Draft<T>) => Status | undefined,
+    managed?: "status",
   ): Promise<Result<T>>;
   delete<T extends KubeObject>(
     kind: KindOf<T>,

@@ -11,7 +11,7 @@ import {
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { ResourceStats } from "./flow/work-estimate.ts";
-import { trackOwnCreate } from "./managed-fields.ts";
+import { trackOwnCreate, trackOwnUpdate } from "./managed-fields.ts";
 import { fillSystemFields } from "./object-metadata.ts";
 import type { ObjectStore, WriteOutcome } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
@@ -87,11 +87,16 @@ export class ServerObjects implements Objects {
     namespace: string,
     name: string,
     change: (draft: Draft<T>) => Status | undefined,
+    managed?: "status",
   ): Promise<Result<T>> {
     return this.#untilWritten(kind, namespace, name, async ({ stored, key }, current) => {
       const draft = structuredClone(current.value) as Draft<T>;
       const refusal = change(draft);
       if (refusal !== undefined) return failure(refusal);
+      if (managed !== undefined) {
+        const written = draft as Draft<KubeObject>;
+        trackOwnUpdate(kind, current.value, written, managed, this.#options.clock.nowMs());
+      }
       const finished = finishObject(stored.kind, draft as KubeObject);
       if (!finished.ok) return finished;
       return await this.#options.store.replace(stored, key, current, finished.value);

@@ -13,6 +13,7 @@ import { podKind } from "#api/core/v1/pod.ts";
 import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
 import type { PersistentVolumeClaim, ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
+import type { Draft } from "#api/kind.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
 import { attributeClasses, measureOf } from "#api/quota/measures.ts";
 import { isTerminating } from "#api/quota/pod-measure.ts";
@@ -163,15 +164,15 @@ class QuotaDesk {
   }
 
   async #chargeTo(name: string, waiters: readonly Waiter[]): Promise<void> {
-    const result = await this.#objects.mutate(resourceQuotaKind, this.#namespace, name, (draft) => {
+    const charge = (draft: Draft<ResourceQuota>): undefined => {
       for (const waiter of waiters) {
-        const charge = chargeQuota(draft as ResourceQuota, waiter.demand);
-        waiter.refusal =
-          charge.outcome === "refused" ? refuse(waiter.request, charge.why) : undefined;
-        if (charge.outcome === "charged") draft.status.used = { ...charge.used };
+        const cost = chargeQuota(draft as ResourceQuota, waiter.demand);
+        waiter.refusal = cost.outcome === "refused" ? refuse(waiter.request, cost.why) : undefined;
+        if (cost.outcome === "charged") draft.status.used = { ...cost.used };
       }
-      return undefined;
-    });
+    };
+    const kind = resourceQuotaKind;
+    const result = await this.#objects.mutate(kind, this.#namespace, name, charge, "status");
     // A quota that was deleted meanwhile limits nothing.
     if (result.ok || result.status.reason === "NotFound") return;
     for (const waiter of waiters) waiter.refusal ??= result.status;

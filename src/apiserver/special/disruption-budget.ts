@@ -20,7 +20,7 @@ export async function takeFromBudget(
 ): Promise<Status | undefined> {
   if (dryRun) return refuseByBudget(budget);
   const { name = "", namespace = "" } = budget.metadata;
-  const taken = await objects.mutate(podDisruptionBudgetKind, namespace, name, (draft) => {
+  const take = (draft: Draft<PodDisruptionBudget>): Status | undefined => {
     const refusal = refuseByBudget(draft as PodDisruptionBudget);
     if (refusal !== undefined) return refusal;
     const status = draft.status!;
@@ -28,7 +28,9 @@ export async function takeFromBudget(
     if (status.disruptionsAllowed === 0) noteInsufficient(draft, nowMs);
     status.disruptedPods = { ...status.disruptedPods, [podName]: timeFromMs(nowMs) };
     return undefined;
-  });
+  };
+  const kind = podDisruptionBudgetKind;
+  const taken = await objects.mutate(kind, namespace, name, take, "status");
   return taken.ok ? undefined : taken.status;
 }
 
