@@ -1,12 +1,29 @@
 /** Objects of the server's own making to and from JSON text: always kind, apiVersion, metadata first. */
 import { escapeHtml } from "#api/codec/html-escapes.ts";
-import type { KubeObject } from "#api/kind.ts";
+import { encodeJson, parseJson } from "#api/codec/json.ts";
+import type { Kind, KubeObject } from "#api/kind.ts";
 
-export function parseStored(bytes: Uint8Array): KubeObject {
-  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+/** They hold JSON of others, in which numbers may have more digits than ours. */
+const WITH_FREE_JSON: ReadonlySet<string> = new Set([
+  "ControllerRevision",
+  "DeviceClass",
+  "ResourceClaim",
+  "ResourceClaimTemplate",
+]);
+/** As many as a number may need that is not exact any more. */
+const MANY_DIGITS = /\d{16}/;
+
+/** Whole numbers in JSON of others keep their digits: beyond 2^53 they are bigints. */
+export function parseStored(bytes: Uint8Array, { names }: Kind): KubeObject {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  if (WITH_FREE_JSON.has(names.kind) && MANY_DIGITS.test(text)) {
+    const parsed = parseJson(text);
+    if (parsed.ok) return parsed.value as KubeObject;
+  }
+  return JSON.parse(text);
 }
 
 export function writeObject(object: KubeObject): Buffer {
   const { kind, apiVersion, metadata, ...rest } = object;
-  return Buffer.from(escapeHtml(JSON.stringify({ kind, apiVersion, metadata, ...rest })));
+  return Buffer.from(escapeHtml(encodeJson({ kind, apiVersion, metadata, ...rest })));
 }

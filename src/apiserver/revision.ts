@@ -53,7 +53,7 @@ export class Revision {
   static fromJson(kind: Kind, key: string, number: number, stored: Uint8Array): Revision {
     const revision = new Revision(kind, key, number);
     if (!revision.#inject(asBuffer(stored))) {
-      return Revision.fromValue(kind, key, number, parseStored(stored));
+      return Revision.fromValue(kind, key, number, parseStored(stored, kind));
     }
     return revision;
   }
@@ -110,7 +110,7 @@ export class Revision {
     }
     const shared = this.#shared?.deref();
     if (shared !== undefined) return shared;
-    const value = deepFreeze(parseStored(this.#line!));
+    const value = deepFreeze(parseStored(this.#line!, this.kind));
     this.#shared = new WeakRef(value);
     return value;
   }

@@ -51,8 +51,8 @@ export class StorageCodec {
 
   /** The object in the stored version of its resource, whatever it was written in. */
   decode(resource: StoredResource, bytes: Uint8Array): KubeObject {
-    const object = this.isJson(bytes) ? parseStored(bytes) : decodeEnvelope(bytes);
     const { kind } = resource;
+    const object = this.isJson(bytes) ? parseStored(bytes, kind) : decodeEnvelope(bytes);
     if (object.apiVersion === kind.apiVersion) return object;
     const written = this.#resources.findKind(object.apiVersion ?? "", object.kind ?? "");
     if (written?.storedAs === undefined) return { ...object, apiVersion: kind.apiVersion };

@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { createMemoryStore } from "#store/memory.ts";
+import type { Answer } from "./answer.ts";
 import { CONFIG_MAPS, configMap, startTestApi } from "./api.testing.ts";
+import type { ApiRequest } from "./request.ts";
 
 const KEY = "/registry/configmaps/default/a";
 
@@ -90,3 +92,36 @@ describe("stored objects", () => {
     assert.deepEqual([data.k, metadata.resourceVersion], ["foreign", String(revision)]);
   });
 });
+
+describe("whole numbers beyond 2^53 in JSON of others keep their digits", () => {
+  const REVISIONS = "/apis/apps/v1/namespaces/default/controllerrevisions";
+  const DATA = '"data":{"a":9007199254740993,"b":[-9223372036854775808]}';
+  const type = '"apiVersion":"apps/v1","kind":"ControllerRevision"';
+  const body = `{${type},"metadata":{"name":"r"},"revision":1,${DATA}}`;
+
+  test.each(["json", "protobuf"] as const)("stored as %s", async (storedForm) => {
+    await using first = await startTestApi({ storedForm });
+    const textOf = ({ body: sent }: Answer): string => {
+      assert.ok(sent.form === "object");
+      return sent.object.json.toString();
+    };
+    const made = await first.api.handle(requestOf("POST", REVISIONS, body));
+    assert.equal(made.code, 201);
+    await using later = await startTestApi({ storedForm, store: first.store });
+    const patched = await later.api.handle(
+      requestOf("PATCH", `${REVISIONS}/r`, '{"metadata":{"labels":{"a":"b"}}}'),
+    );
+    assert.equal(patched.code, 200);
+    for (const answer of [made, patched]) assert.ok(textOf(answer).includes(DATA));
+  });
+});
+
+function requestOf(method: string, path: string, text: string): ApiRequest {
+  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  return {
+    ...{ method, path, query: new URLSearchParams(), headers: { "content-type": type } },
+    body: { form: "bytes", bytes: Buffer.from(text) },
+    peer: { address: "test", user: { name: "tester", groups: ["system:masters"] } },
+    signal: new AbortController().signal,
+  };
+}
