@@ -13,7 +13,11 @@ import {
 import { runLeaderElection } from "#client/leader-election.ts";
 import type { RateLimit } from "#client/rate-limit.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
-import { type AnyController, builtInControllers } from "#controllers/controllers.ts";
+import {
+  type AnyController,
+  builtInControllers,
+  optInControllers,
+} from "#controllers/controllers.ts";
 import {
   controllerNames,
   offByDefault,
@@ -156,7 +160,7 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random
     throw new FlagError(
       `--controllers: ${unknown.map((n) => JSON.stringify(n)).join(", ")} is not known`,
     );
-  const all = builtInControllers(options);
+  const all = [...builtInControllers(options), ...optInControllers];
   const here = new Set([...all.map(({ name }) => name), "garbage-collector-controller"]);
   return {
     log: logFlagsOf({ v: Number(text("v")), loggingFormat: text("loggingFormat") }),

@@ -34,6 +34,7 @@ import { replicationControllerController } from "./replication-controller.ts";
 import { resourceClaims } from "./resource-claim/resource-claim.ts";
 import { resourceQuotaController } from "./resource-quota.ts";
 import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
+import { selinuxWarning } from "./selinux-warning/selinux-warning.ts";
 import { serviceAccountController } from "./service-account.ts";
 import { legacyTokenCleaner } from "./service-account-tokens/cleaner.ts";
 import { type AccountTokens, serviceAccountTokens } from "./service-account-tokens/tokens.ts";
@@ -75,6 +76,9 @@ export interface ControllerOptions extends BinderOptions {
 
 // biome-ignore lint/suspicious/noExplicitAny: each controller has a state of its own
 export type AnyController = Controller<any, any>;
+
+/** Those that run only where they are asked for by name. */
+export const optInControllers: readonly AnyController[] = [selinuxWarning];
 
 export function builtInControllers(options: ControllerOptions): readonly AnyController[] {
   return [

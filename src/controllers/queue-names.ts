@@ -29,6 +29,7 @@ const QUEUES: Readonly<Record<string, string>> = {
   "resourceclaim-controller": "resource_claim",
   "resourcequota-controller": "resourcequota_primary",
   "root-ca-certificate-publisher-controller": "root_ca_cert_publisher",
+  "selinux-warning-controller": "selinux_warning",
   "service-cidr-controller": "ipaddresses",
   "serviceaccount-controller": "serviceaccount",
   "serviceaccount-token-controller": "serviceaccount_tokens_service",

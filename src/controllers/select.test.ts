@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { builtInControllers } from "./controllers.ts";
+import { builtInControllers, optInControllers } from "./controllers.ts";
 import {
   controllerNames,
   offByDefault,
@@ -35,7 +35,8 @@ describe("--controllers", () => {
   });
 
   test("what is on by default runs once its flags are there, and the rest says why not", () => {
-    const built = new Set(builtInControllers({}).map(({ name }) => name));
+    const all = [...builtInControllers({}), ...optInControllers];
+    const built = new Set(all.map(({ name }) => name));
     const absent = controllerNames.filter((name) => !built.has(name));
     const missingFlag = absent.filter((name) => whyAbsent(name).startsWith("a flag"));
     assert.deepEqual(missingFlag, [

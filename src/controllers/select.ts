@@ -76,7 +76,6 @@ const NEVER_HERE: Readonly<Record<string, string>> = {
   "podcertificaterequest-cleaner-controller": GATED,
   "podgroup-protection-controller": GATED,
   "resourcepoolstatusrequest-controller": GATED,
-  "selinux-warning-controller": "it is not part of this program",
   "service-lb-controller": CLOUD,
   "storage-version-migrator-controller": GATED,
   "storageversion-garbage-collector-controller": GATED,

@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { PodSpec, SELinuxOptions } from "#api/generated/core.v1.ts";
+import { csiDriverKind } from "#api/storage/v1/csi-driver.ts";
+import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
+import { selinuxWarning } from "./selinux-warning.ts";
+
+const claimSpec = {
+  accessModes: ["ReadWriteMany"],
+  resources: { requests: { storage: "1Gi" } },
+  volumeName: "v",
+};
+
+async function world(seLinuxMount = true): Promise<Cluster> {
+  const cluster = await startCluster({ controllers: [selinuxWarning] });
+  await cluster.seed(csiDriverKind, { metadata: { name: "d" }, spec: { seLinuxMount } });
+  await cluster.seed(persistentVolumeClaimKind, {
+    metadata: { name: "c", uid: "claim" },
+    spec: claimSpec,
+    status: { phase: "Bound" },
+  });
+  const { uid = "" } = cluster.get(persistentVolumeClaimKind, "c")?.metadata ?? {};
+  await cluster.seed(persistentVolumeKind, {
+    metadata: { name: "v" },
+    spec: {
+      capacity: { storage: "1Gi" },
+      accessModes: ["ReadWriteMany"],
+      csi: { driver: "d", volumeHandle: "h" },
+      claimRef: { namespace: "default", name: "c", uid },
+    },
+    status: { phase: "Bound" },
+  });
+  return cluster;
+}
+
+async function pod(
+  cluster: Cluster,
+  name: string,
+  seLinuxOptions: Draft<SELinuxOptions> | undefined,
+  more: Draft<PodSpec["securityContext"]> = {},
+): Promise<void> {
+  await cluster.seed(podKind, {
+    metadata: { name },
+    spec: {
+      securityContext: { ...(seLinuxOptions === undefined ? {} : { seLinuxOptions }), ...more },
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName: "c" } }],
+      containers: [{ name: "m", volumeMounts: [{ name: "data", mountPath: "/d" }] }],
+    },
+  });
+}
+
+const told = ({ events }: Cluster): readonly string[] =>
+  events.map(({ name, reason }) => `${name} ${reason}`);
+
+describe("pods that use the same volume", () => {
+  const level = (text: string) => ({ level: text });
+  const rows: {
+    name: string;
+    first: Draft<SELinuxOptions> | undefined;
+    second: Draft<SELinuxOptions> | undefined;
+    policy?: string;
+    want: readonly string[];
+  }[] = [
+    { name: "the same label", first: level("s0:c1"), second: level("s0:c1"), want: [] },
+    {
+      name: "other levels",
+      first: level("s0:c1"),
+      second: level("s0:c2"),
+      want: ["b SELinuxLabelConflict", "a SELinuxLabelConflict"],
+    },
+    {
+      name: "a type that the other leaves to the node",
+      first: { type: "t", level: "s0" },
+      second: level("s0"),
+      want: [],
+    },
+    {
+      name: "other types",
+      first: { type: "t", level: "s0" },
+      second: { type: "u", level: "s0" },
+      want: ["b SELinuxLabelConflict", "a SELinuxLabelConflict"],
+    },
+    {
+      name: "one that is labelled file by file",
+      first: level("s0:c1"),
+      second: level("s0:c1"),
+      policy: "Recursive",
+      want: [
+        "b SELinuxChangePolicyConflict",
+        "a SELinuxChangePolicyConflict",
+        "b SELinuxLabelConflict",
+        "a SELinuxLabelConflict",
+      ],
+    },
+    { name: "no labels at all", first: undefined, second: undefined, want: [] },
+  ];
+  for (const { name, first, second, policy, want } of rows) {
+    test(name, async () => {
+      await using cluster = await world();
+      await pod(cluster, "a", first);
+      await pod(cluster, "b", second, policy === undefined ? {} : { seLinuxChangePolicy: policy });
+      assert.deepEqual(told(cluster), want);
+    });
+  }
+});
+
+test("both are told of each other, and metrics tell of it while both are there", async () => {
+  await using cluster = await world();
+  await pod(cluster, "a", { level: "s0:c1" });
+  await pod(cluster, "b", { level: "s0:c2" });
+  assert.equal(
+    cluster.events[0]?.message,
+    'SELinuxLabel ":::s0:c2" conflicts with pod a that uses the same volume as this pod with ' +
+      'SELinuxLabel ":::s0:c1". If both pods land on the same node, only one of them may access the volume.',
+  );
+  const conflicts = (): string[] =>
+    cluster.metrics.text().match(/^selinux_warning_controller.*$/gm) ?? [];
+  const name = "selinux_warning_controller_selinux_volume_conflict";
+  const side = (i: number, pod_: string, value: string): string =>
+    `pod${i}_namespace="default",pod${i}_name="${pod_}",pod${i}_value=":::${value}"`;
+  assert.deepEqual(conflicts(), [
+    `${name}{property="SELinuxLabel",${side(1, "a", "s0:c1")},${side(2, "b", "s0:c2")}} 1`,
+    `${name}{property="SELinuxLabel",${side(1, "b", "s0:c2")},${side(2, "a", "s0:c1")}} 1`,
+  ]);
+  await cluster.edit(podKind, "a", (draft) => void (draft.status.phase = "Succeeded"));
+  assert.deepEqual(conflicts(), []);
+  assert.equal(told(cluster).length, 2);
+});
+
+test("a driver that cannot mount with labels is no matter, until it can", async () => {
+  await using cluster = await world(false);
+  await pod(cluster, "a", { level: "s0:c1" });
+  await pod(cluster, "b", { level: "s0:c2" });
+  assert.deepEqual(told(cluster), []);
+  await cluster.edit(csiDriverKind, "d", (draft) => void (draft.spec.seLinuxMount = true));
+  assert.deepEqual(told(cluster), ["b SELinuxLabelConflict", "a SELinuxLabelConflict"]);
+});
+
+test("a pod whose containers do not agree", async () => {
+  await using cluster = await world();
+  const mount = { volumeMounts: [{ name: "data", mountPath: "/d" }] };
+  const at = (level: string) => ({ securityContext: { seLinuxOptions: { level } } });
+  await cluster.seed(podKind, {
+    metadata: { name: "a" },
+    spec: {
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName: "c" } }],
+      containers: [
+        { name: "m", ...mount, ...at("s0:c1") },
+        { name: "n", ...mount, ...at("s0:c2") },
+      ],
+    },
+  });
+  assert.deepEqual(told(cluster), ["a MultipleSELinuxLabels"]);
+});
