@@ -50,7 +50,7 @@ describe("--controllers", () => {
       "root-ca-certificate-publisher-controller",
       "serviceaccount-token-controller",
     ]);
-    assert.equal(absent.length - missingFlag.length, 10);
+    assert.equal(absent.length - missingFlag.length, 9);
     assert.equal(whyAbsent("service-lb-controller"), "it is for the cloud controller manager");
     assert.deepEqual(offByDefault.filter(selectionOf(["*"]).has), []);
   });
