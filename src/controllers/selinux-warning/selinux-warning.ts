@@ -47,8 +47,11 @@ export interface WarningState {
   readonly torn: readonly string[];
   readonly pod: Pod;
   /** What was told of before. */
-  readonly told: readonly string[];
+  readonly told: Told;
 }
+
+/** By who and what. */
+type Told = readonly string[];
 
 const volumesById: IndexSpec<PersistentVolume> = {
   kind: persistentVolumeKind,
@@ -65,7 +68,7 @@ const podsByStorage: IndexSpec<Pod> = {
   values: ({ spec }) => (spec.volumes ?? []).flatMap((volume) => inlineId(volume) ?? []),
 };
 
-export const selinuxWarning = defineController<WarningState | undefined>({
+export const selinuxWarning = defineController<WarningState | undefined, Told>({
   name: "selinux-warning-controller",
   component: "selinux_warning",
   feeds: [
@@ -75,7 +78,7 @@ export const selinuxWarning = defineController<WarningState | undefined>({
     { kind: csiDriverKind, keys: keysOfDriver },
   ],
   indexes: [podsByClaim, podsByStorage, volumesById],
-  observe: (caches, { namespace, name }, _reader, remembered) => {
+  observe: (caches, { namespace, name }, _reader, told = []) => {
     const pod = caches(podKind).get(namespace, name);
     if (pod === undefined || isFinished(pod)) return undefined;
     const { uses, torn } = usesOf(pod, caches);
@@ -85,13 +88,13 @@ export const selinuxWarning = defineController<WarningState | undefined>({
         .flatMap((other) => usesOf(other, caches).uses)
         .filter((use) => use.volumeId === volumeId),
     );
-    return { pod, uses, others, torn, told: (remembered as readonly string[] | undefined) ?? [] };
+    return { pod, uses, others, torn, told };
   },
   decide: (state) => (state === undefined ? idle : decide(state)),
   measure: measureConflicts(),
 });
 
-export function decide({ pod, uses, others, torn, told }: WarningState): Outcome {
+export function decide({ pod, uses, others, torn, told }: WarningState): Outcome<Told> {
   const conflicts = uses.flatMap((use) =>
     others.filter((o) => o.volumeId === use.volumeId).flatMap((o) => conflictsOf(use, o)),
   );
