@@ -62,6 +62,10 @@ function addServing(command: Parser): void {
     .option("--min-request-timeout <seconds>", "time after which watches end", integer, 1800)
     .option("--max-requests-inflight <n>", "reading requests at a time", integer, 400)
     .option("--max-mutating-requests-inflight <n>", "writing requests at a time", integer, 200)
+    .option(
+      "--egress-selector-config-file <file>",
+      "how nodes, control plane and etcd are reached; only directly",
+    )
     .option("--audit-log-path <file>", "audit log; - is the standard output")
     .option("--audit-policy-file <file>", "what the audit log tells")
     .option("--audit-log-maxsize <megabytes>", "size at which it is put aside", integer, 100)

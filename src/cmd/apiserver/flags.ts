@@ -66,6 +66,7 @@ export interface ApiServerFlags extends LogFlags {
   readonly admissionControlConfigFile: string | undefined;
   readonly defaultNotReadyTolerationSeconds: number;
   readonly defaultUnreachableTolerationSeconds: number;
+  readonly egressSelectorConfigFile: string | undefined;
   readonly auditLogPath: string | undefined;
   readonly auditPolicyFile: string | undefined;
   readonly auditWebhookConfigFile: string | undefined;

@@ -40,7 +40,6 @@ const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "audit-log-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is written"],
   "audit-webhook-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is sent"],
   "cors-allowed-origins": [/^$/, "pages of other origins are not served"],
-  "egress-selector-config-file": [/^$/, "connections are made directly"],
   "emulated-version": [/^(kube=)?v?1\.36(\.\d+)?$/, "only 1.36 is spoken"],
   "enable-garbage-collector": [/^(true|1|t|T|TRUE|True)?$/, "owners are always minded"],
   "encryption-provider-config": [/^$/, "what is stored cannot be encrypted yet"],

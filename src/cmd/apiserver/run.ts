@@ -3,6 +3,7 @@ import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import { publishConfig } from "#apiserver/cluster/published-config.ts";
 import { type Edge, openEdge } from "#apiserver/edge/edge-server.ts";
+import { checkEgressConfig } from "#apiserver/egress-config.ts";
 import { type HttpServer, startHttpServer, type TlsOptions } from "#apiserver/http/http-server.ts";
 import { expire, serve } from "#apiserver/serve.ts";
 import { serveUpgrade } from "#apiserver/serve-upgrade.ts";
@@ -10,7 +11,7 @@ import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { makeDataDir } from "./data-dir.ts";
 import type { ApiServerFlags } from "./flags.ts";
-import { type Keys, openKeys } from "./keys.ts";
+import { type Keys, openKeys, readPem } from "./keys.ts";
 import { isShared, openStore } from "./open-store.ts";
 import { apiServerOptions, type Parts, type Surroundings } from "./server-options.ts";
 import { tlsLimitsOf } from "./tls-flags.ts";
@@ -49,6 +50,9 @@ async function runBehind(
   const { clock, logger } = surroundings;
   if (flags.withoutEffect.length > 0) {
     logger.warn("flags without effect", { flags: flags.withoutEffect });
+  }
+  if (flags.egressSelectorConfigFile !== undefined) {
+    checkEgressConfig(readPem(flags.egressSelectorConfigFile));
   }
   makeDataDir(flags.dataDir);
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);

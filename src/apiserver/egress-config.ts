@@ -1,0 +1,89 @@
+/**
+ * The file of `--egress-selector-config-file`: how the server reaches nodes, others of the control
+ * plane, and etcd. It reaches all of them directly, so that a file may say this and nothing else.
+ */
+import { duplicate, type FieldError, invalid, notSupported } from "#api/validation/field-error.ts";
+import { formatFieldErrors } from "#api/validation/format-field-error.ts";
+import { Path } from "#api/validation/path.ts";
+import {
+  ANY_CONFIG,
+  type ConfigKind,
+  configSchema,
+  decodeConfig,
+  listOf,
+  STRING,
+  struct,
+} from "./config-file.ts";
+
+interface Selection {
+  readonly name?: string;
+  readonly connection?: { readonly proxyProtocol?: string; readonly transport?: unknown };
+}
+
+const EGRESS_CONFIGURATION: ConfigKind = {
+  kind: "EgressSelectorConfiguration",
+  apiVersions: ["apiserver.k8s.io/v1beta1", "apiserver.k8s.io/v1alpha1"],
+  schema: configSchema("v1beta1.EgressSelectorConfiguration", {
+    egressSelections: listOf(
+      struct("v1beta1.EgressSelection", {
+        name: STRING,
+        connection: struct("v1beta1.Connection", {
+          proxyProtocol: STRING,
+          transport: { optional: ANY_CONFIG },
+        }),
+      }),
+    ),
+  }),
+};
+
+const NAMES = ["cluster", "controlplane", "etcd"];
+/** What the oldest version calls the control plane. */
+const OLD_NAME = "master";
+const PROTOCOLS = ["Direct", "HTTPConnect", "GRPC"];
+const PLACE = Path.of("service").child("connection");
+
+/** Throws, naming every fault, and for anything but direct connections. */
+export function checkEgressConfig(text: string): void {
+  const selections = decode(text);
+  const faults = [...selections.flatMap(connectionFaults), ...nameFaults(selections)];
+  if (faults.length > 0) {
+    throw new Error(
+      `failed to validate egress selector configuration: ${formatFieldErrors(faults)}`,
+    );
+  }
+  const other = selections.find(({ connection }) => connection?.proxyProtocol !== "Direct");
+  if (other === undefined) return;
+  throw new Error(
+    `egress selection ${other.name} cannot use ${other.connection?.proxyProtocol}: connections are made directly`,
+  );
+}
+
+function decode(text: string): readonly Selection[] {
+  try {
+    const config = decodeConfig(text, EGRESS_CONFIGURATION);
+    return (config as { egressSelections?: readonly Selection[] }).egressSelections ?? [];
+  } catch (error) {
+    throw new Error(`failed to read egress selector config: ${(error as Error).message}`);
+  }
+}
+
+function connectionFaults({ connection }: Selection): FieldError[] {
+  const { proxyProtocol = "", transport } = connection ?? {};
+  if (!PROTOCOLS.includes(proxyProtocol)) {
+    return [notSupported(PLACE.child("protocol"), proxyProtocol, PROTOCOLS)];
+  }
+  if (proxyProtocol !== "Direct" || transport === undefined) return [];
+  const why = "config must be absent for direct connect";
+  return [invalid(PLACE.child("transport"), "direct", why)];
+}
+
+function nameFaults(selections: readonly Selection[]): FieldError[] {
+  const seen = new Set<string>();
+  return selections.flatMap(({ name = "" }, at) => {
+    const called = name.toLowerCase();
+    const canonical = called === OLD_NAME ? "controlplane" : called;
+    if (seen.has(canonical)) return [duplicate(PLACE.index(at), canonical)];
+    seen.add(canonical);
+    return NAMES.includes(canonical) ? [] : [notSupported(PLACE, canonical, NAMES)];
+  });
+}
