@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { onAbort, untilAborted } from "./aborted.ts";
+import { onAbort, signalForMany, untilAborted } from "./aborted.ts";
 
 describe("a signal is heard once", () => {
   test("when it aborts later", async () => {
@@ -19,4 +19,18 @@ describe("a signal is heard once", () => {
     await untilAborted(AbortSignal.abort());
     assert.equal(calls, 1);
   });
+});
+
+test("many may listen, and Node has nothing to say about it", async () => {
+  const warnings: Error[] = [];
+  const hear = (warning: Error): unknown => warnings.push(warning);
+  process.on("warning", hear);
+  const controller = new AbortController();
+  const signal = signalForMany(controller.signal);
+  let calls = 0;
+  for (let n = 0; n < 30; n++) onAbort(signal, () => calls++);
+  await new Promise((resolve) => setImmediate(resolve)); // warnings come later
+  process.off("warning", hear);
+  controller.abort();
+  assert.deepEqual({ calls, warnings }, { calls: 30, warnings: [] });
 });

@@ -8,7 +8,7 @@ import type { Client, Typed } from "#client/client.ts";
 import type { EventRecorder } from "#client/event-recorder.ts";
 import { Informer } from "#client/informer.ts";
 import type { ResourceRef } from "#client/transport.ts";
-import { onAbort, untilAborted } from "#lib/aborted.ts";
+import { onAbort, signalForMany, untilAborted } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
@@ -86,7 +86,8 @@ export class Runtime {
    * Runs the controllers until the signal aborts. It may be called again for controllers that come
    * later (of kinds that did not exist before); they share the informers that are there.
    */
-  async run(controllers: readonly AnyController[], signal: AbortSignal): Promise<void> {
+  async run(controllers: readonly AnyController[], until: AbortSignal): Promise<void> {
+    const signal = signalForMany(until);
     const loops = controllers.map((controller) => this.#prepare(controller, signal));
     const waiting = [...this.#informers.values()].filter(
       (informer) => !this.#started.has(informer),
