@@ -57,20 +57,27 @@ export async function runControllers(
     recorder,
   });
   const loops = [recorder.run(signal), runtime.run(controllers, signal)];
-  if (options.collectGarbage) loops.push(collectGarbage(runtime, options, signal));
+  if (options.collectGarbage) loops.push(collectGarbage(runtime, { ...options, metrics }, signal));
   await Promise.all(loops);
 }
 
 async function collectGarbage(
   runtime: Runtime,
-  { client, clock, logger, garbageWorkers }: RunControllersOptions,
+  { client, clock, logger, metrics, garbageWorkers }: RunControllersOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const errors = metrics.counter({
+    name: "garbagecollector_controller_resources_sync_error_total",
+    help: "How often not all resources could be found.",
+  })();
   const known = new Map<string, Resource>();
   const running: Promise<void>[] = [];
   const discover = async (): Promise<void> => {
     const { resources, failures } = await discoverResources(client);
-    if (failures.length > 0) logger.warn("some groups could not be discovered", { failures });
+    if (failures.length > 0) {
+      errors.add(1);
+      logger.warn("some groups could not be discovered", { failures });
+    }
     const fresh = resources.filter((r) => isCollectable(r) && !known.has(idOf(r)));
     if (fresh.length === 0) return;
     for (const resource of fresh) known.set(idOf(resource), resource);

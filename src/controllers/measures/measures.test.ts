@@ -8,6 +8,7 @@ import { nodeKind } from "#api/core/v1/node.ts";
 import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";
+import { storageClassKind } from "#api/storage/v1/storage-class.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { cronJobController } from "../cron-job/cron-job.ts";
 import { jobController } from "../job/job.ts";
@@ -116,6 +117,19 @@ test("volumes and claims, bound or not", async () => {
     'pv_collector_total_pv_count{plugin_name="kubernetes.io/host-path",volume_mode="Filesystem"} 2',
     'pv_collector_unbound_pv_count{storage_class="fast"} 1',
   ]);
+});
+
+test("claims that are given the default class later", async () => {
+  await using cluster = await startCluster({ controllers: [persistentVolumeBinder()] });
+  await cluster.seed(persistentVolumeClaimKind, {
+    metadata: { name: "c" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  });
+  const given = () => told(cluster, "retroactive_storageclass_total");
+  assert.deepEqual(given(), ["retroactive_storageclass_total 0"]);
+  const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
+  await cluster.seed(storageClassKind, { metadata: { name: "s", annotations }, provisioner: "p" });
+  assert.deepEqual(given(), ["retroactive_storageclass_total 1"]);
 });
 
 test("root certificates that were handed out", async () => {

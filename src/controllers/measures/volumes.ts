@@ -13,7 +13,10 @@ const SOURCES: Readonly<Record<string, string>> = {
   fc: "kubernetes.io/fc",
 };
 
-export const measureVolumes: Measure<unknown> = (metrics, caches) => {
+/** Of the binder's state: the claim that it looks at, if it is one. */
+type Looked = { readonly of: string; readonly state: object } | undefined;
+
+export const measureVolumes: Measure<Looked> = (metrics, caches) => {
   const gauges = (
     name: string,
     help: string,
@@ -43,7 +46,18 @@ export const measureVolumes: Measure<unknown> = (metrics, caches) => {
       ]);
   gauges("bound_pvc_count", "Claims that have a volume.", labels, ofPlace(true));
   gauges("unbound_pvc_count", "Claims that have none.", labels, ofPlace(false));
-  return () => undefined;
+  const counter = (name: string, help: string) =>
+    metrics.counter({ name: `retroactive_storageclass_${name}`, help })();
+  const given = counter("total", "Claims that were given the default class later.");
+  const failed = counter("errors_total", "Claims that could not be given it.");
+  return ({ state, outcome, refused }) => {
+    const { claim } = (state?.state ?? {}) as { readonly claim?: PersistentVolumeClaim };
+    if (state?.of !== "claim" || claim?.spec.storageClassName !== undefined) return;
+    const written = objectsOf(outcome, "update", persistentVolumeClaimKind);
+    if (!written.some(({ spec }) => spec.storageClassName !== undefined)) return;
+    given.add(1);
+    if (refused !== undefined) failed.add(1);
+  };
 };
 
 export const measureEphemeralVolumes: Measure<unknown> = (metrics) => {

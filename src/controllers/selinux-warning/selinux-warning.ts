@@ -94,7 +94,7 @@ export const selinuxWarning = defineController<WarningState | undefined, Told>({
   measure: measureConflicts(),
 });
 
-export function decide({ pod, uses, others, torn, told }: WarningState): Outcome<Told> {
+function decide({ pod, uses, others, torn, told }: WarningState): Outcome<Told> {
   const conflicts = uses.flatMap((use) =>
     others.filter((o) => o.volumeId === use.volumeId).flatMap((o) => conflictsOf(use, o)),
   );
