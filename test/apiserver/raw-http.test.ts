@@ -88,6 +88,8 @@ describe("a connection", () => {
     ["nonsense\r\n\r\n", "400 Bad Request"],
     ["\u0016\u0003\u0001\r\n\r\n", "400 Bad Request"],
     ["GET /healthz HTTP/1.1\r\n\r\n", "400 Bad Request: missing required Host header"],
+    ["GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n", "400 Bad Request: malformed Host header"],
+    ["GET /healthz HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n", "400 Bad Request"],
     [
       "GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
       "505 HTTP Version Not Supported: unsupported protocol version",

@@ -86,13 +86,29 @@ function requestFault(request: IncomingMessage): string | undefined {
       ? "400 Bad Request"
       : "505 HTTP Version Not Supported: unsupported protocol version";
   }
-  if (headers.host === undefined && httpVersionMinor > 0) {
-    return "400 Bad Request: missing required Host header";
+  const { host } = headers;
+  if (host === undefined) {
+    if (httpVersionMinor > 0) return "400 Bad Request: missing required Host header";
+  } else {
+    if (hasManyHosts(request.rawHeaders)) return "400 Bad Request";
+    if (!HOST.test(host)) return "400 Bad Request: malformed Host header";
   }
   if (hasBadEscape(url)) return "400 Bad Request";
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") return "501 Not Implemented";
   return undefined;
+}
+
+const HOST = /^[\w!$%&'()*+,.:;=[\]~-]*$/;
+
+/** Names and values take turns. */
+function hasManyHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts > 1;
 }
 
 /** The connection ends with the answer, and nothing that comes on it is listened to any more. */
