@@ -18,6 +18,7 @@ import {
   serviceUnavailableStatus,
   success,
 } from "#api/meta/status.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Ring } from "#lib/ring.ts";
@@ -98,7 +99,7 @@ export class ObjectStore {
       );
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   }
 

@@ -2,6 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { unknownStatus } from "#api/meta/status.ts";
+import { messageOf } from "#lib/caught.ts";
 import { type Answer, statusAnswer } from "./answer.ts";
 import { encodeAnswer, isWhole } from "./encode-answer.ts";
 import type { UpgradeRequest } from "./http/answerer.ts";
@@ -56,7 +57,7 @@ export async function serveUpgrade(
     try {
       await runTunnel(body.tunnel, client);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       sendWhole(statusAnswer(unknownStatus(why)), request, socket, tables);
     }
   }

@@ -1,5 +1,4 @@
 /** Requests of the HTTP server through the handler, and answers back as bytes. */
-
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { badRequestStatus, timeoutStatus } from "#api/meta/status.ts";

@@ -1,6 +1,7 @@
 /** Signatures and keys in certificates and requests, checked with the machine's own cryptography. */
 import { constants, createPrivateKey, createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { SignatureChecker } from "#api/certificates/x509.ts";
+import { messageOf } from "#lib/caught.ts";
 import { childrenOf, readBits, readDer, readOid } from "#pki/der.ts";
 
 export const signatures: SignatureChecker = {
@@ -8,7 +9,7 @@ export const signatures: SignatureChecker = {
     try {
       return requestFault(Buffer.from(der));
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   },
   proof: (publicKey, message, signature) => {
@@ -17,7 +18,7 @@ export const signatures: SignatureChecker = {
         ? undefined
         : "the signature was not made with this key";
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   },
   publicHalf: (privateKey) => {

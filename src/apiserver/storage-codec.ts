@@ -2,7 +2,6 @@
  * The stored form of objects, as upstream writes it: JSON or protobuf in its envelope, in the stored
  * version, without a resourceVersion. Both forms are read, whichever is written.
  */
-
 import { escapeHtml } from "#api/codec/html-escapes.ts";
 import { encodeJson } from "#api/codec/json.ts";
 import { decodeProtobuf, encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";

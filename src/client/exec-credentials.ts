@@ -5,6 +5,7 @@
 import { execFile } from "node:child_process";
 import { isAbsolute, resolve } from "node:path";
 import { timeToMs } from "#api/meta/time.ts";
+import { codeOf, messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 
 const VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
@@ -89,7 +90,7 @@ export class ExecCredentials {
     try {
       answer = JSON.parse(output) as ExecCredential;
     } catch (error) {
-      throw new ExecError(`decoding stdout: ${(error as Error).message}`);
+      throw new ExecError(`decoding stdout: ${messageOf(error)}`);
     }
     if (answer.apiVersion !== apiVersion) {
       throw new ExecError(
@@ -117,7 +118,7 @@ export class ExecCredentials {
         options,
         (error, stdout) => {
           if (error === null) return resolved(stdout);
-          const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+          const isMissing = codeOf(error) === "ENOENT";
           const hint = isMissing && installHint !== "" ? `\n\n${installHint}` : "";
           const why = isMissing
             ? `executable ${command} not found`

@@ -2,10 +2,10 @@
  * A transport over HTTPS: kept-alive HTTP/1.1 connections for requests, one connection a watch.
  * Answers are JSON; a watch is a stream of JSON lines.
  */
-
 import type { IncomingMessage } from "node:http";
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
 import { failure, type Result, success } from "#api/meta/status.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Credentials } from "./exec-credentials.ts";
 import type { Connection } from "./kubeconfig.ts";
 import type { BeginRequest } from "./request-metrics.ts";
@@ -92,7 +92,7 @@ export class HttpsTransport implements Transport, Disposable {
     try {
       given = await this.#connection.credentials?.get();
     } catch (error) {
-      throw new TransportError((error as Error).message, { cause: error });
+      throw new TransportError(messageOf(error), { cause: error });
     }
     const { certPem, keyPem } = given?.certificate ?? {};
     if (certPem !== undefined && certPem !== this.#agents.certificate) {

@@ -6,6 +6,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { load } from "js-yaml";
+import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { ExecCredentials, ExecError } from "./exec-credentials.ts";
@@ -62,7 +63,7 @@ function readConfig(path: string): Kubeconfig {
   try {
     return (load(readFileSync(path, "utf8")) ?? {}) as Kubeconfig;
   } catch (error) {
-    throw new KubeconfigError(`cannot read kubeconfig ${path}: ${(error as Error).message}`);
+    throw new KubeconfigError(`cannot read kubeconfig ${path}: ${messageOf(error)}`);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type RecyclerSettings,
   type Recyclers,
 } from "#controllers/persistent-volume/recycler-pod.ts";
+import { messageOf } from "#lib/caught.ts";
 import { FlagError } from "./parse-flags.ts";
 import { type Flags, numberOf, textOf } from "./read-flags.ts";
 
@@ -62,6 +63,6 @@ function templateFrom(file: string, flag: string): RecyclerSettings["template"] 
     if ((spec.volumes ?? []).length === 0) throw new Error("does not contain any volume(s)");
     return { metadata, spec };
   } catch (error) {
-    throw new FlagError(`--${flag}: ${file}: ${(error as Error).message}`);
+    throw new FlagError(`--${flag}: ${file}: ${messageOf(error)}`);
   }
 }

@@ -2,7 +2,6 @@
  * Runs controllers over a client: the built-in table, and the garbage collector over every resource
  * that discovery tells of, now or later.
  */
-
 import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
 import type { AnyController } from "#controllers/controllers.ts";

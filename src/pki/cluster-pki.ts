@@ -13,6 +13,7 @@
 import { createPublicKey } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { type Authority, issueLeaf, type LeafRequest, openAuthority } from "./authority.ts";
@@ -182,7 +183,7 @@ function readUsable(certificate: string, key: string, logger: Logger): KeyPair |
   try {
     return readKeyPair(certificate, key);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
+    if (codeOf(error) !== undefined) throw error;
     logger.warn("a certificate is damaged and will be made again", { certificate, error });
     return undefined;
   }

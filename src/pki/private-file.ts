@@ -1,12 +1,13 @@
 /** Files that only their owner may read, replaced as a whole: a reader sees the old or the new text. */
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { codeOf } from "#lib/caught.ts";
 
 /** Undefined if there is no such file; any other fault throws with the file's name in it. */
 export function readPrivateFile(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

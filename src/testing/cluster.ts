@@ -9,7 +9,6 @@
  *
  * `seed` and `edit` write straight to the store, status included; `client` goes through the API.
  */
-
 import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import type { User } from "#apiserver/request.ts";

@@ -4,6 +4,7 @@
  */
 import { goQuote } from "#api/meta/go-quote.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
+import { messageOf } from "#lib/caught.ts";
 import { decodeFieldSet, encodeFieldSet, type FieldSet, union } from "./field-set.ts";
 
 export interface Manager {
@@ -130,7 +131,7 @@ function decodeEntry(entry: unknown, index: number): Manager | string {
       entry: fields === fieldsV1 ? entry : undefined,
     };
   } catch (error) {
-    return `error decoding set: ${(error as Error).message}`;
+    return `error decoding set: ${messageOf(error)}`;
   }
 }
 

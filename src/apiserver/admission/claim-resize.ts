@@ -1,5 +1,4 @@
 /** Only bound claims of a class that allows it may grow. */
-
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { compareAmounts } from "#api/core/v1/resource-lists.ts";
 import type { PersistentVolumeClaim } from "#api/generated/core.v1.ts";

@@ -1,5 +1,5 @@
 /** The file of `--admission-control-config-file`: what single plug-ins are told. */
-
+import { messageOf } from "#lib/caught.ts";
 import {
   ANY_CONFIG,
   type ConfigKind,
@@ -44,7 +44,7 @@ export function readPluginConfigurations(
   try {
     config = decodeConfig(text, ADMISSION_CONFIGURATION) as ConfigFile;
   } catch (error) {
-    throw new Error(`failed to read plugin config: ${(error as Error).message}`);
+    throw new Error(`failed to read plugin config: ${messageOf(error)}`);
   }
   return Object.fromEntries(
     (config.plugins ?? []).map(({ name = "", path = "", configuration }) => [

@@ -1,5 +1,4 @@
 /** Claims and ingresses that name no class get the default one: the newest that is marked so. */
-
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { ingressKind } from "#api/networking/v1/ingress.ts";

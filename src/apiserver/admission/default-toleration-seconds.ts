@@ -1,5 +1,4 @@
 /** Pods stay on a node that is lost for a while, unless they say for how long themselves. */
-
 import { podKind } from "#api/core/v1/pod.ts";
 import type { Toleration } from "#api/generated/core.v1.ts";
 import type { AdmissionPlugin } from "./plugin.ts";

@@ -5,6 +5,7 @@
 import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import { ExpiringCache } from "../webhook/expiring-cache.ts";
 import type { AskWebhook } from "../webhook/webhook.ts";
@@ -112,7 +113,7 @@ async function review(
     try {
       status = ((await ask(question)) as { status?: ReviewStatus } | undefined)?.status ?? {};
     } catch (error) {
-      if (!allowsUnasked) return refuse(request, (error as Error).message);
+      if (!allowsUnasked) return refuse(request, messageOf(error));
       request.annotate?.(`${NOTES}failed-open`, "true");
       pod.metadata.annotations = { ...pod.metadata.annotations, [FAILED_OPEN]: "true" };
       return undefined;

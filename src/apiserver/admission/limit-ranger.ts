@@ -1,5 +1,4 @@
 /** Defaults and bounds of what containers, pods and claims of a namespace may ask for. */
-
 import { limitRangeKind } from "#api/core/v1/limit-range.ts";
 import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/core/v1/pod.ts";

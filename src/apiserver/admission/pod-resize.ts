@@ -1,5 +1,4 @@
 /** A running pod grows only as far as its node could ever hold it. */
-
 import { nodeKind } from "#api/core/v1/node.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { goQuote } from "#api/meta/go-quote.ts";

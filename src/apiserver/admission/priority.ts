@@ -1,5 +1,4 @@
 /** Gives pods the number that belongs to their priority class; there is one default class at most. */
-
 import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";

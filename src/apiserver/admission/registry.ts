@@ -4,6 +4,7 @@
  * the built-in plug-ins made of an object, and quota counts what they let through.
  */
 import type { Kind } from "#api/kind.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
@@ -148,7 +149,7 @@ function allPlugins(
       try {
         return make(dependencies.configurations?.[name]);
       } catch (error) {
-        const { message } = error as Error;
+        const message = messageOf(error);
         throw new Error(`couldn't init admission plugin "${name}": ${message}`);
       }
     },

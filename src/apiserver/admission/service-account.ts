@@ -1,5 +1,4 @@
 /** Every pod has a service account that exists, and gets its token and its pull secrets. */
-
 import { podSecretNames } from "#api/core/v1/pod/references.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/core/v1/service-account.ts";

@@ -3,6 +3,7 @@ import { type FieldError, invalid, notSupported, required } from "#api/validatio
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { isDns1123Subdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
+import { messageOf } from "#lib/caught.ts";
 import {
   ANY_CONFIG,
   BOOL,
@@ -99,7 +100,7 @@ export function readAuditPolicy(
   try {
     policy = decodeLeniently(text, POLICY, warn) as Partial<AuditPolicy>;
   } catch (error) {
-    throw wrong(`failed decoding: ${(error as Error).message}`);
+    throw wrong(`failed decoding: ${messageOf(error)}`);
   }
   const { rules = [] } = policy;
   const faults = [

@@ -11,6 +11,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
+import { messageOf } from "#lib/caught.ts";
 import {
   BOOL,
   type ConfigKind,
@@ -124,7 +125,7 @@ function decode({ text, file }: AuthenticationConfigSource): ConfigFile {
     if (text === "") throw new Error("empty config data");
     return decodeConfig(text, AUTHENTICATION_CONFIGURATION) as ConfigFile;
   } catch (error) {
-    const { message } = error as Error;
+    const message = messageOf(error);
     throw new Error(`failed to load authentication configuration from file "${file}": ${message}`);
   }
 }

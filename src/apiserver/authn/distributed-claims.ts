@@ -2,7 +2,7 @@
  * Claims that a token does not hold itself: it names a place where a signed token with them is had
  * (OpenID Connect Core 5.6.2). Other issuers may sign those; their keys are asked for as usual.
  */
-
+import { messageOf } from "#lib/caught.ts";
 import { type FetchText, IssuerKeys, type IssuerOptions } from "./issuer-keys.ts";
 import { type Claims, decodeToken, stringClaim } from "./jwt.ts";
 
@@ -40,7 +40,7 @@ export class DistributedClaims {
     try {
       return await this.#ask(url, stringClaim(place, "access_token"), claims);
     } catch (error) {
-      return `while getting distributed claim "${claim}": ${(error as Error).message}`;
+      return `while getting distributed claim "${claim}": ${messageOf(error)}`;
     }
   }
 

@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { TokenReviewStatus } from "#api/generated/authentication.v1.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { ExpiringCache } from "../webhook/expiring-cache.ts";
@@ -44,7 +45,7 @@ export function createTokenWebhook(options: TokenWebhookOptions): TokenAuthentic
       return known;
     } catch (error) {
       logger.error("the webhook of tokens could not be asked", { error });
-      return { outcome: "refused", reason: error instanceof Error ? error.message : String(error) };
+      return { outcome: "refused", reason: messageOf(error) };
     } finally {
       asking.delete(key);
     }

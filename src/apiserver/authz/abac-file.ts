@@ -4,6 +4,7 @@
  * need not, and mean everything where they say nothing.
  */
 import { goQuote } from "#api/meta/go-quote.ts";
+import { messageOf } from "#lib/caught.ts";
 
 /** `*` stands for anything where resources, groups, namespaces and paths are named. */
 export interface AbacPolicy {
@@ -27,7 +28,7 @@ export function readAbacFile(text: string, path: string): AbacPolicy[] {
     try {
       return readPolicy(line);
     } catch (error) {
-      const { message } = error as Error;
+      const message = messageOf(error);
       throw new Error(`error reading policy file ${path}, line ${at + 1}: ${line}: ${message}`);
     }
   });
@@ -86,7 +87,7 @@ function parseObject(line: string): Fields {
   try {
     value = JSON.parse(line);
   } catch (error) {
-    throw new Error(`couldn't get version/kind; json parse error: ${(error as Error).message}`);
+    throw new Error(`couldn't get version/kind; json parse error: ${messageOf(error)}`);
   }
   if (isObject(value)) return value;
   throw new Error("couldn't get version/kind; json parse error: it is no object");

@@ -2,7 +2,6 @@
  * The file of `--authorization-config`: who decides on access, in order; webhooks may come several
  * times. Match conditions are compiled when the file is read.
  */
-
 import {
   duplicate,
   type FieldError,
@@ -13,6 +12,7 @@ import {
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { isDns1123Subdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
+import { messageOf } from "#lib/caught.ts";
 import { aggregateText } from "../aggregate-text.ts";
 import {
   type ConfigKind,
@@ -87,7 +87,7 @@ function decode(text: string): { readonly authorizers?: readonly Entry[] } {
   try {
     return decodeConfig(text, AUTHORIZATION_CONFIGURATION) as { authorizers?: readonly Entry[] };
   } catch (error) {
-    const { message } = error as Error;
+    const message = messageOf(error);
     throw new Error(`failed to load AuthorizationConfiguration from file: ${message}`);
   }
 }

@@ -2,12 +2,12 @@
  * Access that a server elsewhere decides on, which is asked with a SubjectAccessReview. What it says
  * counts for a while. A server that cannot be asked has no opinion, or denies, as it is configured.
  */
-
 import type { AccessCondition } from "#api/expressions/access-review.ts";
 import type {
   SubjectAccessReviewSpec,
   SubjectAccessReviewStatus,
 } from "#api/generated/authorization.v1.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { aggregateText } from "../aggregate-text.ts";
@@ -51,7 +51,7 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
       return decisionOf(status);
     } catch (error) {
       logger.error("a webhook of access could not be asked", { name, error });
-      const fault = error instanceof Error ? error.message : String(error);
+      const fault = messageOf(error);
       return { decision: onFailure, reason: "", fault };
     }
   };

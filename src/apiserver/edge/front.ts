@@ -4,6 +4,7 @@
  */
 import type { Duplex, Readable } from "node:stream";
 import type { MessagePort } from "node:worker_threads";
+import { codeOf, messageOf } from "#lib/caught.ts";
 import { drained } from "#lib/drained.ts";
 import { type Logger, silentLogger } from "#lib/logger.ts";
 import { nextTurn } from "#lib/next-turn.ts";
@@ -118,7 +119,7 @@ class Front {
       });
       this.#outbox.put({ form: "listening", port: this.#server.port });
     } catch (error) {
-      const { message, code } = error as NodeJS.ErrnoException;
+      const [message, code] = [messageOf(error), codeOf(error)];
       this.#outbox.put({ form: "failed", message, code });
     }
   }

@@ -1,5 +1,6 @@
 /** Why a server could not be reached, in upstream's words: people and programs look for them. */
 import { isIP } from "node:net";
+import { codeOf } from "#lib/caught.ts";
 import type { Target } from "./target.ts";
 
 const CONNECT: Readonly<Record<string, string>> = {
@@ -18,7 +19,7 @@ const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
 const UNVERIFIED = "tls: failed to verify certificate: x509:";
 
 export function dialFault(error: Error, { host, port }: Pick<Target, "host" | "port">): string {
-  const code = (error as NodeJS.ErrnoException).code ?? "";
+  const code = codeOf(error) ?? "";
   const place = `dial tcp ${host.includes(":") ? `[${host}]` : host}:${port}`;
   if (code in CONNECT) return `${place}: ${CONNECT[code]}`;
   if (error.message === "i/o timeout") return `${place}: i/o timeout`;

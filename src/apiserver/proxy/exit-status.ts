@@ -1,6 +1,7 @@
 /** How a command ended, from what the kubelet says on the error stream to what clients expect. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
+import { messageOf } from "#lib/caught.ts";
 
 const EXIT_CODE = "ExitCode";
 
@@ -11,7 +12,7 @@ export function exitStatus(told: string): Status {
   try {
     status = JSON.parse(told) as Status;
   } catch (error) {
-    const why = `error stream protocol error: ${(error as Error).message} in ${JSON.stringify(told)}`;
+    const why = `error stream protocol error: ${messageOf(error)} in ${JSON.stringify(told)}`;
     return internalErrorStatus(why);
   }
   if (status.status === "Success") return { metadata: {}, status: "Success" };

@@ -12,6 +12,7 @@ import type { Duplex } from "node:stream";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
 import { onAbort } from "#lib/aborted.ts";
+import { messageOf } from "#lib/caught.ts";
 import { drained } from "#lib/drained.ts";
 import { SpdyConnection } from "#lib/spdy/connection.ts";
 import { WebSocketConnection } from "#lib/websocket/connection.ts";
@@ -77,7 +78,7 @@ async function run(
     await Promise.all(outputs);
     return exitStatus(await error);
   } catch (error) {
-    return internalErrorStatus((error as Error).message);
+    return internalErrorStatus(messageOf(error));
   } finally {
     client.signal.removeEventListener("abort", gone);
     connected.close();
@@ -104,7 +105,7 @@ async function connect(
     }
     return await refusalStatus(answer.response);
   } catch (error) {
-    const why = `error sending request: Post "${target.shown}": ${(error as Error).message}`;
+    const why = `error sending request: Post "${target.shown}": ${messageOf(error)}`;
     return internalErrorStatus(why);
   }
 }

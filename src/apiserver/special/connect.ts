@@ -8,6 +8,7 @@ import {
   serviceUnavailableStatus,
   success,
 } from "#api/meta/status.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { RunVerb, SpecialVerbs } from "../dispatch.ts";
 import type { Objects } from "../objects.ts";
 import { isWebSocket } from "../proxy/client-end.ts";
@@ -129,7 +130,7 @@ async function proxy(
     const { code, headers: told, chunks } = await rewriteAnswer(answered, place);
     return streamed(code, told, chunks);
   } catch (error) {
-    const why = `error trying to reach service: ${(error as Error).message}`;
+    const why = `error trying to reach service: ${messageOf(error)}`;
     return failure(serviceUnavailableStatus(why));
   }
 }

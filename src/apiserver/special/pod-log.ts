@@ -8,6 +8,7 @@ import {
   success,
   unknownStatus,
 } from "#api/meta/status.ts";
+import { messageOf } from "#lib/caught.ts";
 import { type Forwarded, forward } from "../proxy/forward.ts";
 import type { LocateOptions } from "../proxy/locate.ts";
 import { logCall } from "../proxy/pod-log-call.ts";
@@ -36,7 +37,7 @@ export async function readLog(
   try {
     answered = await forward(bare(request), target.value, {});
   } catch (error) {
-    return failure(unknownStatus(`Get "${shown}": ${(error as Error).message}`));
+    return failure(unknownStatus(`Get "${shown}": ${messageOf(error)}`));
   }
   const { code, headers, chunks } = answered;
   if (headers.location !== undefined && code >= 300 && code < 400) {

@@ -2,6 +2,7 @@
 import { accessSync, constants, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { goQuote } from "#api/meta/go-quote.ts";
+import { codeOf, messageOf } from "#lib/caught.ts";
 import { FlagError } from "../parse-flags.ts";
 
 /** Throws FlagError, which says why, where nothing can be kept. */
@@ -11,7 +12,7 @@ export function makeDataDir(directory: string): void {
     make(path);
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new FlagError(`--data-dir ${goQuote(directory)} cannot be used: ${why}`);
   }
 }
@@ -26,6 +27,6 @@ function make(path: string): void {
     mkdirSync(path);
   } catch (error) {
     // Another process may have been faster.
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   }
 }

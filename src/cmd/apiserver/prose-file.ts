@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { NO_PROSE, type Prose } from "#api/openapi/definition.ts";
 import { proseFrom } from "#api/openapi/prose.ts";
+import { codeOf } from "#lib/caught.ts";
 
 const PLACES = ["./descriptions.json.gz", "../../api/generated/descriptions.json.gz"];
 
@@ -15,7 +16,7 @@ export function readProse(): Prose {
       const packed = readFileSync(new URL(place, import.meta.url));
       return proseFrom(JSON.parse(gunzipSync(packed).toString()));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      if (codeOf(error) !== "ENOENT") throw error;
     }
   }
   return NO_PROSE;

@@ -1,5 +1,4 @@
 /** The identity of a StatefulSet's pods: name, ordinal, labels, host name and claims. */
-
 import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
 import type { ControllerRevision, StatefulSet } from "#api/generated/apps.v1.ts";
 import type {

@@ -7,6 +7,7 @@
  * the first begins with the page size (uint32), last page and transaction (uint64).
  */
 import { closeSync, fstatSync, openSync, readSync, unlinkSync } from "node:fs";
+import { codeOf } from "#lib/caught.ts";
 import { StoreError } from "#store/contract.ts";
 
 const SECTOR_BYTES = 512;
@@ -76,7 +77,7 @@ function openIfThere(path: string): number | undefined {
   try {
     return openSync(path, "r");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

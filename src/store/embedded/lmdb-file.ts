@@ -19,6 +19,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Database, type DatabaseOptions, open, type RootDatabase } from "lmdb";
+import { messageOf } from "#lib/caught.ts";
 import { StoreError } from "#store/contract.ts";
 import { EMPTY_STATE, type State } from "#store/local/engine.ts";
 import { checkDataFile } from "./check-file.ts";
@@ -182,8 +183,4 @@ function syncToDisk(path: string): void {
   } finally {
     closeSync(descriptor);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

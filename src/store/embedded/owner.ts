@@ -4,6 +4,7 @@
  * wins. An owner that was killed is recognised by its process being gone, or by a reboot.
  */
 import { readFileSync } from "node:fs";
+import { codeOf } from "#lib/caught.ts";
 
 export interface Owner {
   readonly pid: number;
@@ -54,6 +55,6 @@ function answersSignals(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
 }

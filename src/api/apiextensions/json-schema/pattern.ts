@@ -1,6 +1,7 @@
 /** Regular expressions of schemas: RE2's, which take linear time whatever their authors wrote. */
 import { RE2JS } from "re2js";
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
+import { messageOf } from "#lib/caught.ts";
 
 export type CompiledPattern =
   | { readonly ok: true; test(text: string): boolean }
@@ -11,7 +12,7 @@ export function compilePattern(pattern: string): CompiledPattern {
     const compiled = RE2JS.compile(pattern);
     return { ok: true, test: (text) => compiled.test(text) };
   } catch (error) {
-    return { ok: false, fault: error instanceof Error ? error.message : String(error) };
+    return { ok: false, fault: messageOf(error) };
   }
 }
 

@@ -1,5 +1,6 @@
 /** Regular expressions in RE2's syntax and time: `matches`, and Kubernetes' `find` and `findAll`. */
 import { RE2JS } from "re2js";
+import { messageOf } from "#lib/caught.ts";
 import type { Library } from "../library.ts";
 import { ArrayList, CelError } from "../values/value.ts";
 
@@ -32,7 +33,7 @@ export function compilePattern(pattern: string): RE2JS {
   try {
     fresh = RE2JS.compile(pattern);
   } catch (error) {
-    throw new CelError(`error parsing regexp: ${(error as Error).message}`);
+    throw new CelError(`error parsing regexp: ${messageOf(error)}`);
   }
   if (compiled.size >= CACHE_MAX) compiled.delete(compiled.keys().next().value!);
   compiled.set(pattern, fresh);

@@ -1,5 +1,4 @@
 /** internal.apiserver.k8s.io/v1alpha1 StorageVersion: in which version each server stores a resource. */
-
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {

@@ -1,5 +1,4 @@
 /** Pod Security Standards: namespaces say by labels which pods they let in. */
-
 import { namespaceKind } from "#api/core/v1/namespace.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { CronJob } from "#api/generated/batch.v1.ts";
