@@ -1,5 +1,6 @@
 /** The store's contract on etcd's KV, Watch and Lease services. */
 import type { Clock } from "#lib/clock.ts";
+import { SharedRead } from "#lib/shared-read.ts";
 import { checkOperations } from "#store/check-operations.ts";
 import {
   type DeleteOptions,
@@ -42,6 +43,10 @@ export class EtcdStore implements Store {
   readonly #leases: Leases;
   readonly #watches = new Set<EtcdWatch>();
   readonly #closing = new AbortController();
+  readonly #newest = new SharedRead(async () => {
+    const nothing = { key: Buffer.of(0), countOnly: true };
+    return revisionOf(await this.#range(nothing));
+  });
   #lastRevision = 0;
   /** As far as it is known: everything before it has been compacted. */
   #historyStart = 0;
@@ -57,9 +62,9 @@ export class EtcdStore implements Store {
     return this.#closing.signal;
   }
 
-  async currentRevision(): Promise<number> {
-    const nothing = { key: Buffer.of(0), countOnly: true };
-    return revisionOf(await this.#range(nothing));
+  /** Asked for by every consistent read and by every watch that wants to know how far it is. */
+  currentRevision(): Promise<number> {
+    return this.#newest.ask();
   }
 
   async get(key: string, { atRevision }: GetOptions = {}): Promise<GetAnswer> {
