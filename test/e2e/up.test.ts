@@ -108,7 +108,7 @@ describe("k8ts up", () => {
     const port = await freePort();
     const kubeconfig = join(data, "controller-manager.kubeconfig");
     const args = ["controller-manager", "--kubeconfig", kubeconfig, "--secure-port", `${port}`];
-    const odd = ["--controllers", "ttl-controller,selinux-warning-controller", "--profiling=false"];
+    const odd = ["--controllers", "ttl-controller,service-lb-controller", "--profiling=false"];
     const manager = spawn(process.execPath, [PROGRAM, ...args, ...odd], {
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -126,7 +126,7 @@ describe("k8ts up", () => {
     }
     assert.equal(await ended, 0, told);
     assert.match(told, /flags without effect.*--profiling/);
-    assert.match(told, /a controller does not run.*selinux-warning-controller/);
+    assert.match(told, /a controller does not run.*service-lb-controller/);
     assert.doesNotMatch(told, /Error/);
   }, 60_000);
 
