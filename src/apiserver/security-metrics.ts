@@ -1,7 +1,7 @@
 /** What is told about authentication, authorization, impersonation and audit, under upstream's names. */
 import type { Clock } from "#lib/clock.ts";
 import { andThen } from "#lib/eventual.ts";
-import type { Histogram, Metrics } from "#lib/metrics.ts";
+import type { Counter, Histogram, MetricOptions, Metrics } from "#lib/metrics.ts";
 import type { Identity, RequestSecurity } from "./security.ts";
 
 const CHECK_SECONDS = Array.from({ length: 15 }, (_, at) => 0.001 * 2 ** at);
@@ -46,18 +46,17 @@ function countAuthentication(
   clock: Clock,
   steps: Histogram,
 ): RequestSecurity["authenticate"] {
-  const durations = metrics.histogram({
-    name: "authentication_duration_seconds",
-    help: "Time that it took to find out who asked.",
-    labels: ["result"],
-    buckets: CHECK_SECONDS,
-  });
-  const attempts = metrics.counter({
-    name: "authentication_attempts",
-    help: "Requests by whether it was found out who asked; an error is a proof that is none.",
-    labels: ["result"],
-  });
-  const outcome = (result: string) => ({ count: attempts(result), after: durations(result) });
+  const outcome = outcomesOf(
+    metrics,
+    {
+      name: "authentication_attempts",
+      help: "Requests by whether it was found out who asked; an error is a proof that is none.",
+    },
+    {
+      name: "authentication_duration_seconds",
+      help: "Time that it took to find out who asked.",
+    },
+  );
   const [known, unknown, wrong] = [outcome("success"), outcome("failure"), outcome("error")];
   const certificateLives = metrics.histogram({
     name: "apiserver_client_certificate_expiration_seconds",
@@ -115,18 +114,14 @@ function countAuthorization(
   clock: Clock,
   steps: Histogram,
 ): RequestSecurity["authorize"] {
-  const durations = metrics.histogram({
-    name: "authorization_duration_seconds",
-    help: "Time that it took to decide whether they may.",
-    labels: ["result"],
-    buckets: CHECK_SECONDS,
-  });
-  const attempts = metrics.counter({
-    name: "authorization_attempts_total",
-    help: "Requests by whether they were allowed.",
-    labels: ["result"],
-  });
-  const outcome = (result: string) => ({ count: attempts(result), after: durations(result) });
+  const outcome = outcomesOf(
+    metrics,
+    { name: "authorization_attempts_total", help: "Requests by whether they were allowed." },
+    {
+      name: "authorization_duration_seconds",
+      help: "Time that it took to decide whether they may.",
+    },
+  );
   const [allowed, denied] = [outcome("allowed"), outcome("denied")];
   return (request, info, user, trail) => {
     const startMs = clock.elapsedMs();
@@ -139,6 +134,18 @@ function countAuthorization(
       return refusal;
     });
   };
+}
+
+/** What is told of the checks that ended with a result: how many, and after how long. */
+function outcomesOf(
+  metrics: Metrics,
+  attempts: Pick<MetricOptions, "name" | "help">,
+  durations: Pick<MetricOptions, "name" | "help">,
+): (result: string) => { readonly count: Counter; readonly after: Histogram } {
+  const labels = ["result"];
+  const counts = metrics.counter({ ...attempts, labels });
+  const times = metrics.histogram({ ...durations, labels, buckets: CHECK_SECONDS });
+  return (result) => ({ count: counts(result), after: times(result) });
 }
 
 /** `impersonate:user-info` is of the mode `user-info`; grants of the old form have none. */
