@@ -5,6 +5,7 @@
 import { duplicate, type FieldError, invalid, notSupported } from "#api/validation/field-error.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
+import { messageOf } from "#lib/caught.ts";
 import {
   ANY_CONFIG,
   type ConfigKind,
@@ -63,7 +64,7 @@ function decode(text: string): readonly Selection[] {
     const config = decodeConfig(text, EGRESS_CONFIGURATION);
     return (config as { egressSelections?: readonly Selection[] }).egressSelections ?? [];
   } catch (error) {
-    throw new Error(`failed to read egress selector config: ${(error as Error).message}`);
+    throw new Error(`failed to read egress selector config: ${messageOf(error)}`);
   }
 }
 

@@ -2,6 +2,7 @@
 import { setMaxListeners } from "node:events";
 import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";
+import { onAbort } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
@@ -201,7 +202,7 @@ function createObjectStore(options: ApiServerOptions, resources: Resources): Obj
 
 function createWriteLimit(clock: Clock, signal: AbortSignal): TimeLimit {
   const limit = new TimeLimit(clock, WRITE_TIMEOUT_MS);
-  signal.addEventListener("abort", () => limit.stop(), { once: true });
+  onAbort(signal, () => limit.stop());
   return limit;
 }
 

@@ -69,6 +69,9 @@ interface Flow {
   readonly entrance: Entrance;
 }
 
+/** Where the configuration is stored, and what is known of what requests ask for. */
+type FlowSource = Pick<Objects, "list" | "onChange" | "statsOf">;
+
 export class FlowControl implements TurnTaking {
   readonly #options: FlowControlOptions;
   #schemas: readonly FlowSchema[] = [];
@@ -86,7 +89,7 @@ export class FlowControl implements TurnTaking {
   }
 
   /** Follows what is stored until aborted; before that the built-in objects count. */
-  start(objects: Objects, signal: AbortSignal): void {
+  start(objects: FlowSource, signal: AbortSignal): void {
     const read = (next?: WithSpec, old?: WithSpec): void => {
       if (next !== undefined && isDeepStrictEqual(next.spec, old?.spec)) return;
       const schemas = [...objects.list(flowSchemaKind)];

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { Metrics } from "#lib/metrics.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
-import type { Objects } from "../objects.ts";
 import { requestInfoOf } from "../request-info.ts";
 import { FlowControl } from "./flow-control.ts";
 import { addFlowMetrics } from "./flow-metrics.ts";
@@ -17,7 +16,7 @@ test("who waits, how long the queues were that they joined, and who watches what
     onChange: () => undefined,
   };
   const { signal } = new AbortController();
-  flow.start(objects as unknown as Objects, signal);
+  flow.start(objects, signal);
   const info = requestInfoOf("POST", "/api/v1/namespaces/a/configmaps", new URLSearchParams());
   const user = { name: "alice", groups: ["system:authenticated"] };
   for (let count = 0; count < 40; count++) void flow.admit(user, info, { signal });

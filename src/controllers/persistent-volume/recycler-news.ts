@@ -20,7 +20,6 @@ export async function observeRecycler(
   const pod = wanted === undefined ? undefined : caches(podKind).get(namespace, name);
   if (pod === undefined) return { wanted, pod, news: [], told: [] };
   const events = await eventsOf(pod, reader);
-  // To empty the volume matters more than to tell of it.
   if (events === undefined) return { wanted, pod, news: [], told };
   const known = new Set(told);
   return {
@@ -38,6 +37,6 @@ async function eventsOf({ metadata }: Pod, reader: Reader): Promise<readonly Eve
   try {
     return await listByWatching(reader, eventKind, { namespace, fieldSelector });
   } catch {
-    return undefined;
+    return undefined; // to empty the volume matters more than to tell of it: the next look tells
   }
 }
