@@ -16,7 +16,8 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
 
 /** Aborts with another, and any number may listen: Node takes more than ten for a leak and says so. */
 export function signalForMany(signal: AbortSignal): AbortSignal {
-  const own = AbortSignal.any([signal]);
-  setMaxListeners(0, own);
-  return own;
+  const own = new AbortController();
+  setMaxListeners(0, own.signal);
+  onAbort(signal, () => own.abort(signal.reason));
+  return own.signal;
 }

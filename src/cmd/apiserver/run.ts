@@ -1,3 +1,5 @@
+import { setMaxListeners } from "node:events";
+import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
@@ -11,7 +13,7 @@ import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { makeDataDir } from "./data-dir.ts";
 import type { ApiServerFlags } from "./flags.ts";
-import { type Keys, openKeys, readPem } from "./keys.ts";
+import { type Keys, openKeys } from "./keys.ts";
 import { isShared, openStore } from "./open-store.ts";
 import { apiServerOptions, type Parts, type Surroundings } from "./server-options.ts";
 import { tlsLimitsOf } from "./tls-flags.ts";
@@ -52,12 +54,13 @@ async function runBehind(
     logger.warn("flags without effect", { flags: flags.withoutEffect });
   }
   if (flags.egressSelectorConfigFile !== undefined) {
-    checkEgressConfig(readPem(flags.egressSelectorConfigFile));
+    checkEgressConfig(readFileSync(flags.egressSelectorConfigFile, "utf8"));
   }
   makeDataDir(flags.dataDir);
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
   const store = surroundings.store ?? (await openStore(flags, surroundings, signal));
   const life = new AbortController();
+  setMaxListeners(0, life.signal); // every part of the server listens
   const keys = openKeys(flags, surroundings, advertiseAddress);
   const audit = openAuditLog(flags, surroundings);
   const parts: Parts = { flags, surroundings, advertiseAddress, store, keys, audit };

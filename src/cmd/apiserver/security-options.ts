@@ -1,4 +1,5 @@
 /** What the flags say about authentication and authorization. */
+import { readFileSync } from "node:fs";
 import { WAIT_PART } from "#apiserver/flow/priority-level.ts";
 import type { SecurityOptions } from "#apiserver/security.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -29,7 +30,7 @@ export function securityOptionsOf(
     bootstrapTokens: flags.enableBootstrapTokenAuth,
     ...(tokenFile === undefined
       ? {}
-      : { tokenFile: { path: tokenFile, text: readPem(tokenFile) } }),
+      : { tokenFile: { path: tokenFile, text: readFileSync(tokenFile, "utf8") } }),
     frontProxy: frontProxyOf(flags),
     serviceAccounts: {
       keys: [keys.serviceAccountKeyPem, ...flags.serviceAccountKeyFile.map(readPem)],
