@@ -11,7 +11,7 @@ import { runInNewContext } from "node:vm";
 import { deploymentKind } from "#api/apps/v1/deployment.ts";
 import { podKind } from "#api/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/core/v1/service-account.ts";
-import type { User } from "#apiserver/request.ts";
+import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";

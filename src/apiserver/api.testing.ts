@@ -7,12 +7,12 @@ import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "#store/memory.ts";
 import { testSecurityOptions, testServerOptions } from "#testing/server-options.ts";
-import type { Answer } from "./answer.ts";
-import { encodeAnswer, isWhole } from "./encode-answer.ts";
-import type { ApiRequest } from "./request.ts";
-import { createSecurity } from "./security.ts";
+import type { ApiRequest } from "./request/request.ts";
+import { createSecurity } from "./request/security.ts";
+import type { Answer } from "./response/answer.ts";
+import { encodeAnswer, isWhole } from "./response/encode-answer.ts";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "./server.ts";
-import type { WatchFeed } from "./watch-feed.ts";
+import type { WatchFeed } from "./watch/watch-feed.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 type Json = any;

@@ -1,8 +1,8 @@
 /** `k8ts controller-manager`: the controllers alone, against any API server of version 1.36. */
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
-import { addFeatureMetrics } from "#apiserver/feature-metrics.ts";
-import { addProcessMetrics } from "#apiserver/process-metrics.ts";
+import { addFeatureMetrics } from "#apiserver/metrics/feature-metrics.ts";
+import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import {
   type Connection,

@@ -2,7 +2,7 @@
  * The clients of controllers that run beside the API server: one for what they share, and one for
  * each service account that they act as, so that each may do what its role says and no more.
  */
-import type { User } from "#apiserver/request.ts";
+import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
 import { accountOf } from "#controllers/accounts.ts";

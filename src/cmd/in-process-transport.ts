@@ -5,10 +5,10 @@
  */
 import type { KubeObject } from "#api/kind.ts";
 import { failure, type Result, success } from "#api/meta/status.ts";
-import type { Answer } from "#apiserver/answer.ts";
-import type { Handler } from "#apiserver/handler.ts";
-import type { RequestBody, User } from "#apiserver/request.ts";
-import type { FeedEvent, WatchFeed } from "#apiserver/watch-feed.ts";
+import type { Handler } from "#apiserver/request/handler.ts";
+import type { RequestBody, User } from "#apiserver/request/request.ts";
+import type { Answer } from "#apiserver/response/answer.ts";
+import type { FeedEvent, WatchFeed } from "#apiserver/watch/watch-feed.ts";
 import type { BeginRequest } from "#client/request-metrics.ts";
 import { statusFrom } from "#client/status-from.ts";
 import {

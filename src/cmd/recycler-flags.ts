@@ -4,7 +4,7 @@ import type { Command as Parser } from "commander";
 import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
-import { decodeLeniently } from "#apiserver/config-file.ts";
+import { decodeLeniently } from "#apiserver/config/config-file.ts";
 import {
   RECYCLER_TEMPLATE,
   type RecyclerSettings,

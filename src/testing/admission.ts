@@ -4,7 +4,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KindOf, KubeObject } from "#api/kind.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "#apiserver/admission/plugin.ts";
-import type { User } from "#apiserver/request.ts";
+import type { User } from "#apiserver/request/request.ts";
 import { MemoryObjects } from "./memory-objects.ts";
 
 /** Fields as a test writes them, right or wrong. */

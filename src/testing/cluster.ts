@@ -11,8 +11,8 @@
  */
 import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
-import type { User } from "#apiserver/request.ts";
-import { createSecurity } from "#apiserver/security.ts";
+import type { User } from "#apiserver/request/request.ts";
+import { createSecurity } from "#apiserver/request/security.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { Client } from "#client/client.ts";
 import { type EventRecorder, type Note, referenceTo } from "#client/event-recorder.ts";

@@ -8,7 +8,7 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
-import type { Objects } from "#apiserver/objects.ts";
+import type { Objects } from "#apiserver/storage/objects.ts";
 
 type Listener = (next: KubeObject | undefined, old: KubeObject | undefined) => void;
 

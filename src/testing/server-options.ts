@@ -1,7 +1,7 @@
 /** What API servers in tests have in common: nothing of the machine, and everything is allowed. */
 import { builtInKinds } from "#api/kinds.ts";
 import { NO_PROSE } from "#api/openapi/definition.ts";
-import type { SecurityOptions } from "#apiserver/security.ts";
+import type { SecurityOptions } from "#apiserver/request/security.ts";
 import type { ApiServerOptions } from "#apiserver/server.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";

@@ -1,7 +1,7 @@
 /** Requests to an API server in this process, encoded and answered as over HTTP but without a socket. */
 import type { HttpRequest, Reply } from "#apiserver/http/exchange.ts";
-import type { User } from "#apiserver/request.ts";
-import { serve } from "#apiserver/serve.ts";
+import { serve } from "#apiserver/http/serve.ts";
+import type { User } from "#apiserver/request/request.ts";
 import type { ApiServer } from "#apiserver/server.ts";
 
 const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };

@@ -8,7 +8,7 @@ import {
   listOf,
   STRING,
   struct,
-} from "../config-file.ts";
+} from "../config/config-file.ts";
 
 /** By plug-in; what a plug-in does not find is its default. */
 export type PluginConfigurations = Readonly<Record<string, unknown>>;

@@ -11,8 +11,8 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import type { Eventual } from "#lib/eventual.ts";
-import type { Objects } from "../objects.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
+import type { Objects } from "../storage/objects.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 

@@ -8,21 +8,26 @@ import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
+import type { PluginConfigurations } from "./configuration.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
 import {
   certificateApproval,
   certificateSigning,
   certificateSubjectRestriction,
-} from "./certificates.ts";
-import { persistentVolumeClaimResize } from "./claim-resize.ts";
-import type { PluginConfigurations } from "./configuration.ts";
-import { defaultIngressClass, defaultStorageClass } from "./default-classes.ts";
-import { defaultTolerationSeconds, type TolerationSeconds } from "./default-toleration-seconds.ts";
-import { eventRateLimit } from "./event-rate-limit.ts";
-import { imagePolicyWebhook, type OpenWebhook } from "./image-policy.ts";
-import { limitRanger } from "./limit-ranger.ts";
-import { namespaceLifecycle } from "./namespace-lifecycle.ts";
-import { nodeDeclaredFeatureValidator } from "./node-declared-features.ts";
-import { nodeRestriction } from "./node-restriction.ts";
+} from "./plugins/certificates.ts";
+import { persistentVolumeClaimResize } from "./plugins/claim-resize.ts";
+import { defaultIngressClass, defaultStorageClass } from "./plugins/default-classes.ts";
+import {
+  defaultTolerationSeconds,
+  type TolerationSeconds,
+} from "./plugins/default-toleration-seconds.ts";
+import { eventRateLimit } from "./plugins/event-rate-limit.ts";
+import { imagePolicyWebhook, type OpenWebhook } from "./plugins/image-policy.ts";
+import { limitRanger } from "./plugins/limit-ranger.ts";
+import { namespaceLifecycle } from "./plugins/namespace-lifecycle.ts";
+import { nodeDeclaredFeatureValidator } from "./plugins/node/node-declared-features.ts";
+import { nodeRestriction } from "./plugins/node/node-restriction.ts";
+import { taintNodesByCondition } from "./plugins/node/taint-nodes.ts";
 import {
   alwaysAdmit,
   alwaysDeny,
@@ -32,20 +37,18 @@ import {
   limitPodHardAntiAffinityTopology,
   namespaceAutoProvision,
   namespaceExists,
-} from "./optional-plugins.ts";
-import { ownerReferencesPermissionEnforcement } from "./owner-references.ts";
-import type { AdmissionPlugin } from "./plugin.ts";
-import { podNodeSelector } from "./pod-node-selector.ts";
-import { podResizeValidator } from "./pod-resize.ts";
-import { podSecurity } from "./pod-security/pod-security.ts";
-import { podTolerationRestriction } from "./pod-toleration-restriction.ts";
-import { podTopologyLabels } from "./pod-topology-labels.ts";
-import { priority } from "./priority.ts";
-import { resourceQuota } from "./resource-quota.ts";
-import { runtimeClass } from "./runtime-class.ts";
-import { serviceAccount } from "./service-account.ts";
-import { storageObjectInUseProtection } from "./storage-protection.ts";
-import { taintNodesByCondition } from "./taint-nodes.ts";
+} from "./plugins/optional-plugins.ts";
+import { ownerReferencesPermissionEnforcement } from "./plugins/owner-references.ts";
+import { podNodeSelector } from "./plugins/pod-node-selector.ts";
+import { podResizeValidator } from "./plugins/pod-resize.ts";
+import { podSecurity } from "./plugins/pod-security/pod-security.ts";
+import { podTolerationRestriction } from "./plugins/pod-toleration-restriction.ts";
+import { podTopologyLabels } from "./plugins/pod-topology-labels.ts";
+import { priority } from "./plugins/priority.ts";
+import { resourceQuota } from "./plugins/quota/resource-quota.ts";
+import { runtimeClass } from "./plugins/runtime-class.ts";
+import { serviceAccount } from "./plugins/service-account.ts";
+import { storageObjectInUseProtection } from "./plugins/storage-protection.ts";
 
 export interface AdmissionDependencies {
   readonly authorizer: Authorizer;

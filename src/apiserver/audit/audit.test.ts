@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
-import type { ApiRequest, RequestInfo } from "../request.ts";
+import type { ApiRequest, RequestInfo } from "../request/request.ts";
 import { Audit } from "./audit.ts";
 import { legacyLine } from "./legacy-line.ts";
 import { LogFile } from "./log-file.ts";

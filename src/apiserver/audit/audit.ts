@@ -14,7 +14,7 @@ import { formatDuration } from "#api/meta/duration.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
-import type { ApiRequest, RequestInfo, User } from "../request.ts";
+import type { ApiRequest, RequestInfo, User } from "../request/request.ts";
 import {
   type Asker,
   type AuditedAnswer,

@@ -1,7 +1,7 @@
 /** What an event of the audit log says of a request and its answer, in the form of audit.k8s.io/v1. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { userInfo } from "../authn/reviews.ts";
-import type { ApiRequest, RequestInfo, User } from "../request.ts";
+import type { ApiRequest, RequestInfo, User } from "../request/request.ts";
 
 const USER_AGENT_LENGTH_MAX = 1024;
 

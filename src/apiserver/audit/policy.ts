@@ -13,8 +13,8 @@ import {
   listOf,
   STRING,
   struct,
-} from "../config-file.ts";
-import type { RequestInfo, User } from "../request.ts";
+} from "../config/config-file.ts";
+import type { RequestInfo, User } from "../request/request.ts";
 
 export type AuditLevel = "None" | "Metadata" | "Request" | "RequestResponse";
 export type AuditStage = "RequestReceived" | "ResponseStarted" | "ResponseComplete" | "Panic";

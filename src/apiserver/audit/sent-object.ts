@@ -2,7 +2,7 @@
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import { yamlToJson } from "#api/codec/yaml.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
-import type { ApiRequest } from "../request.ts";
+import type { ApiRequest } from "../request/request.ts";
 
 export function sentObject({ body, headers }: ApiRequest): unknown {
   if (body.form === "object") return body.object;

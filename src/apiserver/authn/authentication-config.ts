@@ -20,7 +20,7 @@ import {
   listOf,
   STRING,
   struct,
-} from "../config-file.ts";
+} from "../config/config-file.ts";
 import type { AnonymousOptions } from "./chain.ts";
 import { type JwtEntry, readIssuer } from "./issuer-config.ts";
 import type { OidcOptions } from "./oidc.ts";

@@ -1,5 +1,5 @@
 /** Finds out who asks. Authenticators are tried in order; the first that knows the caller decides. */
-import type { ApiRequest, User } from "../request.ts";
+import type { ApiRequest, User } from "../request/request.ts";
 
 export type Authentication =
   | {

@@ -1,5 +1,5 @@
 /** Bearer tokens, in the Authorization header or, for browsers, among a WebSocket's subprotocols. */
-import type { ApiRequest } from "../request.ts";
+import type { ApiRequest } from "../request/request.ts";
 import type { Authentication, Authenticator } from "./authenticator.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";
 

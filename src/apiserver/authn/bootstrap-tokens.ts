@@ -3,7 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import { secretKind } from "#api/core/v1/secret.ts";
 import type { Secret } from "#api/generated/core.v1.ts";
 import type { Clock } from "#lib/clock.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";
 import { authenticated } from "./users.ts";
 

@@ -2,8 +2,8 @@
  * The authenticators of the server, asked in order. Whoever shows wrong credentials is refused;
  * only who shows none at all is anonymous.
  */
-import { aggregateText } from "../aggregate-text.ts";
-import type { ApiRequest } from "../request.ts";
+import { aggregateText } from "../config/aggregate-text.ts";
+import type { ApiRequest } from "../request/request.ts";
 import type { Authentication, Authenticator } from "./authenticator.ts";
 import { anonymousUser } from "./users.ts";
 

@@ -6,7 +6,7 @@ import type {
   MappedUser,
   UserExpression,
 } from "#api/expressions/authentication.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
 import { type Claims, stringClaim } from "./jwt.ts";
 import { authenticated, CREDENTIAL_ID } from "./users.ts";
 

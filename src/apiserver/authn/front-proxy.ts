@@ -1,5 +1,5 @@
 /** A trusted proxy says in headers whom it speaks for; its certificate says that it may. */
-import type { ApiRequest } from "../request.ts";
+import type { ApiRequest } from "../request/request.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { headerValues, keyedHeaders } from "./headers.ts";
 import { authenticated } from "./users.ts";

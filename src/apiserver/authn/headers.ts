@@ -1,5 +1,5 @@
 /** Headers that may come several times, and headers whose names carry a key. */
-import type { ApiRequest } from "../request.ts";
+import type { ApiRequest } from "../request/request.ts";
 
 type WithHeaders = Pick<ApiRequest, "headers" | "rawHeaders">;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { AccessAttributes, Authorizer } from "../authz/authorizer.ts";
-import type { ApiRequest, User } from "../request.ts";
+import type { ApiRequest, User } from "../request/request.ts";
 import { impersonate, LastModes } from "./impersonation.ts";
 
 const bot: User = {

@@ -16,7 +16,7 @@ import type { Eventual } from "#lib/eventual.ts";
 import type { AccessAttributes, Authorizer } from "../authz/authorizer.ts";
 import { SYSTEM_MASTERS } from "../authz/chain.ts";
 import { accessDeniedStatus } from "../authz/forbidden.ts";
-import type { ApiRequest, User } from "../request.ts";
+import type { ApiRequest, User } from "../request/request.ts";
 import { headerValues, keyedHeaders } from "./headers.ts";
 import {
   AUTHENTICATED,

@@ -4,8 +4,8 @@ import { secretKind } from "#api/core/v1/secret.ts";
 import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
-import type { Objects } from "../objects.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
+import type { Objects } from "../storage/objects.ts";
 import type { AuthenticationNotes } from "./authenticator.ts";
 import { type Claims, stringClaim } from "./jwt.ts";
 import {

@@ -8,7 +8,7 @@
  */
 import { goQuote } from "#api/meta/go-quote.ts";
 import { goStrings } from "../authz/rule.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
 import type { Authentication } from "./authenticator.ts";
 import { type ClaimRules, notText, userOfClaims } from "./claims-user.ts";
 import { DistributedClaims } from "./distributed-claims.ts";

@@ -5,7 +5,7 @@
 import { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { certificateSubject, readSubject } from "#pki/subject.ts";
-import type { Peer } from "../request.ts";
+import type { Peer } from "../request/request.ts";
 
 export interface ClientAuthorities {
   /** PEM bundles. */

@@ -2,8 +2,8 @@
 import type { SelfSubjectReview, TokenReview, UserInfo } from "#api/generated/authentication.v1.ts";
 import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import { aggregateText } from "../aggregate-text.ts";
-import type { User } from "../request.ts";
+import { aggregateText } from "../config/aggregate-text.ts";
+import type { User } from "../request/request.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";
 
 export async function reviewToken(

@@ -17,8 +17,8 @@ import type { KindOf, KubeObject } from "#api/kind.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import { goStrings } from "../authz/rule.ts";
-import type { Objects } from "../objects.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
+import type { Objects } from "../storage/objects.ts";
 import type { Authentication, AuthenticationNotes } from "./authenticator.ts";
 import {
   type Claims,

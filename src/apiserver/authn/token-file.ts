@@ -1,5 +1,5 @@
 /** The static tokens of `--token-auth-file`: `token,user,uid,"group1,group2"` per line. */
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";
 import { authenticated } from "./users.ts";
 

@@ -1,6 +1,6 @@
 /** Names and groups that the system itself gives out. */
 import { isDns1123Label, isDns1123Subdomain } from "#api/validation/names.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
 
 export const AUTHENTICATED = "system:authenticated";
 export const UNAUTHENTICATED = "system:unauthenticated";

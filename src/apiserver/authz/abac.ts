@@ -3,7 +3,7 @@
  * start. A policy allows; nothing forbids.
  */
 import type { PolicyRule } from "#api/generated/rbac.v1.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
 import type { AbacPolicy } from "./abac-file.ts";
 import type { AccessAttributes, Authorizer } from "./authorizer.ts";
 

@@ -1,7 +1,7 @@
 /** What a request asks for, as authorizers see it. */
 import { parseFieldSelector } from "#api/meta/field-selector.ts";
 import { parseSelector } from "#api/meta/label-selector.ts";
-import type { RequestInfo, User } from "../request.ts";
+import type { RequestInfo, User } from "../request/request.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 
 const SELECTING = new Set(["list", "watch", "deletecollection"]);

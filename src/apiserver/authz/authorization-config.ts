@@ -13,7 +13,7 @@ import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { isDns1123Subdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { messageOf } from "#lib/caught.ts";
-import { aggregateText } from "../aggregate-text.ts";
+import { aggregateText } from "../config/aggregate-text.ts";
 import {
   type ConfigKind,
   configSchema,
@@ -21,7 +21,7 @@ import {
   listOf,
   STRING,
   struct,
-} from "../config-file.ts";
+} from "../config/config-file.ts";
 import {
   type ConfiguredWebhook,
   type FileFault,

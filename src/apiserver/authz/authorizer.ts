@@ -2,7 +2,7 @@
 import type { PolicyRule } from "#api/generated/rbac.v1.ts";
 import type { FieldSelector } from "#api/meta/field-selector.ts";
 import type { Selector } from "#api/meta/label-selector.ts";
-import type { RequestInfo, User } from "../request.ts";
+import type { RequestInfo, User } from "../request/request.ts";
 
 /** What someone wants to do: a request's info, or the spec of an access review. */
 export interface AccessAttributes

@@ -1,6 +1,6 @@
 /** The authorizers that a server was told to ask. Others can take their place while it runs. */
 import type { Clock } from "#lib/clock.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import { createAbacAuthorizer } from "./abac.ts";
 import type { AbacPolicy } from "./abac-file.ts";
 import type { Authorizer } from "./authorizer.ts";

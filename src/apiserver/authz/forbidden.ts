@@ -2,7 +2,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { forbiddenStatus } from "#api/meta/status.ts";
-import type { ApiRequest } from "../request.ts";
+import type { ApiRequest } from "../request/request.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 
 export function accessDeniedStatus(attributes: AccessAttributes, reason: string): Status {

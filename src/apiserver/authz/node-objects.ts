@@ -14,7 +14,7 @@ import { podKind } from "#api/core/v1/pod.ts";
 import type { PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import { resourceSliceKind } from "#api/resource/v1/resource-slice.ts";
 import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 
 const MIRROR = "kubernetes.io/config.mirror";
 

@@ -3,7 +3,7 @@
 import { goQuote } from "#api/meta/go-quote.ts";
 import { COMPONENT_ROLES } from "../bootstrap/component-roles.ts";
 import { parseRoles } from "../bootstrap/role-notation.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
 import type { AccessAttributes, Authorizer, Decision } from "./authorizer.ts";
 import type { NodeObjects, RelatedType } from "./node-objects.ts";
 import { allowsAnyName, allowsName } from "./rule.ts";

@@ -13,8 +13,8 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "#api/rbac/v1/bindings.ts";
 import { clusterRoleKind, roleKind } from "#api/rbac/v1/roles.ts";
-import type { Objects } from "../objects.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
+import type { Objects } from "../storage/objects.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 import { allowsAnyName, allowsName } from "./rule.ts";
 

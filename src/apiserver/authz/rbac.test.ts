@@ -6,7 +6,7 @@ import { clusterRoleBindingKind, roleBindingKind } from "#api/rbac/v1/bindings.t
 import { clusterRoleKind, roleKind } from "#api/rbac/v1/roles.ts";
 import { admitWith } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
 import type { AccessAttributes, Authorizer } from "./authorizer.ts";
 import { alwaysAllow, alwaysDeny, chainAuthorizers } from "./chain.ts";
 import { createEscalationCheck } from "./escalation.ts";

@@ -1,5 +1,5 @@
 /** Role-based access control: allows what some binding gives, and has no opinion otherwise. */
-import { aggregateText } from "../aggregate-text.ts";
+import { aggregateText } from "../config/aggregate-text.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { RbacRules } from "./rbac-rules.ts";
 

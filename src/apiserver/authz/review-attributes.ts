@@ -8,7 +8,7 @@ import type { FieldSelectorRequirement, LabelSelectorRequirement } from "#api/ge
 import { type FieldRequirement, parseFieldSelector } from "#api/meta/field-selector.ts";
 import type { LabelOperator, LabelRequirement } from "#api/meta/label-requirement.ts";
 import { parseSelector } from "#api/meta/label-selector.ts";
-import type { User } from "../request.ts";
+import type { User } from "../request/request.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 
 export interface ReviewQuestion {

@@ -21,8 +21,8 @@ import {
   success,
 } from "#api/meta/status.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
-import { aggregateText } from "../aggregate-text.ts";
-import type { User } from "../request.ts";
+import { aggregateText } from "../config/aggregate-text.ts";
+import type { User } from "../request/request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { reviewQuestion } from "./review-attributes.ts";
 

@@ -12,7 +12,7 @@ import {
   tooMany,
 } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
-import { BOOL, DURATION, listOf, STRING, struct } from "../config-file.ts";
+import { BOOL, DURATION, listOf, STRING, struct } from "../config/config-file.ts";
 
 export interface ConfiguredWebhook {
   readonly name: string;

@@ -10,8 +10,8 @@ import type {
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import { aggregateText } from "../aggregate-text.ts";
 import { userInfo } from "../authn/reviews.ts";
+import { aggregateText } from "../config/aggregate-text.ts";
 import { ExpiringCache } from "../webhook/expiring-cache.ts";
 import type { AskWebhook } from "../webhook/webhook.ts";
 import type { AccessAttributes, Authorizer, Decision } from "./authorizer.ts";

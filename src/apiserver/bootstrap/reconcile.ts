@@ -25,7 +25,7 @@ import { clusterRoleKind, roleKind } from "#api/rbac/v1/roles.ts";
 import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
 import { missingRules } from "../authz/rule.ts";
 import { danglingCondition } from "../flow/dangling.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import { accessObjects } from "./access-objects.ts";
 import { AUTO_UPDATE, flowSchemas, MANDATORY, priorityLevels } from "./flow-objects.ts";
 import { systemPriorityClasses } from "./priority-classes.ts";

@@ -12,7 +12,7 @@ import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 
 export interface Availability {
   readonly status: "True" | "False";

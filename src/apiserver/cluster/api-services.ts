@@ -3,8 +3,8 @@
 import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
 import type { APIService } from "#api/generated/apiregistration.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import type { Discovery } from "../discovery.ts";
-import type { Objects } from "../objects.ts";
+import type { Discovery } from "../discovery/discovery.ts";
+import type { Objects } from "../storage/objects.ts";
 import { LOCAL } from "./api-availability.ts";
 
 const MANAGED = "kube-aggregator.kubernetes.io/automanaged";

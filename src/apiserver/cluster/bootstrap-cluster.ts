@@ -8,12 +8,12 @@ import {
   reconcileFlowControl,
   reconcilePriorityClasses,
 } from "../bootstrap/reconcile.ts";
-import type { Discovery } from "../discovery.ts";
+import type { Discovery } from "../discovery/discovery.ts";
 import { tellDangling } from "../flow/dangling.ts";
-import type { Objects } from "../objects.ts";
+import type { StartStep } from "../health/start-hooks.ts";
 import type { PortAllocator } from "../services/port-allocator.ts";
 import { runServiceRepair } from "../services/run-repair.ts";
-import type { StartStep } from "../start-hooks.ts";
+import type { Objects } from "../storage/objects.ts";
 import { tellAvailability } from "./api-availability.ts";
 import { ensureApiServices } from "./api-services.ts";
 import { runIdentityLease } from "./identity-lease.ts";

@@ -9,7 +9,7 @@ import { microTimeFromMs, timeToMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import { runEvery } from "#lib/sleep.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import type { Loopback } from "./loopback.ts";
 
 const NAMESPACE = "kube-system";

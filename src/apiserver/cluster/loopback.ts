@@ -2,8 +2,8 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KindOf, KubeObject } from "#api/kind.ts";
 import { failure, type Result, success } from "#api/meta/status.ts";
-import type { Handler } from "../handler.ts";
-import type { User } from "../request.ts";
+import type { Handler } from "../request/handler.ts";
+import type { User } from "../request/request.ts";
 
 const APISERVER: User = { name: "system:apiserver", groups: ["system:masters"] };
 

@@ -5,7 +5,7 @@ import { configMapKind } from "#api/core/v1/config-map.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { FrontProxyOptions } from "../authn/front-proxy.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import type { Loopback } from "./loopback.ts";
 
 export interface PublishedConfig {

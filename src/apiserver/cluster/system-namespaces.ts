@@ -2,7 +2,7 @@
 
 import { namespaceKind } from "#api/core/v1/namespace.ts";
 import type { Namespace } from "#api/generated/core.v1.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import type { Loopback } from "./loopback.ts";
 
 const SYSTEM_NAMESPACES = ["kube-system", "kube-public", "kube-node-lease", "default"];

@@ -3,7 +3,7 @@
  * ahead of whoever takes them.
  */
 import { AHEAD_BYTES_MAX } from "../http/exchange.ts";
-import type { PieceBytes } from "../piece.ts";
+import type { PieceBytes } from "../response/byte-chunk.ts";
 import type { CoreOutbox } from "./core-outbox.ts";
 import { type FromCore, TOLD_BYTES_MIN } from "./messages.ts";
 

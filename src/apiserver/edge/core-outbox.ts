@@ -1,5 +1,5 @@
 /** What the core tells the edge. What goes to many clients in one go is one message. */
-import type { PieceBytes } from "../piece.ts";
+import type { PieceBytes } from "../response/byte-chunk.ts";
 import type { FromCore } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 

@@ -1,12 +1,11 @@
 /** A request that came to the edge, and its answer: the same to whoever answers as one that came here. */
 import { Readable } from "node:stream";
-import type { OutgoingHeaders } from "../answer.ts";
-
 import type { Deadline } from "../http/deadlines.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { Leaving } from "../http/leaving.ts";
-import type { PieceBytes } from "../piece.ts";
-import type { Peer } from "../request.ts";
+import type { Peer } from "../request/request.ts";
+import type { OutgoingHeaders } from "../response/answer.ts";
+import type { PieceBytes } from "../response/byte-chunk.ts";
 import { Channel, type EdgeListener, type Wire } from "./channel.ts";
 import { Inflow } from "./inflow.ts";
 import type { RequestHead } from "./messages.ts";

@@ -7,7 +7,7 @@
 import { Worker } from "node:worker_threads";
 import { Answerer } from "../http/answerer.ts";
 import type { HttpServer, HttpServerOptions } from "../http/http-server.ts";
-import type { Peer } from "../request.ts";
+import type { Peer } from "../request/request.ts";
 import type { EdgeListener, Wire } from "./channel.ts";
 import { CoreOutbox } from "./core-outbox.ts";
 import { EdgeExchange } from "./edge-exchange.ts";

@@ -12,9 +12,9 @@ import { systemClock } from "#lib/system-clock.ts";
 import type { UpgradeRequest } from "../http/answerer.ts";
 import { AHEAD_BYTES_MAX, type HttpRequest, type Reply } from "../http/exchange.ts";
 import { type HttpServer, startHttpServer } from "../http/http-server.ts";
-import { isPassedOn } from "../passed-on.ts";
-import { pieceOf } from "../piece.ts";
-import type { Peer } from "../request.ts";
+import { isPassedOn } from "../http/streams-request-body.ts";
+import type { Peer } from "../request/request.ts";
+import { pieceOf } from "../response/byte-chunk.ts";
 import {
   type Batch,
   type FromCore,

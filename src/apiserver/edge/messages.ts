@@ -5,9 +5,10 @@
  * bytes that go to many clients travel once. Requests, answers under way and joined connections are
  * told apart by the numbers that the edge gives them.
  */
-import type { OutgoingHeaders } from "../answer.ts";
+
 import type { TlsOptions } from "../http/http-server.ts";
-import type { Peer } from "../request.ts";
+import type { Peer } from "../request/request.ts";
+import type { OutgoingHeaders } from "../response/answer.ts";
 
 /** Where bytes lie within those of the batch; bytes in shared memory stay where they are. */
 export type Slice = { readonly from: number; readonly to: number } | Uint8Array<SharedArrayBuffer>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { Piece } from "../piece.ts";
+import { Piece } from "../response/byte-chunk.ts";
 import { CoreOutbox } from "./core-outbox.ts";
 import type { Batch, FromCore } from "./messages.ts";
 import { unpack } from "./outbox.ts";

@@ -6,7 +6,7 @@ import type { FlowSchema } from "#api/generated/flowcontrol.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 
 type Condition = NonNullable<FlowSchema["status"]["conditions"]>[number];
 

@@ -7,7 +7,7 @@ import { VirtualClock } from "#lib/virtual-clock.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import { flowPaths } from "../paths/flow-paths.ts";
-import type { RequestInfo, User } from "../request.ts";
+import type { RequestInfo, User } from "../request/request.ts";
 import { tellDangling } from "./dangling.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { FlowControl } from "./flow-control.ts";

@@ -16,8 +16,8 @@ import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-lev
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
 import type { Clock } from "#lib/clock.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
-import type { Objects } from "../objects.ts";
-import type { RequestInfo, User } from "../request.ts";
+import type { RequestInfo, User } from "../request/request.ts";
+import type { Objects } from "../storage/objects.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
 import {
   type Asker,

@@ -6,7 +6,7 @@ import type {
   ResourcePolicyRule,
   Subject,
 } from "#api/generated/flowcontrol.v1.ts";
-import type { RequestInfo, User } from "../request.ts";
+import type { RequestInfo, User } from "../request/request.ts";
 
 export function matchesFlow({ spec }: FlowSchema, user: User, info: RequestInfo): boolean {
   return (spec.rules ?? []).some((rule) => matchesRule(rule, user, info));

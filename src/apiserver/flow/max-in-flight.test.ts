@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import type { RequestInfo } from "../request.ts";
+import type { RequestInfo } from "../request/request.ts";
 import { createMaxInFlight } from "./max-in-flight.ts";
 import type { FlowDecision } from "./turn-taking.ts";
 

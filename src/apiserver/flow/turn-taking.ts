@@ -1,6 +1,6 @@
 /** What it means that requests take turns, whoever decides on them. */
 import type { Histogram } from "#lib/metrics.ts";
-import type { RequestInfo, User } from "../request.ts";
+import type { RequestInfo, User } from "../request/request.ts";
 import type { Asker, LevelCounts, PriorityLevel, Seat } from "./priority-level.ts";
 
 export interface Admitted {

@@ -2,7 +2,7 @@
  * How much of the server one request takes. Lists, and watches that begin with one, take a seat for
  * each part of what they have to send; writes take some afterwards, while their watchers are told.
  */
-import type { RequestInfo } from "../request.ts";
+import type { RequestInfo } from "../request/request.ts";
 
 const BYTES_PER_SEAT = 100_000;
 /** More is never in memory at once: long answers are sent in pieces. */

@@ -5,7 +5,7 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Peer } from "../request.ts";
+import type { Peer } from "../request/request.ts";
 import { askedTimeoutMs, Deadlines } from "./deadlines.ts";
 import type { Exchange, HttpRequest, Reply } from "./exchange.ts";
 

@@ -5,7 +5,7 @@
  */
 import { parseDuration } from "#api/meta/duration.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
-import { parseQuery } from "../parse-query.ts";
+import { parseQuery } from "./parse-query.ts";
 
 export interface Deadline {
   /** It was answered, or there is nobody to answer any more. */

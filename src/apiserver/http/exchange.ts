@@ -7,9 +7,10 @@
  *    buffer for a client that stopped reading.
  * 3. A request's signal aborts as soon as the client is gone. It is made only if it is asked for.
  */
-import type { OutgoingHeaders } from "../answer.ts";
-import type { PieceBytes } from "../piece.ts";
-import type { Peer } from "../request.ts";
+
+import type { Peer } from "../request/request.ts";
+import type { OutgoingHeaders } from "../response/answer.ts";
+import type { PieceBytes } from "../response/byte-chunk.ts";
 import type { Deadline } from "./deadlines.ts";
 
 export const BODY_BYTES_MAX = 3 * 1024 * 1024;

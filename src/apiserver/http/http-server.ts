@@ -11,7 +11,7 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls";
 import type { ClientAuthorities } from "../authn/peer-certificate.ts";
-import type { Peer } from "../request.ts";
+import type { Peer } from "../request/request.ts";
 import { Answerer, type AnswererOptions } from "./answerer.ts";
 import { Connections } from "./connections.ts";
 import { createHttp1Server } from "./http1-server.ts";

@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { Writable } from "node:stream";
-import type { OutgoingHeaders } from "../answer.ts";
-import type { PieceBytes } from "../piece.ts";
-import type { Peer } from "../request.ts";
+import type { Peer } from "../request/request.ts";
+import type { OutgoingHeaders } from "../response/answer.ts";
+import type { PieceBytes } from "../response/byte-chunk.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
 import { BODILESS, type Exchange } from "./exchange.ts";

@@ -2,12 +2,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { methodNotAllowedStatus } from "../router.ts";
-import { hasBadEscape } from "../split-url.ts";
+import { methodNotAllowedStatus } from "../request/router.ts";
 import type { Answerer } from "./answerer.ts";
 import type { Connections } from "./connections.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
 import type { KnownPeers } from "./known-peers.ts";
+import { hasBadEscape } from "./split-url.ts";
 
 const HEADERS_BYTES_MAX = 1024 * 1024;
 /** Who takes longer to say what they want is not served. */

@@ -1,8 +1,8 @@
 /** A stream of HTTP/2: one request and its answer. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
-import type { OutgoingHeaders } from "../answer.ts";
-import type { PieceBytes } from "../piece.ts";
-import type { Peer } from "../request.ts";
+import type { Peer } from "../request/request.ts";
+import type { OutgoingHeaders } from "../response/answer.ts";
+import type { PieceBytes } from "../response/byte-chunk.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
 import { BODILESS, type Exchange } from "./exchange.ts";

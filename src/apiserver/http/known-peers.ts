@@ -6,7 +6,7 @@
  */
 import type { TLSSocket } from "node:tls";
 import { type ClientAuthorities, peerOf } from "../authn/peer-certificate.ts";
-import type { Peer } from "../request.ts";
+import type { Peer } from "../request/request.ts";
 
 export interface KnownPeersOptions {
   readonly authorities: ClientAuthorities;

@@ -1,8 +1,9 @@
 /** /debug/api_priority_and_fairness: the state of flow control as tables for people. */
-import { textAnswer } from "../answer.ts";
+
 import type { LevelCounts } from "../flow/priority-level.ts";
 import type { LevelState, TurnTaking } from "../flow/turn-taking.ts";
-import type { PathHandler } from "../handler.ts";
+import type { PathHandler } from "../request/handler.ts";
+import { textAnswer } from "../response/answer.ts";
 
 const ROOT = "/debug/api_priority_and_fairness/";
 const COLUMN_WIDTH_MIN = 8;

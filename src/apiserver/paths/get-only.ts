@@ -1,8 +1,9 @@
 /** Documents that can be got and nothing else, as upstream's routes serve them. */
-import { type Answer, statusAnswer } from "../answer.ts";
-import { negotiateFailure, refuseByRoute } from "../negotiate.ts";
-import type { ApiRequest } from "../request.ts";
-import { methodNotAllowedStatus } from "../router.ts";
+
+import type { ApiRequest } from "../request/request.ts";
+import { methodNotAllowedStatus } from "../request/router.ts";
+import { type Answer, statusAnswer } from "../response/answer.ts";
+import { negotiateFailure, refuseByRoute } from "../response/negotiate.ts";
 
 /** `types`: the forms that the document has; those of objects unless given. */
 export function getOnly(request: ApiRequest, document: Answer, types?: readonly string[]): Answer {

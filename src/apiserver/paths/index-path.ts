@@ -1,8 +1,9 @@
 /** / tells which paths there are. */
-import { answer } from "../answer.ts";
-import type { Discovery } from "../discovery.ts";
-import type { PathHandler } from "../handler.ts";
-import type { HealthChecks } from "./health-paths.ts";
+
+import type { Discovery } from "../discovery/discovery.ts";
+import type { HealthChecks } from "../health/health-paths.ts";
+import type { PathHandler } from "../request/handler.ts";
+import { answer } from "../response/answer.ts";
 
 const OTHERS = [
   "/.well-known/openid-configuration",

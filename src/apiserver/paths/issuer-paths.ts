@@ -1,8 +1,9 @@
 /** Where others find the keys that service account tokens are verified with. */
-import { answer } from "../answer.ts";
+
 import { issuerDocuments } from "../authn/issuer-documents.ts";
-import type { PathHandler } from "../handler.ts";
-import type { RequestSecurity } from "../security.ts";
+import type { PathHandler } from "../request/handler.ts";
+import type { RequestSecurity } from "../request/security.ts";
+import { answer } from "../response/answer.ts";
 import { getOnly } from "./get-only.ts";
 
 export const KEYS_PATH = "/openid/v1/jwks";

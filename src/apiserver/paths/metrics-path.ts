@@ -1,10 +1,10 @@
 /** /metrics in Prometheus' text format, and /metrics/slis with the state of the health checks. */
 import { gzipSync } from "node:zlib";
 import type { Metrics } from "#lib/metrics.ts";
-import { type Answer, answer } from "../answer.ts";
-import type { PathHandler } from "../handler.ts";
-import type { ApiRequest } from "../request.ts";
-import type { HealthChecks } from "./health-paths.ts";
+import type { HealthChecks } from "../health/health-paths.ts";
+import type { PathHandler } from "../request/handler.ts";
+import type { ApiRequest } from "../request/request.ts";
+import { type Answer, answer } from "../response/answer.ts";
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 

@@ -2,19 +2,19 @@
 import type { Prose } from "#api/openapi/definition.ts";
 import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
-import type { Discovery } from "../discovery.ts";
-import type { PathHandler } from "../handler.ts";
-import type { Health } from "../health.ts";
-import { OpenApi } from "../openapi.ts";
-import type { Resources } from "../resources.ts";
-import type { RequestSecurity } from "../security.ts";
-import { discoveryPaths } from "./discovery-paths.ts";
+import type { Discovery } from "../discovery/discovery.ts";
+import { discoveryPaths } from "../discovery/discovery-paths.ts";
+import { OpenApi } from "../discovery/openapi.ts";
+import { openApiPaths } from "../discovery/openapi-paths.ts";
+import type { Health } from "../health/health.ts";
+import { healthPaths } from "../health/health-paths.ts";
+import type { PathHandler } from "../request/handler.ts";
+import type { RequestSecurity } from "../request/security.ts";
+import type { Resources } from "../storage/resources.ts";
 import { flowPaths } from "./flow-paths.ts";
-import { healthPaths } from "./health-paths.ts";
 import { indexPath } from "./index-path.ts";
 import { issuerPaths, KEYS_PATH } from "./issuer-paths.ts";
 import { metricsPath } from "./metrics-path.ts";
-import { openApiPaths } from "./openapi-paths.ts";
 import { API_VERSION, versionPath } from "./version-path.ts";
 import { zPages } from "./z-pages.ts";
 

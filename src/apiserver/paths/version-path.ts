@@ -1,10 +1,10 @@
 /** /version: which Kubernetes this server is compatible with. */
 import { arch } from "node:os";
 import { noSuchPathStatus } from "#api/meta/status.ts";
-import { type Answer, answer, statusAnswer } from "../answer.ts";
-import type { PathHandler } from "../handler.ts";
-import { negotiateFailure } from "../negotiate.ts";
-import type { ApiRequest } from "../request.ts";
+import type { PathHandler } from "../request/handler.ts";
+import type { ApiRequest } from "../request/request.ts";
+import { type Answer, answer, statusAnswer } from "../response/answer.ts";
+import { negotiateFailure } from "../response/negotiate.ts";
 import { getOnly } from "./get-only.ts";
 
 export const SERVER_VERSION = "v1.36.4";

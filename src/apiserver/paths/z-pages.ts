@@ -1,6 +1,7 @@
 /** /statusz and /flagz: what runs here and how it was started, for people who look for a fault. */
-import { textAnswer } from "../answer.ts";
-import type { PathHandler } from "../handler.ts";
+
+import type { PathHandler } from "../request/handler.ts";
+import { textAnswer } from "../response/answer.ts";
 import { SERVER_VERSION } from "./version-path.ts";
 
 const WARNING =

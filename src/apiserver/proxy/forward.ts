@@ -4,8 +4,8 @@
  */
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import type { OutgoingHeaders } from "../answer.ts";
-import type { ApiRequest } from "../request.ts";
+import type { ApiRequest } from "../request/request.ts";
+import type { OutgoingHeaders } from "../response/answer.ts";
 import { limitConnecting } from "./dial.ts";
 import { dialFault } from "./dial-fault.ts";
 import { type ProxyPlace, rewriteHtml, rewriteUrl } from "./rewrite-html.ts";

@@ -3,7 +3,7 @@
 import { nodeKind } from "#api/core/v1/node.ts";
 import type { Node } from "#api/generated/core.v1.ts";
 import { failure, notFoundStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import type { Target, TargetTls } from "./target.ts";
 
 const DEFAULT_PORT = 10_250;

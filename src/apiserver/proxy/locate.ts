@@ -13,7 +13,7 @@ import {
   success,
 } from "#api/meta/status.ts";
 import type { Random } from "#lib/random.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import type { Kubelets } from "./kubelets.ts";
 import { isProxyable, type SchemeNamePort, splitSchemeNamePort, type Target } from "./target.ts";
 

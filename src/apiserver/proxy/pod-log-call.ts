@@ -2,8 +2,8 @@
 import { badRequestStatus, failure, invalidStatus, type Result } from "#api/meta/status.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
-import type { Objects } from "../objects.ts";
-import { isTrue } from "../request-info.ts";
+import { isTrue } from "../request/request-info.ts";
+import type { Objects } from "../storage/objects.ts";
 import { type KubeletCall, podCall } from "./pod-streams.ts";
 
 const FLAGS = ["follow", "previous", "timestamps"];

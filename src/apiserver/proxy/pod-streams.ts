@@ -8,8 +8,8 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
-import type { Objects } from "../objects.ts";
-import { isTrue } from "../request-info.ts";
+import { isTrue } from "../request/request-info.ts";
+import type { Objects } from "../storage/objects.ts";
 
 export interface KubeletCall {
   /** "": the pod runs nowhere yet. */

@@ -1,6 +1,6 @@
 /** What of a proxied request's path is this server's, and what the proxied server's. */
 import { posix } from "node:path";
-import type { ApiRequest } from "../request.ts";
+import type { ApiRequest } from "../request/request.ts";
 
 export interface ProxyPath {
   /** Up to `proxy`. */

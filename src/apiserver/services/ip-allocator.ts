@@ -9,7 +9,7 @@ import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
 import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
 import { formatIp, parseCidr, parseIp } from "#api/validation/ip.ts";
 import type { Random } from "#lib/random.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import { addressObject } from "./address-object.ts";
 import { type AddressRange, addressRange, candidates, contains } from "./address-range.ts";
 

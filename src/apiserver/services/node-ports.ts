@@ -11,7 +11,7 @@ import {
 } from "#api/meta/status.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
-import type { Finish } from "../write-hooks.ts";
+import type { Finish } from "../write/write-hooks.ts";
 import type { PortAllocator, PortOperation } from "./port-allocator.ts";
 import { refused } from "./refusal.ts";
 

@@ -12,7 +12,7 @@ import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
 import { onAbort } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 import { addressObject } from "./address-object.ts";
 import type { PortAllocator } from "./port-allocator.ts";
 import { type Complaint, decideAddressRepairs, type Repair } from "./repair-addresses.ts";

@@ -7,8 +7,8 @@ import { keepAllocatedValues, needsHealthCheckPort } from "#api/core/v1/service/
 import type { Service } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
 import { type Result, success } from "#api/meta/status.ts";
-import type { Objects } from "../objects.ts";
-import type { Finish, WriteHooks } from "../write-hooks.ts";
+import type { Objects } from "../storage/objects.ts";
+import type { Finish, WriteHooks } from "../write/write-hooks.ts";
 import { takeAddresses } from "./cluster-addresses.ts";
 import type { IpAllocator } from "./ip-allocator.ts";
 import { nodePortsOf, takeNodePorts } from "./node-ports.ts";

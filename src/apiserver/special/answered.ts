@@ -1,13 +1,13 @@
 /** Creates that are answered instead of stored: decode, let admission see it, answer. */
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { failure, type Result, success } from "#api/meta/status.ts";
-import type { ApiValue } from "../answer.ts";
-import { type BodyExpectation, decodeBody } from "../decode-body.ts";
-import type { RunVerb } from "../dispatch.ts";
-import { trackCreate } from "../managed-fields.ts";
-import { settleNamespace, wipeSystemFields } from "../object-metadata.ts";
-import { type WriteOptions, writeOptions } from "../query-options.ts";
-import type { VerbRequest } from "../verb.ts";
+import { type BodyExpectation, decodeBody } from "../request/decode-body.ts";
+import type { RunVerb } from "../request/dispatch.ts";
+import { type WriteOptions, writeOptions } from "../request/query-options.ts";
+import type { VerbRequest } from "../request/verb.ts";
+import type { ApiValue } from "../response/answer.ts";
+import { trackCreate } from "../write/managed-fields.ts";
+import { settleNamespace, wipeSystemFields } from "../write/object-metadata.ts";
 
 export interface AnsweredCreate<T> {
   expect(verb: VerbRequest): BodyExpectation;

@@ -16,13 +16,13 @@ import {
 } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
-import type { ApiValue } from "../answer.ts";
-import type { SpecialVerbs } from "../dispatch.ts";
-import type { Objects } from "../objects.ts";
-import { preconditionFailed } from "../precondition-failed.ts";
-import type { WriteOptions } from "../query-options.ts";
-import { REGISTRY } from "../resources.ts";
-import type { VerbRequest } from "../verb.ts";
+import type { SpecialVerbs } from "../request/dispatch.ts";
+import type { WriteOptions } from "../request/query-options.ts";
+import type { VerbRequest } from "../request/verb.ts";
+import type { ApiValue } from "../response/answer.ts";
+import type { Objects } from "../storage/objects.ts";
+import { REGISTRY } from "../storage/resources.ts";
+import { preconditionFailed } from "../write/precondition-failed.ts";
 import { answeredCreate, CREATED } from "./answered.ts";
 import { setPodCondition } from "./pod-conditions.ts";
 

@@ -2,11 +2,11 @@
 import type { ComponentCondition, ComponentStatus } from "#api/generated/core.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { failure, methodNotSupportedStatus, notFoundStatus, success } from "#api/meta/status.ts";
-import type { SpecialVerbs } from "../dispatch.ts";
-import { listOptions } from "../query-options.ts";
-import { Revision } from "../revision.ts";
-import { select } from "../selection.ts";
-import { groupResourceOf } from "../verb.ts";
+import type { SpecialVerbs } from "../request/dispatch.ts";
+import { listOptions } from "../request/query-options.ts";
+import { select } from "../request/selection.ts";
+import { groupResourceOf } from "../request/verb.ts";
+import { Revision } from "../storage/revision.ts";
 
 export interface ComponentHealth {
   readonly well: boolean;

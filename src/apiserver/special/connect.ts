@@ -9,8 +9,6 @@ import {
   success,
 } from "#api/meta/status.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { RunVerb, SpecialVerbs } from "../dispatch.ts";
-import type { Objects } from "../objects.ts";
 import { isWebSocket } from "../proxy/client-end.ts";
 import { forward, forwardedHeaders, rewriteAnswer } from "../proxy/forward.ts";
 import { type LocateOptions, locateNode, locatePod, locateService } from "../proxy/locate.ts";
@@ -20,9 +18,11 @@ import type { Target } from "../proxy/target.ts";
 import { wantsTranslation } from "../proxy/translate-streams.ts";
 import type { Tunnel, TunnelKind } from "../proxy/tunnel.ts";
 import { wrapsSpdy } from "../proxy/tunnel-spdy.ts";
-import type { ApiRequest } from "../request.ts";
-import { isTrue } from "../request-info.ts";
-import type { VerbRequest, VerbResult } from "../verb.ts";
+import type { RunVerb, SpecialVerbs } from "../request/dispatch.ts";
+import type { ApiRequest } from "../request/request.ts";
+import { isTrue } from "../request/request-info.ts";
+import type { VerbRequest, VerbResult } from "../request/verb.ts";
+import type { Objects } from "../storage/objects.ts";
 import { readLog } from "./pod-log.ts";
 
 type Locate = (verb: VerbRequest, path: string) => Result<Target> | Promise<Result<Target>>;

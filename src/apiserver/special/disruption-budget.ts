@@ -5,7 +5,7 @@ import type { Draft } from "#api/kind.ts";
 import { forbiddenStatus, tooManyRequestsStatus } from "#api/meta/status.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
-import type { Objects } from "../objects.ts";
+import type { Objects } from "../storage/objects.ts";
 
 const DISRUPTED_PODS_MAX = 2000;
 const REFUSED = "Cannot evict pod as it would violate the pod's disruption budget.";

@@ -17,11 +17,11 @@ import {
 } from "#api/meta/status.ts";
 import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
-import type { ApiValue } from "../answer.ts";
-import type { SpecialVerbs } from "../dispatch.ts";
-import type { Objects } from "../objects.ts";
-import { checkDeleteOptions, type WriteOptions } from "../query-options.ts";
-import type { VerbRequest } from "../verb.ts";
+import type { SpecialVerbs } from "../request/dispatch.ts";
+import { checkDeleteOptions, type WriteOptions } from "../request/query-options.ts";
+import type { VerbRequest } from "../request/verb.ts";
+import type { ApiValue } from "../response/answer.ts";
+import type { Objects } from "../storage/objects.ts";
 import { deleteObject } from "../verbs/delete.ts";
 import { answeredCreate, CREATED } from "./answered.ts";
 import { takeFromBudget, tooManyEvictions } from "./disruption-budget.ts";

@@ -12,9 +12,9 @@ import { messageOf } from "#lib/caught.ts";
 import { type Forwarded, forward } from "../proxy/forward.ts";
 import type { LocateOptions } from "../proxy/locate.ts";
 import { logCall } from "../proxy/pod-log-call.ts";
-import type { ApiRequest } from "../request.ts";
-import { isTrue } from "../request-info.ts";
-import type { VerbRequest, VerbResult } from "../verb.ts";
+import type { ApiRequest } from "../request/request.ts";
+import { isTrue } from "../request/request-info.ts";
+import type { VerbRequest, VerbResult } from "../request/verb.ts";
 
 const FAULT_BYTES_MAX = 50_000;
 

@@ -22,10 +22,10 @@ import {
   reviewSelfRules,
   reviewSubjectAccess,
 } from "../authz/reviews.ts";
-import { expectKind } from "../decode-body.ts";
-import type { SpecialVerbs } from "../dispatch.ts";
-import type { RequestSecurity } from "../security.ts";
-import type { VerbRequest } from "../verb.ts";
+import { expectKind } from "../request/decode-body.ts";
+import type { SpecialVerbs } from "../request/dispatch.ts";
+import type { RequestSecurity } from "../request/security.ts";
+import type { VerbRequest } from "../request/verb.ts";
 import { answeredCreate } from "./answered.ts";
 
 const ISSUED = "authentication.kubernetes.io/issued-credential-id";

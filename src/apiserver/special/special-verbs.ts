@@ -1,10 +1,10 @@
 /** All requests that are not about an object as it is stored: reviews, bindings, evictions, connections. */
 import type { Random } from "#lib/random.ts";
-import type { SpecialVerbs } from "../dispatch.ts";
-import type { ObjectStore } from "../object-store.ts";
-import type { Objects } from "../objects.ts";
 import { type KubeletOptions, Kubelets } from "../proxy/kubelets.ts";
-import type { RequestSecurity } from "../security.ts";
+import type { SpecialVerbs } from "../request/dispatch.ts";
+import type { RequestSecurity } from "../request/security.ts";
+import type { ObjectStore } from "../storage/object-store.ts";
+import type { Objects } from "../storage/objects.ts";
 import { bindingVerbs } from "./binding.ts";
 import { type ComponentCheck, componentStatusVerbs } from "./component-statuses.ts";
 import { connectVerbs } from "./connect.ts";

@@ -12,8 +12,18 @@ import {
   unknownStatus,
 } from "#api/meta/status.ts";
 import type { AdmissionRequest } from "../admission/plugin.ts";
-import { decodeBody, expectKind } from "../decode-body.ts";
-import { trackCreate } from "../managed-fields.ts";
+import { decodeBody, expectKind } from "../request/decode-body.ts";
+import { type WriteOptions, writeOptions } from "../request/query-options.ts";
+import {
+  groupResourceOf,
+  hooksOf,
+  typeMetaOf,
+  type VerbRequest,
+  type VerbResult,
+} from "../request/verb.ts";
+import { keyOf } from "../storage/resources.ts";
+import { Revision } from "../storage/revision.ts";
+import { trackCreate } from "../write/managed-fields.ts";
 import {
   broughtVersion,
   dedupeOwners,
@@ -21,19 +31,9 @@ import {
   generatedName,
   settleNamespace,
   wipeSystemFields,
-} from "../object-metadata.ts";
-import { type WriteOptions, writeOptions } from "../query-options.ts";
-import { keyOf } from "../resources.ts";
-import { Revision } from "../revision.ts";
-import { ruleContextOf } from "../rule-context.ts";
-import {
-  groupResourceOf,
-  hooksOf,
-  typeMetaOf,
-  type VerbRequest,
-  type VerbResult,
-} from "../verb.ts";
-import { applyCreateRules, finishObject, toStoredVersion } from "../write-rules.ts";
+} from "../write/object-metadata.ts";
+import { ruleContextOf } from "../write/rule-context.ts";
+import { applyCreateRules, finishObject, toStoredVersion } from "../write/write-rules.ts";
 
 /** So many names are tried before a generated name counts as taken. */
 const NAME_ATTEMPTS = 8;

@@ -1,10 +1,10 @@
 /** DELETE of a collection: every object that the selectors choose, one by one. */
 import { success } from "#api/meta/status.ts";
-import { decodeDeleteOptions } from "../decode-delete-options.ts";
-import { deleteTraits } from "../delete-traits.ts";
-import { listOptions } from "../query-options.ts";
-import { select } from "../selection.ts";
-import type { VerbRequest, VerbResult } from "../verb.ts";
+import { decodeDeleteOptions } from "../request/decode-delete-options.ts";
+import { listOptions } from "../request/query-options.ts";
+import { select } from "../request/selection.ts";
+import type { VerbRequest, VerbResult } from "../request/verb.ts";
+import { deleteTraits } from "../write/delete-traits.ts";
 import { deleteObject, tellOptions } from "./delete.ts";
 import { listSelected } from "./list.ts";
 

@@ -1,13 +1,13 @@
 /** DELETE of one object: graceful, finalized, or at once. */
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import { conflictStatus, failure, type Result, success } from "#api/meta/status.ts";
-import { type DeleteDecision, decideDelete } from "../decide-delete.ts";
-import { decodeDeleteOptions } from "../decode-delete-options.ts";
-import { deleteTraits } from "../delete-traits.ts";
-import { keyOf } from "../resources.ts";
-import { Revision } from "../revision.ts";
-import { groupResourceOf, hooksOf, type VerbRequest, type VerbResult } from "../verb.ts";
-import { finishObject } from "../write-rules.ts";
+import { decodeDeleteOptions } from "../request/decode-delete-options.ts";
+import { groupResourceOf, hooksOf, type VerbRequest, type VerbResult } from "../request/verb.ts";
+import { keyOf } from "../storage/resources.ts";
+import { Revision } from "../storage/revision.ts";
+import { type DeleteDecision, decideDelete } from "../write/decide-delete.ts";
+import { deleteTraits } from "../write/delete-traits.ts";
+import { finishObject } from "../write/write-rules.ts";
 import { notFound } from "./get.ts";
 
 export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {

@@ -12,10 +12,10 @@ import {
 import { invalid } from "#api/validation/field-error.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
-import { isTrue } from "../request-info.ts";
-import { keyOf } from "../resources.ts";
-import type { Revision } from "../revision.ts";
-import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
+import { isTrue } from "../request/request-info.ts";
+import { groupResourceOf, type VerbRequest, type VerbResult } from "../request/verb.ts";
+import { keyOf } from "../storage/resources.ts";
+import type { Revision } from "../storage/revision.ts";
 
 export async function get(verb: VerbRequest): Promise<VerbResult> {
   const { resource, info, request, parts } = verb;

@@ -16,14 +16,14 @@ import {
   success,
 } from "#api/meta/status.ts";
 import { StoreError } from "#store/contract.ts";
-import type { ObjectList } from "../answer.ts";
-import { type ContinuePoint, decodeContinue, encodeContinue } from "../continue-token.ts";
-import { statusOfStoreError } from "../object-store.ts";
-import { type ListOptions, listOptions } from "../query-options.ts";
-import type { ResourceCache } from "../resource-cache.ts";
-import type { Revision } from "../revision.ts";
-import { type Selection, select } from "../selection.ts";
-import type { VerbRequest, VerbResult } from "../verb.ts";
+import { type ContinuePoint, decodeContinue, encodeContinue } from "../request/continue-token.ts";
+import { type ListOptions, listOptions } from "../request/query-options.ts";
+import { type Selection, select } from "../request/selection.ts";
+import type { VerbRequest, VerbResult } from "../request/verb.ts";
+import type { ObjectList } from "../response/answer.ts";
+import { statusOfStoreError } from "../storage/object-store.ts";
+import type { Revision } from "../storage/revision.ts";
+import type { ResourceCache } from "../watch/resource-cache.ts";
 import { parseListVersion } from "./get.ts";
 
 export async function list(verb: VerbRequest): Promise<VerbResult> {

@@ -8,14 +8,14 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
-import { bodyBytes } from "../body-bytes.ts";
-import { applyConfiguration, trackUpdate } from "../managed-fields.ts";
-import { mediaTypeOf } from "../negotiate.ts";
-import { settleNamespace } from "../object-metadata.ts";
-import { type PatchType, patchDocument } from "../patch-document.ts";
-import { writeOptions } from "../query-options.ts";
-import { updateObject } from "../update-object.ts";
-import { groupResourceOf, type VerbRequest, type VerbResult } from "../verb.ts";
+import { bodyBytes } from "../request/body-bytes.ts";
+import { writeOptions } from "../request/query-options.ts";
+import { groupResourceOf, type VerbRequest, type VerbResult } from "../request/verb.ts";
+import { mediaTypeOf } from "../response/negotiate.ts";
+import { applyConfiguration, trackUpdate } from "../write/managed-fields.ts";
+import { settleNamespace } from "../write/object-metadata.ts";
+import { type PatchType, patchDocument } from "../write/patch-document.ts";
+import { updateObject } from "../write/update-object.ts";
 import { checkName, subresourceOf } from "./update.ts";
 
 export const PATCH_TYPES: Readonly<Record<string, PatchType | "apply">> = {

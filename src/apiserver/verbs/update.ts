@@ -2,12 +2,12 @@
 import { cloneGiven } from "#api/codec/given-empty.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
-import { decodeBody, expectKind } from "../decode-body.ts";
-import { trackUpdate } from "../managed-fields.ts";
-import { dedupeOwners, settleNamespace } from "../object-metadata.ts";
-import { writeOptions } from "../query-options.ts";
-import { updateObject } from "../update-object.ts";
-import { typeMetaOf, type VerbRequest, type VerbResult } from "../verb.ts";
+import { decodeBody, expectKind } from "../request/decode-body.ts";
+import { writeOptions } from "../request/query-options.ts";
+import { typeMetaOf, type VerbRequest, type VerbResult } from "../request/verb.ts";
+import { trackUpdate } from "../write/managed-fields.ts";
+import { dedupeOwners, settleNamespace } from "../write/object-metadata.ts";
+import { updateObject } from "../write/update-object.ts";
 
 export async function update(verb: VerbRequest): Promise<VerbResult> {
   const { request, resource, info } = verb;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
-import type { WatchFeed } from "../watch-feed.ts";
+import type { WatchFeed } from "../watch/watch-feed.ts";
 
 /** What a watcher would see: `ADDED a@5`. */
 function seen(feed: WatchFeed): string[] {

@@ -1,9 +1,9 @@
 /** GET of a collection with `watch`: its changes as they happen. */
 import { success } from "#api/meta/status.ts";
-import { listOptions } from "../query-options.ts";
-import { select } from "../selection.ts";
-import type { VerbRequest, VerbResult } from "../verb.ts";
-import { WatchFeed } from "../watch-feed.ts";
+import { listOptions } from "../request/query-options.ts";
+import { select } from "../request/selection.ts";
+import type { VerbRequest, VerbResult } from "../request/verb.ts";
+import { WatchFeed } from "../watch/watch-feed.ts";
 import { parseResourceVersion } from "./get.ts";
 
 export async function watch(verb: VerbRequest): Promise<VerbResult> {

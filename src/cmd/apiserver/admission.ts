@@ -10,7 +10,7 @@ import {
 import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import { admissionPlugins } from "#apiserver/admission/registry.ts";
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
-import type { RequestSecurity } from "#apiserver/security.ts";
+import type { RequestSecurity } from "#apiserver/request/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";

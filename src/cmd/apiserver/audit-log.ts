@@ -6,7 +6,7 @@ import { LogFile } from "#apiserver/audit/log-file.ts";
 import { readAuditPolicy } from "#apiserver/audit/policy.ts";
 import { truncateEvent } from "#apiserver/audit/truncate.ts";
 import { AuditWebhook, sendEvent } from "#apiserver/audit/webhook.ts";
-import type { SecurityOptions } from "#apiserver/security.ts";
+import type { SecurityOptions } from "#apiserver/request/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";

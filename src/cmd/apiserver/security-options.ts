@@ -1,7 +1,7 @@
 /** What the flags say about authentication and authorization. */
 import { readFileSync } from "node:fs";
 import { WAIT_PART } from "#apiserver/flow/priority-level.ts";
-import type { SecurityOptions } from "#apiserver/security.ts";
+import type { SecurityOptions } from "#apiserver/request/security.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";

@@ -6,7 +6,7 @@ import {
   readAuthenticationConfig,
 } from "#apiserver/authn/authentication-config.ts";
 import type { IssuerSettings } from "#apiserver/authn/issuers.ts";
-import type { SecurityOptions } from "#apiserver/security.ts";
+import type { SecurityOptions } from "#apiserver/request/security.ts";
 import { fetchText } from "./fetch-text.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { readPem } from "./keys.ts";

@@ -12,7 +12,7 @@ import type {
   AuthorizationMode,
 } from "#apiserver/authz/authorizers.ts";
 import type { ConfiguredWebhook } from "#apiserver/authz/webhook-config.ts";
-import type { SecurityOptions } from "#apiserver/security.ts";
+import type { SecurityOptions } from "#apiserver/request/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";

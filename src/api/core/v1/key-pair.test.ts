@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync, type KeyPairKeyObjectResult } from "node:crypto";
 import { describe, test } from "vitest";
-import { signatures } from "#apiserver/signatures.ts";
+import { signatures } from "#apiserver/write/signatures.ts";
 import { issueCertificate } from "#pki/certificate.ts";
 import { keyPairFault } from "./key-pair.ts";
 

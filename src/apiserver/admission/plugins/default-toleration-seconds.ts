@@ -1,0 +1,39 @@
+/** Pods stay on a node that is lost for a while, unless they say for how long themselves. */
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Toleration } from "#api/generated/core.v1.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
+import { draftOf } from "../requests.ts";
+
+export interface TolerationSeconds {
+  readonly notReady: number;
+  readonly unreachable: number;
+}
+
+const NOT_READY = "node.kubernetes.io/not-ready";
+const UNREACHABLE = "node.kubernetes.io/unreachable";
+
+export function defaultTolerationSeconds(seconds: TolerationSeconds): AdmissionPlugin {
+  const defaults = [
+    { key: NOT_READY, tolerationSeconds: seconds.notReady },
+    { key: UNREACHABLE, tolerationSeconds: seconds.unreachable },
+  ];
+  return {
+    name: "DefaultTolerationSeconds",
+    operations: ["CREATE", "UPDATE"],
+    admit(request) {
+      const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+      if (pod === undefined) return;
+      const tolerations = [...(pod.spec.tolerations ?? [])];
+      const given = tolerations.length;
+      for (const { key, tolerationSeconds } of defaults) {
+        if (tolerations.some((one) => tolerates(one, key))) continue;
+        tolerations.push({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds });
+      }
+      if (tolerations.length > given) pod.spec.tolerations = tolerations;
+    },
+  };
+}
+
+function tolerates({ key = "", effect = "" }: Toleration, taint: string): boolean {
+  return (key === taint || key === "") && (effect === "NoExecute" || effect === "");
+}

@@ -1,0 +1,38 @@
+/** Nothing is created in a namespace that is not there or is going away; some cannot be deleted. */
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { forbiddenStatus, notFoundStatus } from "#api/meta/status.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
+import { refuse } from "../refuse.ts";
+import { isOf } from "../requests.ts";
+
+const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
+
+export const namespaceLifecycle: AdmissionPlugin = {
+  name: "NamespaceLifecycle",
+  operations: ["CREATE", "UPDATE", "DELETE"],
+  admit(request, { objects }) {
+    const { operation, kind, namespace, name } = request;
+    if (isOf(kind, "", "namespaces")) {
+      if (operation !== "DELETE" || !IMMORTAL.has(name)) return;
+      const resource = { group: "", resource: "namespaces" };
+      return forbiddenStatus(resource, name, "this namespace may not be deleted");
+    }
+    if (namespace === "" || operation === "DELETE" || operation === "CONNECT") return;
+    // An answer about the namespace would tell someone who may not look whether it is there.
+    if (isOf(kind, "authorization.k8s.io", "localsubjectaccessreviews")) return;
+
+    const found = objects.get(namespaceKind, "", namespace);
+    if (found === undefined)
+      return notFoundStatus({ group: "", resource: "namespaces" }, namespace);
+    if (operation !== "CREATE" || found.status.phase !== "Terminating") return;
+    return refuse(
+      request,
+      `unable to create new content in namespace ${namespace} because it is being terminated`,
+      {
+        reason: "NamespaceTerminating",
+        message: `namespace ${namespace} is being terminated`,
+        field: "metadata.namespace",
+      },
+    );
+  },
+};

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import { leaseKind } from "#api/coordination/v1/lease.ts";
+import { nodeKind } from "#api/core/v1/node.ts";
+import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import type { Kind } from "#api/kind.ts";
+import { admitWith, type Loose, looseObject as object } from "#testing/admission.ts";
+import { MemoryObjects } from "#testing/memory-objects.ts";
+import { alwaysAllow, alwaysDeny } from "../../../authz/chain.ts";
+import { nodeRestriction } from "./node-restriction.ts";
+
+const user = { name: "system:node:n1", groups: ["system:nodes"] };
+
+function world(): MemoryObjects {
+  const objects = new MemoryObjects();
+  objects.put(nodeKind, object("n1", { spec: {} }, { namespace: "", uid: "node-uid" }));
+  const volumes = [
+    { name: "t", projected: { sources: [{ serviceAccountToken: { audience: "vault" } }] } },
+  ];
+  objects.put(podKind, object("mine", { spec: { nodeName: "n1", volumes } }, { uid: "mine-uid" }));
+  objects.put(podKind, object("theirs", { spec: { nodeName: "n2" } }, { uid: "theirs-uid" }));
+  return objects;
+}
+
+async function attempt(kind: Kind, made: never, changes: Loose, authorizer = alwaysDeny) {
+  const plugin = nodeRestriction(authorizer);
+  const { status } = await admitWith(plugin, kind, made, { objects: world(), user, ...changes });
+  return status?.message;
+}
+
+const owner = { apiVersion: "v1", kind: "Node", name: "n1", uid: "node-uid", controller: true };
+const mirror = (changes: Loose = {}, spec: Loose = {}): never =>
+  object(
+    "m",
+    { spec: { nodeName: "n1", ...spec } },
+    { annotations: { "kubernetes.io/config.mirror": "x" }, ownerReferences: [owner], ...changes },
+  );
+
+const cases: { name: string; kind: Kind; object: never; changes?: Loose; message?: string }[] = [
+  { name: "may create mirror pods", kind: podKind, object: mirror() },
+  {
+    name: "may not create other pods",
+    kind: podKind,
+    object: object("p", { spec: { nodeName: "n1" } }),
+    message:
+      'pods "p" is forbidden: pod does not have "kubernetes.io/config.mirror" annotation, node "n1" ' +
+      "can only create mirror pods",
+  },
+  {
+    name: "may not create them for another node",
+    kind: podKind,
+    object: mirror({}, { nodeName: "n2" }),
+    message:
+      'pods "m" is forbidden: node "n1" can only create pods with spec.nodeName set to itself',
+  },
+  {
+    name: "must own them",
+    kind: podKind,
+    object: mirror({ ownerReferences: [{ ...owner, uid: "x" }] }),
+    message: 'pods "m" is forbidden: node n1 UID mismatch: expected x got node-uid',
+  },
+  {
+    name: "may not refer to secrets in them",
+    kind: podKind,
+    object: mirror({}, { volumes: [{ name: "v", secret: { secretName: "s" } }] }),
+    message: 'pods "m" is forbidden: node "n1" can not create pods that reference secrets',
+  },
+  {
+    name: "may delete its pods",
+    kind: podKind,
+    object: object("mine"),
+    changes: { operation: "DELETE" },
+  },
+  {
+    name: "may not delete others",
+    kind: podKind,
+    object: object("theirs"),
+    changes: { operation: "DELETE" },
+    message:
+      'pods "theirs" is forbidden: node "n1" can only delete pods with spec.nodeName set to itself',
+  },
+  {
+    name: "may not change labels by a pod's status",
+    kind: podKind,
+    object: object("mine", { spec: { nodeName: "n1" }, status: {} }, { labels: { a: "b" } }),
+    changes: {
+      subresource: "status",
+      old: object("mine", { spec: { nodeName: "n1" }, status: {} }),
+    },
+    message: 'pods "mine" is forbidden: node "n1" cannot update labels through pod status',
+  },
+  {
+    name: "may not touch another node",
+    kind: nodeKind,
+    object: object("n2", { spec: {} }),
+    message: 'nodes "n2" is forbidden: node "n1" is not allowed to modify node "n2"',
+  },
+  {
+    name: "may register with its own labels",
+    kind: nodeKind,
+    object: object(
+      "n1",
+      { spec: {} },
+      { labels: { "kubernetes.io/os": "linux", "node.kubernetes.io/x": "y", "acme.io/z": "1" } },
+    ),
+  },
+  {
+    name: "may not give itself labels of the system",
+    kind: nodeKind,
+    object: object(
+      "n1",
+      { spec: {} },
+      { labels: { "node-restriction.kubernetes.io/a": "b", "node-role.kubernetes.io/x": "" } },
+    ),
+    message:
+      'nodes "n1" is forbidden: node "n1" is not allowed to set the following labels: ' +
+      "node-restriction.kubernetes.io/a, node-role.kubernetes.io/x",
+  },
+  {
+    name: "may not take its taints off",
+    kind: nodeKind,
+    object: object("n1", { spec: {} }),
+    changes: { old: object("n1", { spec: { taints: [{ key: "k", effect: "NoSchedule" }] } }) },
+    message: 'nodes "n1" is forbidden: node "n1" is not allowed to modify taints',
+  },
+  {
+    name: "may not write another's lease",
+    kind: leaseKind,
+    object: object("n2", {}, { namespace: "kube-node-lease" }),
+    message:
+      'leases.coordination.k8s.io "n2" is forbidden: can only access node lease with the same name ' +
+      "as the requesting node",
+  },
+  {
+    name: "may write a claim's capacity",
+    kind: persistentVolumeClaimKind,
+    object: object("c", { spec: {}, status: { capacity: { storage: "2Gi" } } }),
+    changes: { subresource: "status", old: object("c", { spec: {}, status: {} }) },
+  },
+  {
+    name: "may not write its phase",
+    kind: persistentVolumeClaimKind,
+    object: object("c", { spec: {}, status: { phase: "Lost" } }),
+    changes: { subresource: "status", old: object("c", { spec: {}, status: {} }) },
+    message:
+      'persistentvolumeclaims "c" is forbidden: node "n1" is not allowed to update fields other ' +
+      "than status.quantity and status.conditions",
+  },
+];
+
+describe("a node", () => {
+  for (const { name, kind, object: made, changes = {}, message } of cases) {
+    test(name, async () => assert.equal(await attempt(kind, made, changes), message));
+  }
+});
+
+describe("tokens for pods", () => {
+  const ask = (name: string, audiences: string[] = [], authorizer = alwaysDeny) =>
+    attempt(
+      serviceAccountKind,
+      object("bot", {
+        spec: {
+          audiences,
+          boundObjectRef: { kind: "Pod", apiVersion: "v1", name, uid: `${name}-uid` },
+        },
+      }),
+      { subresource: "token" },
+      authorizer,
+    );
+
+  test("an audience that the pod has a volume for", async () => {
+    assert.equal(await ask("mine", ["vault"]), undefined);
+  });
+  test("not another audience", async () => {
+    assert.equal(
+      await ask("mine", ["bank"]),
+      'serviceaccounts "bot" is forbidden: audience "bank" not found in pod spec volume, ' +
+        "system:node:n1 is not authorized to request tokens for this audience",
+    );
+  });
+  test("unless it was allowed to", async () => {
+    assert.equal(await ask("mine", ["bank"], alwaysAllow), undefined);
+  });
+  test("not for a pod of another node", async () => {
+    assert.match(
+      (await ask("theirs")) ?? "",
+      /node requested token bound to a pod scheduled on a different node/,
+    );
+  });
+});
+
+test("people are not restricted", async () => {
+  const alice = { name: "alice", groups: [] };
+  assert.equal(await attempt(nodeKind, object("n2", { spec: {} }), { user: alice }), undefined);
+});

@@ -1,0 +1,20 @@
+/** New nodes are not ready until they say so. */
+import { nodeKind } from "#api/core/v1/node.ts";
+import type { AdmissionPlugin } from "../../plugin.ts";
+import { draftOf } from "../../requests.ts";
+
+const NOT_READY = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+
+export const taintNodesByCondition: AdmissionPlugin = {
+  name: "TaintNodesByCondition",
+  operations: ["CREATE"],
+  admit(request) {
+    const node = draftOf(request, nodeKind, ["CREATE"]);
+    if (node === undefined) return;
+    const taints = node.spec.taints ?? [];
+    const there = taints.some(
+      ({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect,
+    );
+    if (!there) node.spec.taints = [...taints, { ...NOT_READY }];
+  },
+};

@@ -1,0 +1,131 @@
+/** Plug-ins that run only when a flag asks for them. */
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { isExtendedResource } from "#api/core/v1/resource-names.ts";
+import { serviceKind } from "#api/core/v1/service/service.ts";
+import type { Container, Pod, Service } from "#api/generated/core.v1.ts";
+import type { Draft } from "#api/kind.ts";
+import { notFoundStatus } from "#api/meta/status.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import { refuse } from "../refuse.ts";
+import { draftOf, isOf } from "../requests.ts";
+
+export const alwaysAdmit: AdmissionPlugin = { name: "AlwaysAdmit" };
+
+export const alwaysDeny: AdmissionPlugin = {
+  name: "AlwaysDeny",
+  admit: (request) => refuse(request, "admission control is denying all modifications"),
+};
+
+/** Whoever runs on a node again must prove that they may have the image. */
+export const alwaysPullImages: AdmissionPlugin = {
+  name: "AlwaysPullImages",
+  operations: ["CREATE", "UPDATE"],
+  admit(request) {
+    const pod = draftOf(request, podKind, ["CREATE"]);
+    if (pod === undefined) return;
+    for (const container of allContainers(pod)) container.imagePullPolicy = "Always";
+    for (const { image } of pod.spec.volumes ?? []) {
+      if (image !== undefined) image.pullPolicy = "Always";
+    }
+  },
+};
+
+export const namespaceAutoProvision: AdmissionPlugin = {
+  name: "NamespaceAutoProvision",
+  operations: ["CREATE"],
+  admit(request, { objects }) {
+    const { namespace, operation, dryRun } = request;
+    if (operation !== "CREATE" || dryRun || !isNamespaced(request)) return;
+    if (objects.get(namespaceKind, "", namespace) !== undefined) return;
+    const labels = { "kubernetes.io/metadata.name": namespace };
+    const made = {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: namespace, labels },
+      spec: { finalizers: ["kubernetes"] },
+      status: { phase: "Active" },
+    };
+    return objects.create(namespaceKind, made).then((result) => {
+      if (result.ok || result.status.reason === "AlreadyExists") return undefined;
+      return refuse(request, result.status.message ?? "");
+    });
+  },
+};
+
+export const namespaceExists: AdmissionPlugin = {
+  name: "NamespaceExists",
+  operations: ["CREATE", "UPDATE", "DELETE"],
+  validate(request, { objects }) {
+    const { namespace } = request;
+    if (!isNamespaced(request) || objects.get(namespaceKind, "", namespace)) return;
+    return notFoundStatus({ group: "", resource: "namespaces" }, namespace);
+  },
+};
+
+export const denyServiceExternalIps: AdmissionPlugin = {
+  name: "DenyServiceExternalIPs",
+  operations: ["CREATE", "UPDATE"],
+  validate(request) {
+    const service = draftOf(request, serviceKind, ["CREATE", "UPDATE"]);
+    if (service === undefined) return;
+    const known = (request.old as Service | undefined)?.spec.externalIPs ?? [];
+    const added = service.spec.externalIPs?.some((address) => !known.includes(address));
+    if (!added) return;
+    return refuse(request, "Use of external IPs is denied by admission control");
+  },
+};
+
+/** Nodes with special devices are kept for those who ask for them. */
+export const extendedResourceToleration: AdmissionPlugin = {
+  name: "ExtendedResourceToleration",
+  operations: ["CREATE", "UPDATE"],
+  admit(request) {
+    const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+    if (pod === undefined) return;
+    const containers = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])];
+    const asked = containers.flatMap(({ resources }) => Object.keys(resources?.requests ?? {}));
+    const names = [...new Set(asked.filter(isExtendedResource))].sort();
+    const given = pod.spec.tolerations ?? [];
+    const added = names
+      .map((key) => ({ key, operator: "Exists", effect: "NoSchedule" }))
+      .filter(
+        ({ key }) =>
+          !given.some(
+            (one) => one.key === key && one.operator === "Exists" && one.effect === "NoSchedule",
+          ),
+      );
+    if (added.length > 0) pod.spec.tolerations = [...given, ...added];
+  },
+};
+
+const HOSTNAME = "kubernetes.io/hostname";
+
+export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {
+  name: "LimitPodHardAntiAffinityTopology",
+  operations: ["CREATE", "UPDATE"],
+  validate(request) {
+    const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+    const terms =
+      pod?.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+    const other = terms.find(({ topologyKey }) => topologyKey !== HOSTNAME);
+    if (other === undefined) return;
+    return refuse(
+      request,
+      "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey " +
+        `${other.topologyKey} but only key ${HOSTNAME} is allowed`,
+    );
+  },
+};
+
+function isNamespaced({ namespace, kind }: AdmissionRequest): boolean {
+  return namespace !== "" && !isOf(kind, "", "namespaces");
+}
+
+function allContainers({ spec }: Draft<Pod>): Pick<Draft<Container>, "imagePullPolicy">[] {
+  return [
+    ...(spec.initContainers ?? []),
+    ...(spec.containers ?? []),
+    ...(spec.ephemeralContainers ?? []),
+  ];
+}

@@ -1,0 +1,103 @@
+/** PodNodeSelector: a namespace's annotation says on which nodes its pods may run. */
+import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { Draft } from "#api/kind.ts";
+import { notFoundStatus, unknownStatus } from "#api/meta/status.ts";
+import type { Objects } from "../../storage/objects.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import { refuse } from "../refuse.ts";
+import { draftOf } from "../requests.ts";
+
+const ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector";
+const CLUSTER_DEFAULT = "clusterDefaultNodeSelector";
+
+type Labels = Readonly<Record<string, string>>;
+/** By namespace which labels its pods may ask for, and the default for all. */
+type Selectors = Readonly<Record<string, string>>;
+
+export function podNodeSelector(configuration: unknown): AdmissionPlugin {
+  const { podNodeSelectorPluginConfig: selectors = {} } = (configuration ?? {}) as {
+    podNodeSelectorPluginConfig?: Selectors;
+  };
+  return {
+    name: "PodNodeSelector",
+    operations: ["CREATE"],
+    admit(request, { objects }) {
+      const pod = draftOf(request, podKind, ["CREATE"]);
+      if (pod === undefined) return;
+      const own = namespaceLabels(request.namespace, objects, selectors);
+      if ("code" in own) return own.status;
+      const refusal = conflict(request, pod, own.labels);
+      if (refusal !== undefined) return refusal;
+      const merged = { ...own.labels, ...pod.spec.nodeSelector };
+      if (Object.keys(merged).length > 0) pod.spec.nodeSelector = merged;
+      return allowed(request, pod, selectors);
+    },
+    validate(request, { objects }) {
+      const pod = draftOf(request, podKind, ["CREATE"]);
+      if (pod === undefined) return;
+      const own = namespaceLabels(request.namespace, objects, selectors);
+      if ("code" in own) return own.status;
+      return conflict(request, pod, own.labels) ?? allowed(request, pod, selectors);
+    },
+  };
+}
+
+type NamespaceLabels =
+  | { readonly labels: Labels }
+  | { readonly code: "unusable"; readonly status: Status };
+
+function namespaceLabels(name: string, objects: Objects, selectors: Selectors): NamespaceLabels {
+  const namespace = objects.get(namespaceKind, "", name);
+  if (namespace === undefined) {
+    const status = notFoundStatus({ group: "", resource: "namespaces" }, name);
+    return { code: "unusable", status };
+  }
+  const text = namespace.metadata.annotations?.[ANNOTATION] ?? selectors[CLUSTER_DEFAULT] ?? "";
+  const labels = parseLabels(text);
+  if (labels !== undefined) return { labels };
+  return {
+    code: "unusable",
+    status: unknownStatus(`invalid selector: [${text.split(",").join(" ")}]`),
+  };
+}
+
+function conflict(
+  request: AdmissionRequest,
+  { spec }: Draft<Pod>,
+  labels: Labels,
+): Status | undefined {
+  const own = spec.nodeSelector ?? {};
+  const differs = Object.entries(labels).some(([key, value]) => (own[key] ?? value) !== value);
+  if (!differs) return undefined;
+  return refuse(
+    request,
+    "pod node label selector conflicts with its namespace node label selector",
+  );
+}
+
+function allowed(
+  request: AdmissionRequest,
+  { spec }: Draft<Pod>,
+  selectors: Selectors,
+): Status | undefined {
+  const list = parseLabels(selectors[request.namespace] ?? "") ?? {};
+  if (Object.keys(list).length === 0) return undefined;
+  const fits = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => list[key] === value);
+  if (fits) return undefined;
+  return refuse(request, "pod node label selector labels conflict with its namespace whitelist");
+}
+
+/** `a=b,c=d`; undefined for what is no such list. */
+function parseLabels(text: string): Labels | undefined {
+  const labels: Record<string, string> = {};
+  for (const part of text.split(",")) {
+    if (text.trim() === "") break;
+    const [key = "", value, ...rest] = part.split("=");
+    if (value === undefined || rest.length > 0) return undefined;
+    labels[key.trim()] = value.trim();
+  }
+  return labels;
+}

@@ -1,0 +1,102 @@
+/** Adds to pods what their runtime class needs: overhead, node selector, tolerations. */
+import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { podKind } from "#api/core/v1/pod.ts";
+import { compareAmounts } from "#api/core/v1/resource-lists.ts";
+import type { Pod, ResourceList } from "#api/generated/core.v1.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { RuntimeClass } from "#api/generated/node.v1.ts";
+import type { Draft } from "#api/kind.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { unknownStatus } from "#api/meta/status.ts";
+import { runtimeClassKind } from "#api/node/v1/runtime-class.ts";
+import type { Objects } from "../../storage/objects.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import { refuse } from "../refuse.ts";
+import { draftOf } from "../requests.ts";
+import { mergeTolerations } from "./merge-tolerations.ts";
+import { unaskableName } from "./unaskable-name.ts";
+
+const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+
+export const runtimeClass: AdmissionPlugin = {
+  name: "RuntimeClass",
+  operations: ["CREATE"],
+  admit(request, { objects }) {
+    const pod = draftOf(request, podKind, ["CREATE"]);
+    if (pod === undefined) return;
+    const found = classOf(request, pod, objects);
+    if (found === undefined) return;
+    if ("status" in found) return found.status;
+    const { overhead, scheduling } = found.runtimeClass;
+    const fixed = overhead?.podFixed;
+    if (overhead !== undefined) {
+      const given = pod.spec.overhead ?? {};
+      if (Object.keys(given).length > 0 && !sameAmounts(given, fixed ?? {})) {
+        return refuse(request, MISMATCH);
+      }
+      if (fixed !== undefined) pod.spec.overhead = { ...fixed };
+    }
+    return scheduling === undefined ? undefined : addScheduling(request, pod, scheduling);
+  },
+  validate(request, { objects }) {
+    const pod = draftOf(request, podKind, ["CREATE"]);
+    if (pod === undefined) return;
+    const found = classOf(request, pod, objects);
+    if (found !== undefined && "status" in found) return found.status;
+    const overhead = found?.runtimeClass.overhead;
+    if (overhead !== undefined) {
+      const same = sameAmounts(pod.spec.overhead ?? {}, overhead.podFixed ?? {});
+      return same ? undefined : refuse(request, MISMATCH);
+    }
+    if (pod.spec.overhead === undefined && !isGivenEmpty(pod.spec, "overhead")) return;
+    return refuse(
+      request,
+      "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+    );
+  },
+};
+
+function classOf(
+  request: AdmissionRequest,
+  { spec }: Draft<Pod>,
+  objects: Objects,
+): { readonly runtimeClass: RuntimeClass } | { readonly status: Status } | undefined {
+  const name = spec.runtimeClassName;
+  if (name === undefined) return undefined;
+  const fault = unaskableName(name);
+  if (fault !== undefined) return { status: unknownStatus(fault) };
+  const found = objects.get(runtimeClassKind, "", name);
+  if (found !== undefined) return { runtimeClass: found };
+  return { status: refuse(request, `pod rejected: RuntimeClass ${goQuote(name)} not found`) };
+}
+
+function addScheduling(
+  request: AdmissionRequest,
+  { spec }: Draft<Pod>,
+  { nodeSelector = {}, tolerations = [] }: NonNullable<RuntimeClass["scheduling"]>,
+): Status | undefined {
+  const merged: Record<string, string> = { ...spec.nodeSelector };
+  for (const [key, value] of Object.entries(nodeSelector)) {
+    const given = merged[key];
+    if (given !== undefined && given !== value) {
+      return refuse(
+        request,
+        `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; ` +
+          `pod.spec.nodeSelector[${key}] = ${given}`,
+      );
+    }
+    merged[key] = value;
+  }
+  if (Object.keys(merged).length > 0) spec.nodeSelector = merged;
+  const all = mergeTolerations([...(spec.tolerations ?? []), ...tolerations]);
+  if (all.length > 0) spec.tolerations = all.map((one) => ({ ...one }));
+  return undefined;
+}
+
+function sameAmounts(a: ResourceList, b: ResourceList): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => {
+    const [left, right] = [a[name], b[name]];
+    return left !== undefined && right !== undefined && compareAmounts(left, right) === 0;
+  });
+}

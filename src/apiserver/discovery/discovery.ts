@@ -1,0 +1,233 @@
+/**
+ * What the server serves, for clients that ask: the old documents (one for each group version) and
+ * the aggregated one.
+ */
+import { createHash } from "node:crypto";
+import type { Kind } from "#api/kind.ts";
+import { subresourcesOf } from "../request/subresource-routes.ts";
+import type { ApiValue } from "../response/answer.ts";
+import type { ServedResource } from "../storage/resources.ts";
+
+/** The order in which groups are told, the most important first. */
+const GROUP_ORDER: readonly string[] = [
+  "apiregistration.k8s.io",
+  "apps",
+  "events.k8s.io",
+  "authentication.k8s.io",
+  "authorization.k8s.io",
+  "autoscaling",
+  "batch",
+  "certificates.k8s.io",
+  "networking.k8s.io",
+  "policy",
+  "rbac.authorization.k8s.io",
+  "storage.k8s.io",
+  "admissionregistration.k8s.io",
+  "apiextensions.k8s.io",
+  "scheduling.k8s.io",
+  "coordination.k8s.io",
+  "node.k8s.io",
+  "discovery.k8s.io",
+  "resource.k8s.io",
+  "flowcontrol.apiserver.k8s.io",
+  "internal.apiserver.k8s.io",
+  "storagemigration.k8s.io",
+];
+
+export interface GroupVersions {
+  readonly group: string;
+  /** The preferred one first. */
+  readonly versions: readonly string[];
+}
+
+interface Hashed {
+  readonly value: ApiValue;
+  readonly hash: string;
+}
+
+export class Discovery {
+  readonly #resources: readonly ServedResource[];
+  readonly #groups: readonly GroupVersions[];
+  readonly #aggregated = new Map<boolean, Hashed>();
+
+  constructor(resources: Iterable<ServedResource>) {
+    this.#resources = [...resources].sort((a, b) =>
+      byText(a.kind.names.plural, b.kind.names.plural),
+    );
+    const versions = new Map<string, Set<string>>();
+    for (const { kind } of this.#resources) {
+      versions.set(kind.group, (versions.get(kind.group) ?? new Set()).add(kind.version));
+    }
+    this.#groups = [...versions]
+      .map(([group, all]) => ({ group, versions: [...all].sort(byPriority) }))
+      .sort((a, b) => rankOf(a.group) - rankOf(b.group) || byText(a.group, b.group));
+  }
+
+  /** Named groups; the core group is told elsewhere. */
+  get groups(): readonly GroupVersions[] {
+    return this.#groups.filter(({ group }) => group !== "");
+  }
+
+  groupVersions(): readonly { readonly group: string; readonly version: string }[] {
+    return this.#groups.flatMap(({ group, versions }) =>
+      versions.map((version) => ({ group, version })),
+    );
+  }
+
+  /** /api: the core group's versions and where to reach the server. */
+  coreVersions(serverAddress: string): ApiValue {
+    return {
+      kind: "APIVersions",
+      versions: ["v1"],
+      serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress }],
+    } as ApiValue;
+  }
+
+  /** /apis */
+  groupList(): ApiValue {
+    const groups = this.groups.map((group) => groupOf(group));
+    return { kind: "APIGroupList", apiVersion: "v1", groups } as ApiValue;
+  }
+
+  /** /apis/GROUP */
+  group(name: string): ApiValue | undefined {
+    const found = this.groups.find(({ group }) => group === name);
+    return found && ({ kind: "APIGroup", apiVersion: "v1", ...groupOf(found) } as ApiValue);
+  }
+
+  /** /api/v1, /apis/GROUP/VERSION */
+  resourceList(group: string, version: string): ApiValue | undefined {
+    const served = this.#of(group, version);
+    if (served.length === 0) return undefined;
+    return {
+      kind: "APIResourceList",
+      ...(group === "" ? {} : { apiVersion: "v1" }),
+      groupVersion: apiVersionOf(group, version),
+      resources: served.flatMap(resourceEntries),
+    } as ApiValue;
+  }
+
+  /** The aggregated document of /api (`core`) or /apis, and what it has in it as a number. */
+  aggregated(core: boolean): Hashed {
+    const known = this.#aggregated.get(core);
+    if (known !== undefined) return known;
+    const value = this.#aggregate(core);
+    const hash = createHash("sha512").update(JSON.stringify(value)).digest("hex").toUpperCase();
+    this.#aggregated.set(core, { value, hash });
+    return { value, hash };
+  }
+
+  #aggregate(core: boolean): ApiValue {
+    const groups = this.#groups.filter(({ group }) => (group === "") === core);
+    return {
+      kind: "APIGroupDiscoveryList",
+      apiVersion: "apidiscovery.k8s.io/v2",
+      metadata: {},
+      items: groups.map(({ group, versions }) => ({
+        metadata: group === "" ? {} : { name: group },
+        versions: versions.map((one) => ({
+          version: one,
+          resources: this.#of(group, one).map(aggregatedEntry),
+          freshness: "Current",
+        })),
+      })),
+    } as ApiValue;
+  }
+
+  #of(group: string, version: string): readonly ServedResource[] {
+    return this.#resources.filter(({ kind }) => kind.group === group && kind.version === version);
+  }
+}
+
+function groupOf({ group, versions }: GroupVersions): Record<string, unknown> {
+  const told = versions.map((version) => ({ groupVersion: apiVersionOf(group, version), version }));
+  return { name: group, versions: told, preferredVersion: told[0] };
+}
+
+function resourceEntries(resource: ServedResource): Record<string, unknown>[] {
+  const { kind } = resource;
+  const { plural, singular, short, categories } = kind.names;
+  const namespaced = kind.scope === "Namespaced";
+  const hash = storageVersionHash(resource);
+  return [
+    {
+      name: plural,
+      singularName: singular,
+      namespaced,
+      kind: kind.names.kind,
+      verbs: kind.verbs,
+      ...(short.length === 0 ? {} : { shortNames: short }),
+      ...(categories.length === 0 ? {} : { categories }),
+      ...(hash === undefined ? {} : { storageVersionHash: hash }),
+    },
+    ...subresourcesOf(resource).map(({ name, verbs, kind: sub }) => ({
+      name: `${plural}/${name}`,
+      singularName: "",
+      namespaced,
+      ...(sub.group === "" ? {} : { group: sub.group }),
+      ...(sub.version === "" ? {} : { version: sub.version }),
+      kind: sub.kind,
+      verbs,
+    })),
+  ];
+}
+
+function aggregatedEntry(resource: ServedResource): Record<string, unknown> {
+  const { kind } = resource;
+  const { plural, singular, short, categories } = kind.names;
+  const subresources = subresourcesOf(resource).map(({ name, verbs, kind: sub }) => ({
+    subresource: name,
+    responseKind: { group: sub.group, version: sub.version, kind: sub.kind },
+    verbs,
+  }));
+  return {
+    resource: plural,
+    responseKind: { group: "", version: "", kind: kind.names.kind },
+    scope: kind.scope,
+    singularResource: singular,
+    verbs: kind.verbs,
+    ...(short.length === 0 ? {} : { shortNames: short }),
+    ...(categories.length === 0 ? {} : { categories }),
+    ...(subresources.length === 0 ? {} : { subresources }),
+  };
+}
+
+/** Tells whether two servers store a resource in the same version; reviews are not stored. */
+function storageVersionHash({ kind, stored }: ServedResource): string | undefined {
+  if (!kind.verbs.includes("update")) return undefined;
+  const { kind: one } = stored;
+  // Definitions are still stored in their first version upstream.
+  const version = one.names.kind === "CustomResourceDefinition" ? "v1beta1" : one.version;
+  const name = `${stored.group}/${version}/${one.names.kind}`;
+  return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
+}
+
+function apiVersionOf(group: string, version: string): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+function rankOf(group: string): number {
+  const rank = GROUP_ORDER.indexOf(group);
+  return rank < 0 ? GROUP_ORDER.length : rank;
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** v2 before v1 before v1beta1 before v1alpha1. */
+function byPriority(a: string, b: string): number {
+  const parse = (version: string): [stage: number, major: number, minor: number] => {
+    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
+    if (match === null) return [-1, 0, 0];
+    const stage = match[2] === undefined ? 2 : match[2] === "beta" ? 1 : 0;
+    return [stage, Number(match[1]), Number(match[3] ?? 0)];
+  };
+  const [x, y] = [parse(a), parse(b)];
+  return y[0] - x[0] || y[1] - x[1] || y[2] - x[2] || byText(a, b);
+}
+
+/** Whether a version is served without being asked for. */
+export function isStable({ version }: Kind): boolean {
+  return /^v\d+$/.test(version);
+}

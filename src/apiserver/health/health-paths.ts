@@ -1,0 +1,71 @@
+/**
+ * /healthz, /livez and /readyz, whole and check by check, as upstream words them: `ok`, or one line
+ * for each check with `?verbose` or when one fails. `?exclude=NAME` leaves a check out.
+ */
+import { goQuote } from "#api/meta/go-quote.ts";
+import type { PathHandler } from "../request/handler.ts";
+import { type Answer, NO_SNIFFING, textAnswer } from "../response/answer.ts";
+
+export interface HealthCheck {
+  readonly name: string;
+  /** Why it fails; undefined when it is well. */
+  check(): string | undefined | Promise<string | undefined>;
+}
+
+/** Told of each check that was made because someone asked for all of them. */
+export type CountCheck = (root: string, name: string, well: boolean) => void;
+
+export interface HealthChecks {
+  readonly healthz: readonly HealthCheck[];
+  readonly livez: readonly HealthCheck[];
+  readonly readyz: readonly HealthCheck[];
+}
+
+export function healthPaths(checks: HealthChecks, count: CountCheck): PathHandler {
+  return ({ path, query }) => {
+    const [, root = "", ...rest] = path.split("/");
+    if (!(root in checks)) return undefined;
+    const all = checks[root as keyof HealthChecks];
+    if (rest.length === 0) return answerAll(root, all, query, count);
+    const name = rest.join("/");
+    const one = all.find((check) => check.name === name);
+    return one && answerOne(one);
+  };
+}
+
+async function answerOne({ check }: HealthCheck): Promise<Answer> {
+  const why = await check();
+  if (why === undefined) return textAnswer(200, "ok");
+  return textAnswer(500, `internal server error: ${why}\n`);
+}
+
+async function answerAll(
+  root: string,
+  checks: readonly HealthCheck[],
+  query: URLSearchParams,
+  count: CountCheck,
+): Promise<Answer> {
+  const excluded = new Set(query.getAll("exclude"));
+  const unknown = new Set(excluded);
+  const lines: string[] = [];
+  let failed = false;
+  for (const { name, check } of checks) {
+    if (excluded.has(name)) {
+      unknown.delete(name);
+      lines.push(`[+]${name} excluded: ok\n`);
+      continue;
+    }
+    const why = await check();
+    failed ||= why !== undefined;
+    count(root, name, why === undefined);
+    // Anyone may ask, so the reason is kept to the log.
+    lines.push(why === undefined ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`);
+  }
+  if (unknown.size > 0) {
+    const names = [...unknown].sort().map(goQuote).join(",");
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}\n`);
+  }
+  if (failed) return textAnswer(500, `${lines.join("")}${root} check failed\n`);
+  const text = query.has("verbose") ? `${lines.join("")}${root} check passed\n` : "ok";
+  return { ...textAnswer(200, text), headers: NO_SNIFFING };
+}

@@ -1,0 +1,222 @@
+/** Requests of the HTTP server through the handler, and answers back as bytes. */
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { badRequestStatus, timeoutStatus } from "#api/meta/status.ts";
+import type { Eventual } from "#lib/eventual.ts";
+import { isLongRunning } from "../flow/turn-taking.ts";
+import type { ApiRequest, Peer, RequestBody } from "../request/request.ts";
+import { requestInfoOf } from "../request/request-info.ts";
+import {
+  type Answer,
+  type AnswerStream,
+  type OutgoingHeaders,
+  statusAnswer,
+} from "../response/answer.ts";
+import { encodeAnswer, warningHeaders } from "../response/encode-answer.ts";
+import { MEDIA_TYPES } from "../response/negotiate.ts";
+import { isPlainList, sendList } from "../response/send-list.ts";
+import type { ApiServer } from "../server.ts";
+import { streamWatch } from "../watch/stream-watch.ts";
+import type { WatchFeed } from "../watch/watch-feed.ts";
+import { createFrameEncoder } from "../watch/watch-frames.ts";
+import type { HttpRequest, Reply } from "./exchange.ts";
+import { parseQuery } from "./parse-query.ts";
+import { type SplitUrl, splitUrl } from "./split-url.ts";
+import { isPassedOn } from "./streams-request-body.ts";
+
+const GZIP_BYTES_MIN = 128 * 1024;
+const compress = promisify(gzip);
+
+export type Serving = Pick<
+  ApiServer,
+  | "handle"
+  | "tables"
+  | "closing"
+  | "lists"
+  | "newAuditId"
+  | "watches"
+  | "countTimeout"
+  | "turn"
+  | "fanOuts"
+>;
+
+export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
+  if (request.url === "*" && request.method === "OPTIONS") {
+    reply.send(200, {}, new Uint8Array(0)); // about the server as a whole there is nothing to say
+    return;
+  }
+  const split = splitUrl(request.url);
+  if (split === undefined) {
+    reply.send(
+      400,
+      { "content-type": "text/plain; charset=utf-8" },
+      Buffer.from("400 Bad Request"),
+    );
+    return;
+  }
+  const body = await bodyOf(request, api);
+  if (request.gone) return;
+  const apiRequest = new ServedRequest(request, split, body, auditIdOf(api, request));
+  const answer = await api.handle(apiRequest);
+  try {
+    if (reply.started) return; // it was too late
+    await send(answer, apiRequest, api, reply);
+  } finally {
+    answer.sent?.();
+  }
+}
+
+/**
+ * A class for the sake of its getter. In a plain object each one would be a function of its own, and so
+ * a shape of its own, which V8 keeps, with the request that it refers to, until it collects the whole
+ * heap: all requests would grow old.
+ */
+class ServedRequest implements ApiRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly rawUrl: string;
+  readonly query: URLSearchParams;
+  readonly headers: ApiRequest["headers"];
+  readonly rawHeaders: readonly string[];
+  readonly auditId: string;
+  readonly body: RequestBody;
+  readonly peer: Peer;
+  readonly #request: HttpRequest;
+
+  constructor(request: HttpRequest, { path, query }: SplitUrl, body: RequestBody, auditId: string) {
+    this.method = request.method;
+    this.path = path;
+    this.rawUrl = request.url;
+    this.query = parseQuery(query);
+    this.headers = request.headers;
+    this.rawHeaders = request.rawHeaders;
+    this.auditId = auditId;
+    this.body = body;
+    this.peer = request.peer;
+    this.#request = request;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+}
+
+/** Its time is over: the client hears so, or that the answer breaks off. What lives long has no end. */
+export function expire(
+  api: Pick<Serving, "newAuditId" | "countTimeout">,
+  request: HttpRequest,
+  reply: Reply,
+): void {
+  const split = splitUrl(request.url);
+  if (split === undefined) return;
+  const info = requestInfoOf(request.method, split.path, parseQuery(split.query));
+  if (isLongRunning(info)) return;
+  api.countTimeout(info, reply.started);
+  if (reply.started) {
+    reply.destroy();
+    return;
+  }
+  const headers = {
+    "audit-id": auditIdOf(api, request),
+    "cache-control": "no-cache, private",
+    "content-type": "text/plain; charset=utf-8",
+  };
+  reply.send(504, headers, TOO_LATE);
+}
+
+/** Bare, as upstream writes it where nothing is negotiated any more. */
+const {
+  kind: _kind,
+  apiVersion: _version,
+  ...LATE_STATUS
+} = timeoutStatus("request did not complete within the allotted timeout");
+const TOO_LATE = Buffer.from(`${JSON.stringify(LATE_STATUS)}\n`);
+
+function auditIdOf(api: Pick<Serving, "newAuditId">, request: HttpRequest): string {
+  request.auditId ??= request.headers["audit-id"] || api.newAuditId();
+  return request.auditId;
+}
+
+function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): Eventual<void> {
+  const headers = headersOf(answer, request);
+  const { code, body, media } = answer;
+  const gzips = acceptsGzip(request.headers["accept-encoding"]);
+  if (body.form === "list" && request.method === "GET" && isPlainList(media)) {
+    return sendList(api.lists, body.list, media, code, headers, gzips, reply, answer.sizes);
+  }
+  if (body.form === "watch") return sendWatch(body.feed, answer, headers, request, api, reply);
+  if (body.form === "stream") return sendStream(body.stream, code, headers, request, reply);
+  if (body.form === "tunnel") {
+    const refusal = statusAnswer(badRequestStatus("Upgrade request required"));
+    return send(refusal, request, api, reply);
+  }
+  const { contentType, bytes } = encodeAnswer(body, media, request.query, api.tables);
+  const typed = contentType === "" ? headers : { ...headers, "content-type": contentType };
+  if (bytes.length > GZIP_BYTES_MIN && !("content-encoding" in headers) && gzips) {
+    const zipped = { ...typed, "content-encoding": "gzip", vary: "Accept-Encoding" };
+    return compress(bytes, { level: 1 }).then((packed) => {
+      answer.sizes?.observe(packed.length);
+      reply.send(code, zipped, packed);
+    });
+  }
+  answer.sizes?.observe(bytes.length);
+  reply.send(code, typed, bytes);
+}
+
+function sendWatch(
+  feed: WatchFeed,
+  { code, media }: Answer,
+  headers: OutgoingHeaders,
+  { query, signal }: ApiRequest,
+  { tables, watches, fanOuts, closing }: Serving,
+  reply: Reply,
+): Promise<void> {
+  const stream = media.encoding === "json" ? "" : ";stream=watch";
+  reply.start(code, { ...headers, "content-type": `${MEDIA_TYPES[media.encoding]}${stream}` });
+  const encode = createFrameEncoder(feed.kind, media, query, tables);
+  const count = watches.of(feed.kind);
+  const fanOut = fanOuts.of(feed.kind);
+  return streamWatch(feed, { encode, count, fanOut, reply, signal, closing });
+}
+
+async function sendStream(
+  { contentType, headers: own, chunks }: AnswerStream,
+  code: number,
+  headers: OutgoingHeaders,
+  { signal }: ApiRequest,
+  reply: Reply,
+): Promise<void> {
+  const typed = contentType === "" ? {} : { "content-type": contentType };
+  reply.start(code, { ...headers, ...own, ...typed });
+  for await (const chunk of chunks) {
+    if (signal.aborted) return;
+    if (!reply.write(chunk)) await reply.drained();
+  }
+  reply.end();
+}
+
+export function headersOf({ headers, warnings }: Answer, { auditId }: ApiRequest): OutgoingHeaders {
+  const all: Record<string, string | readonly string[]> = {
+    ...(auditId === undefined ? {} : { "audit-id": auditId }),
+    "cache-control": "no-cache, private",
+    ...headers,
+  };
+  if (warnings.length > 0) all.warning = warningHeaders(new Set(warnings));
+  return all;
+}
+
+const NO_BODY: RequestBody = { form: "none" };
+const TOO_LONG: RequestBody = { form: "too-long" };
+
+async function bodyOf(request: HttpRequest, { turn }: Pick<Serving, "turn">): Promise<RequestBody> {
+  if (isPassedOn(request)) return { form: "stream", stream: request.bodyStream };
+  const bodiless = request.method === "GET" || request.method === "HEAD";
+  const bytes = bodiless ? undefined : await request.readBody();
+  await turn.wait(); // with all the others that have just come
+  if (bodiless) return NO_BODY;
+  return bytes === undefined ? TOO_LONG : { form: "bytes", bytes };
+}
+
+function acceptsGzip(accepted: string | undefined): boolean {
+  return accepted?.split(",").some((coding) => coding.trim() === "gzip") ?? false;
+}

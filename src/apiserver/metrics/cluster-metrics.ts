@@ -1,0 +1,70 @@
+/** What the server tells about the cluster that it keeps: addresses of Services, APIs of others. */
+import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
+import { serviceKind } from "#api/core/v1/service/service.ts";
+import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import { type AddressRange, contains } from "../services/address-range.ts";
+import type { IpAllocator } from "../services/ip-allocator.ts";
+import type { PortRange } from "../services/port-allocator.ts";
+import type { Objects } from "../storage/objects.ts";
+
+export function addClusterMetrics(
+  metrics: Metrics,
+  objects: Objects,
+  addresses: Pick<IpAllocator, "ranges">,
+  nodePorts: PortRange,
+): void {
+  const ofRanges = (name: string, help: string, read: (range: AddressRange) => number): void =>
+    metrics.gaugesOf(
+      { name: `kube_apiserver_clusterip_allocator_${name}`, help, labels: ["cidr"] },
+      () => addresses.ranges().map((range) => ({ labels: [range.cidr], value: read(range) })),
+    );
+  const taken = (range: AddressRange): number => {
+    let count = 0;
+    for (const { metadata } of objects.list(ipAddressKind)) {
+      if (contains(range, metadata.name ?? "")) count += 1;
+    }
+    return count;
+  };
+  ofRanges("allocated_ips", "Addresses of Services that are taken.", taken);
+  ofRanges(
+    "available_ips",
+    "Addresses of Services that are free.",
+    (range) => Number(range.last - range.first + 1n) - taken(range),
+  );
+  const ports = (): number => {
+    let count = 0;
+    for (const { spec } of objects.list(serviceKind)) {
+      count += (spec.ports ?? []).filter(({ nodePort }) => (nodePort ?? 0) > 0).length;
+      if ((spec.healthCheckNodePort ?? 0) > 0) count += 1;
+    }
+    return count;
+  };
+  metrics.gaugeOf(
+    {
+      name: "kube_apiserver_nodeport_allocator_allocated_ports",
+      help: "Ports of nodes that Services have taken.",
+    },
+    ports,
+  );
+  metrics.gaugeOf(
+    {
+      name: "kube_apiserver_nodeport_allocator_available_ports",
+      help: "Ports of nodes that are free for Services.",
+    },
+    () => nodePorts.last - nodePorts.first + 1 - ports(),
+  );
+  metrics.gaugesOf(
+    {
+      name: "aggregator_unavailable_apiservice",
+      help: "Whether an API cannot be reached, 1 if so.",
+      labels: ["name"],
+    },
+    () =>
+      [...objects.list(apiServiceKind)].map(({ metadata, status }) => {
+        const available = status?.conditions?.find(({ type }) => type === "Available");
+        const value = available?.status === "False" ? 1 : 0;
+        return { labels: [metadata.name ?? ""], value };
+      }),
+  );
+}

@@ -1,0 +1,21 @@
+/** The bytes of a request's body, for those who have to understand it. */
+import { failure, type Result, requestTooLargeStatus, success } from "#api/meta/status.ts";
+import { BODY_BYTES_MAX } from "../http/exchange.ts";
+import type { RequestBody } from "./request.ts";
+
+/** A caller in the same process hands a body over as a value. */
+export function bodyBytes(body: RequestBody): Result<Uint8Array> {
+  switch (body.form) {
+    case "bytes":
+      return success(body.bytes);
+    case "object":
+      return success(Buffer.from(JSON.stringify(body.object)));
+    case "too-long":
+      return failure(requestTooLargeStatus(`limit is ${BODY_BYTES_MAX}`));
+    case "none":
+    case "stream":
+      return success(NO_BYTES);
+  }
+}
+
+const NO_BYTES = new Uint8Array(0);

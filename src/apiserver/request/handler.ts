@@ -1,0 +1,132 @@
+/**
+ * The chain that every request goes through, whatever brought it:
+ * who asks → whose turn is it → may they → which route → the verb → the answer.
+ */
+import { parseDuration } from "#api/meta/duration.ts";
+import { badRequestStatus, internalErrorStatus } from "#api/meta/status.ts";
+import type { AuditTrail } from "../audit/audit.ts";
+import { undecidedText } from "../authz/forbidden.ts";
+import { isLongRunning } from "../flow/turn-taking.ts";
+import type { ApiMetrics } from "../metrics/api-metrics.ts";
+import { type Answer, NO_SNIFFING, statusAnswer, textAnswer } from "../response/answer.ts";
+import type { Tables } from "../response/table.ts";
+import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
+import type { ApiRequest, RequestInfo, User } from "./request.ts";
+import { inFrame, whenSent } from "./request-frame.ts";
+import { requestInfoOf } from "./request-info.ts";
+import type { RequestSecurity } from "./security.ts";
+import type { ServerParts } from "./verb.ts";
+
+/** Who asks, and whether they may. */
+export type Security = Pick<RequestSecurity, "authenticate" | "authorize" | "flow" | "audit">;
+
+/** Something other than a resource at a path: health, version, discovery. Undefined: not here. */
+export type PathHandler = (
+  request: ApiRequest,
+  info: RequestInfo,
+  user: User,
+) => Answer | Promise<Answer> | undefined;
+
+export interface HandlerOptions {
+  readonly parts: ServerParts;
+  readonly security: Security;
+  readonly metrics: ApiMetrics;
+  readonly paths: readonly PathHandler[];
+  readonly special: SpecialVerbs;
+  readonly tables: Tables;
+}
+
+export type Handler = (request: ApiRequest) => Promise<Answer>;
+
+export function createHandler(options: HandlerOptions): Handler {
+  const { parts, metrics } = options;
+  return async (request) => {
+    const info = requestInfoOf(request.method, request.path, request.query);
+    const startMs = parts.clock.elapsedMs();
+    const done = metrics.begin(info);
+    const answer = await answerSafely(options, request, info);
+    const seconds = (parts.clock.elapsedMs() - startMs) / 1000;
+    const { sizes } = done(answer.code, seconds, request);
+    answer.executed?.observe(seconds);
+    if (answer.code === 429 && answer.body.form === "bytes") metrics.terminated(info, 429);
+    if (LONG.has(answer.body.form)) return whenSent(answer, metrics.longRunning(info));
+    return sizes === undefined ? answer : { ...answer, sizes };
+  };
+}
+
+/** Paths of groups that nobody serves are like any other unknown path. */
+function isServedBelow(resources: ServerParts["resources"], { group, path }: RequestInfo): boolean {
+  if (path.startsWith("//")) return false;
+  return group === "" ? path.startsWith("/api/") : resources.hasGroup(group);
+}
+
+/** `/api/v1/watch` of nothing: upstream's words for a path that it cannot take apart. */
+function nothingNamed(path: string): string {
+  const why = `unable to determine kind and namespace from url, ${path}`;
+  return `Internal Server Error: ${JSON.stringify(path)}: failed to create RequestInfo: ${why}\n`;
+}
+
+const LONG: ReadonlySet<string> = new Set(["watch", "stream", "tunnel"]);
+
+/** Requests that end by themselves may say how long they have. */
+function timeoutFault(query: URLSearchParams): string | undefined {
+  const timeout = query.get("timeout") ?? "";
+  if (timeout === "") return undefined;
+  const parsed = parseDuration(timeout);
+  if (parsed.ok) return undefined;
+  return `invalid timeout specified in the request URL - ${parsed.error}`;
+}
+
+/** Whatever happens, the client gets an answer. */
+async function answerSafely(
+  options: HandlerOptions,
+  request: ApiRequest,
+  info: RequestInfo,
+): Promise<Answer> {
+  const { parts, security } = options;
+  const receivedMs = parts.clock.nowMs();
+  if (info.version !== "" && !info.isResource) return textAnswer(500, nothingNamed(info.path));
+  const badTimeout = isLongRunning(info) ? undefined : timeoutFault(request.query);
+  if (badTimeout !== undefined) {
+    return statusAnswer(badRequestStatus(badTimeout), { media: mediaOrJson(request) });
+  }
+  try {
+    const known = await security.authenticate(request, info);
+    if ("status" in known) {
+      security.audit?.refused(request, info, known, receivedMs);
+      const headers = known.status.code === 403 ? NO_SNIFFING : {};
+      return statusAnswer(known.status, { media: mediaOrJson(request), headers });
+    }
+    return await inFrame(options, request, info, known, receivedMs, (trail) =>
+      answerOf(options, request, info, known.user, trail),
+    );
+  } catch (error) {
+    parts.logger.error("request failed", { error, path: request.path, method: request.method });
+    return statusAnswer(internalErrorStatus("the server could not handle the request"));
+  }
+}
+
+async function answerOf(
+  options: HandlerOptions,
+  request: ApiRequest,
+  info: RequestInfo,
+  user: User,
+  trail: AuditTrail | undefined,
+): Promise<Answer> {
+  const refusal = await options.security.authorize(request, info, user, trail);
+  if (refusal?.code === 500) {
+    const why = refusal.details?.causes?.[0]?.message ?? "";
+    return textAnswer(500, undecidedText(request, why));
+  }
+  if (refusal !== undefined) {
+    return statusAnswer(refusal, { media: mediaOrJson(request), headers: NO_SNIFFING });
+  }
+  if (info.isResource && isServedBelow(options.parts.resources, info)) {
+    return await dispatch(options, request, info, user, trail);
+  }
+  for (const path of options.paths) {
+    const found = path(request, info, user);
+    if (found !== undefined) return await found;
+  }
+  return textAnswer(404, "404 page not found\n");
+}

@@ -1,0 +1,72 @@
+/** What every verb gets: the server's parts, and the request after authentication and routing. */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { Kind } from "#api/kind.ts";
+import type { Result } from "#api/meta/status.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Eventual } from "#lib/eventual.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+import type { Admission } from "../admission/admission-chain.ts";
+import type { AnswerBody } from "../response/answer.ts";
+import type { Media } from "../response/negotiate.ts";
+import type { ObjectStore } from "../storage/object-store.ts";
+import type { Resources, ServedResource } from "../storage/resources.ts";
+import type { WriteHooks } from "../write/write-hooks.ts";
+import type { ApiRequest, RequestInfo, User } from "./request.ts";
+import type { TimeLimit } from "./time-limit.ts";
+
+export interface ServerParts {
+  readonly resources: Resources;
+  readonly objects: ObjectStore;
+  readonly admission: Admission;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly allowPrivileged: boolean;
+  /** Watches without a timeout of their own end after once to twice as long. */
+  readonly watchTimeoutMinMs: number;
+  /** How long a write may take before its client hears that it did. */
+  readonly writeLimit: TimeLimit;
+  /** Told of requests for what warns about itself. */
+  deprecated?(info: RequestInfo, warning: string): void;
+  /** By `GROUP/PLURAL`. */
+  readonly hooks: Readonly<Record<string, WriteHooks | undefined>>;
+}
+
+export interface VerbRequest {
+  readonly parts: ServerParts;
+  readonly request: ApiRequest;
+  readonly info: RequestInfo;
+  readonly resource: ServedResource;
+  readonly user: User;
+  readonly media: Media;
+  warn(text: string): void;
+  /** Adds a note to the audit log's entry, if there is one. */
+  annotate?(key: string, value: string): void;
+  /** What the client sent, as it was understood or else as it came, for the audit log. */
+  sent?(object?: object): void;
+  /** Updates that create need the right to create; a Status says that it is missing. */
+  mayCreate(): Eventual<Status | undefined>;
+}
+
+export interface VerbAnswer {
+  readonly code: number;
+  readonly body: AnswerBody;
+}
+
+export type VerbResult = Result<VerbAnswer>;
+
+/** What the resource does around its writes. */
+export function hooksOf({ parts, resource }: VerbRequest): WriteHooks | undefined {
+  return parts.hooks[`${resource.stored.group}/${resource.stored.plural}`];
+}
+
+/** What an object of the kind calls itself. */
+export function typeMetaOf({ names, apiVersion }: Kind): { kind: string; apiVersion: string } {
+  return { kind: names.kind, apiVersion };
+}
+
+/** The resource as error messages name it. */
+export function groupResourceOf({ kind }: ServedResource): { group: string; resource: string } {
+  return { group: kind.group, resource: kind.names.plural };
+}

@@ -1,0 +1,92 @@
+/**
+ * A list as bytes, read piece by piece into memory that the reader brings along: a client that reads
+ * slowly, or a list that is very long, never needs the whole of it, and sending one makes no garbage.
+ * Items are copied, not encoded again.
+ *
+ * `known`: the items of lists that were asked for before.
+ */
+import { encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
+import type { ObjectList } from "./answer.ts";
+import { joined, lengthOf, type Part, PartReader, whole } from "./byte-parts.ts";
+import { JoinedItems } from "./list-bytes-cache.ts";
+import { listMeta } from "./list-meta.ts";
+import { messageOf, wrapMessage } from "./protobuf-messages.ts";
+import { protobufSchemaOf } from "./protobuf-schema.ts";
+
+export interface ListText {
+  /** In bytes. */
+  readonly length: number;
+  /** From the beginning. */
+  reader(): ListReader;
+  whole(): Buffer;
+}
+
+export interface ListReader {
+  /** Fills the target as far as there is text; tells how many bytes that were, 0 at the end. */
+  read(target: Buffer): number;
+}
+
+const OPEN = whole(Buffer.from("{"));
+const SEPARATOR = whole(Buffer.from(",{"));
+const END = whole(Buffer.from("]}\n"));
+
+export function jsonText(list: ObjectList, known = new JoinedItems()): ListText {
+  const head = Buffer.from(JSON.stringify(emptyList(list)).slice(0, -2));
+  const items = known.of(`json ${placeOf(list)}`, list.state, () => jsonItems(list));
+  return textOf([whole(head), ...items, END]);
+}
+
+function jsonItems({ items }: ObjectList): readonly Part[] {
+  const parts: Part[] = [];
+  let before = OPEN;
+  for (const item of items) {
+    parts.push(before, { bytes: item.line, start: item.itemStart, end: item.jsonBytes });
+    before = SEPARATOR;
+  }
+  return parts;
+}
+
+export function protobufText(list: ObjectList, known = new JoinedItems()): ListText {
+  const empty = emptyList(list);
+  const envelope = readEnvelope(encodeProtobuf(protobufSchemaOf(empty), empty));
+  if (!envelope.ok) throw new Error(envelope.error);
+  const items = known.of(`protobuf ${placeOf(list)}`, list.state, () => protobufItems(list));
+  const inside = envelope.message.length + lengthOf(items);
+  const { before, after } = wrapMessage(empty.kind, empty.apiVersion, inside);
+  return textOf([whole(before), whole(envelope.message), ...items, whole(after)]);
+}
+
+const ITEM_TAG = 0x12;
+
+function protobufItems({ items }: ObjectList): readonly Part[] {
+  const parts: Part[] = [];
+  for (const item of items) {
+    const message = messageOf(item);
+    parts.push(whole(itemHead(message.length)), whole(message));
+  }
+  return parts;
+}
+
+function emptyList(list: ObjectList) {
+  const { names, apiVersion } = list.kind;
+  return { kind: names.list, apiVersion, metadata: listMeta(list), items: [] };
+}
+
+function placeOf({ kind, place }: ObjectList): string {
+  return `${kind.apiVersion} ${place}`;
+}
+
+function textOf(parts: readonly Part[]): ListText {
+  return {
+    length: lengthOf(parts),
+    reader: () => new PartReader(parts),
+    whole: () => joined(parts),
+  };
+}
+
+function itemHead(length: number): Buffer {
+  const bytes = [ITEM_TAG];
+  let rest = length;
+  for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+  return Buffer.from([...bytes, rest]);
+}

@@ -1,0 +1,300 @@
+/**
+ * Objects in the store, through the watch cache.
+ *
+ * Promises:
+ * 1. A read is as fresh as the store unless the caller is content with less.
+ * 2. A write that succeeded shows in the cache before its promise resolves.
+ * 3. Failures of the store are Statuses: 503 when it cannot be reached. Conflicts carry the revision
+ *    that is there, so the caller can decide again without a read of its own.
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import {
+  failure,
+  internalErrorStatus,
+  type Result,
+  requestTooLargeStatus,
+  resourceVersionTooLargeStatus,
+  serviceUnavailableStatus,
+  success,
+} from "#api/meta/status.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import { Ring } from "#lib/ring.ts";
+import { withTimeout } from "#lib/sleep.ts";
+import { type Store, StoreError } from "#store/contract.ts";
+import type { StoreMetrics, StoreOperation } from "../metrics/store-metrics.ts";
+import type { ResourceCache } from "../watch/resource-cache.ts";
+import { WatchCache } from "../watch/watch-cache.ts";
+import type { Resources, StoredResource } from "./resources.ts";
+import { Revision } from "./revision.ts";
+import type { StorageCodec } from "./storage-codec.ts";
+
+/** How long a read waits for a revision that the cache has not seen yet. */
+const FRESH_WITHIN_MS = 3_000;
+const PING_WITHIN_MS = 2_000;
+/** Asked for to learn whether a revision can still be read; nothing is stored under it. */
+const NO_KEY = "/registry/";
+/** So many own writes count as new: about as many as are under way at once. */
+const NEWS_MAX = 128;
+
+export interface ObjectStoreOptions {
+  readonly store: Store;
+  /** The store is in this process: the cache is as fresh as the store itself. */
+  readonly local: boolean;
+  readonly resources: Resources;
+  readonly codec: StorageCodec;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long Events are kept. */
+  readonly eventTtlSeconds: number;
+  readonly metrics: StoreMetrics;
+}
+
+export type WriteOutcome =
+  | { readonly outcome: "written"; readonly revision: Revision }
+  /** Someone was faster; `current` is what is there now. */
+  | { readonly outcome: "conflict"; readonly current: Revision | undefined };
+
+interface OwnWrite {
+  readonly object: KubeObject;
+  /** What became of it, once it has come back. */
+  revision: Revision | undefined;
+}
+
+export class ObjectStore {
+  readonly cache: WatchCache;
+  readonly #options: ObjectStoreOptions;
+  /**
+   * Own writes under way, so that the event that brings one back need not be parsed. Weak, though each
+   * is taken out again: what a map has outgrown refers to what came after it, so that writes of
+   * long ago would make those of now grow old.
+   */
+  readonly #written = new WeakMap<Uint8Array, OwnWrite>();
+  /** The latest of own writes, whose values are at hand for whoever wants to know what is new. */
+  readonly #news = new Ring<Revision>(NEWS_MAX);
+
+  constructor(options: ObjectStoreOptions) {
+    this.#options = options;
+    const { store, resources, clock, logger } = options;
+    this.cache = new WatchCache({
+      store,
+      resources,
+      clock,
+      logger,
+      decode: (resource, key, number, stored) => this.#decode(resource, key, number, stored),
+    });
+  }
+
+  cacheOf(resource: StoredResource): ResourceCache {
+    return this.cache.of(resource);
+  }
+
+  /** Why the store cannot be reached right now; undefined when it can. */
+  async unavailable(): Promise<string | undefined> {
+    try {
+      await withTimeout(this.#options.clock, PING_WITHIN_MS, () =>
+        this.#options.store.currentRevision(),
+      );
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  /** The object as the store has it now. */
+  async read(resource: StoredResource, key: string): Promise<Result<Revision | undefined>> {
+    const cache = this.cache.of(resource);
+    if (this.#options.local && this.cache.current) return success(cache.get(key));
+    return await this.#guarded("get", resource, async () => {
+      const { entry } = await this.#options.store.get(key);
+      if (entry === undefined) return success(undefined);
+      return success(this.#known(resource, key, entry.modRevision, entry.value));
+    });
+  }
+
+  /** Waits until the cache is as fresh as the store is now. */
+  async fresh(): Promise<Result<number>> {
+    if (this.#options.local && this.cache.current) return success(this.cache.revision);
+    return await guarded(async () => {
+      const revision = await this.#options.store.currentRevision();
+      return await this.notOlderThan(revision);
+    });
+  }
+
+  /** Waits until the cache shows at least this revision. */
+  async notOlderThan(revision: number): Promise<Result<number>> {
+    if (await this.cache.reached(revision, FRESH_WITHIN_MS)) return success(this.cache.revision);
+    const current = String(this.cache.revision);
+    return failure(resourceVersionTooLargeStatus(String(revision), current, 1));
+  }
+
+  /** Rejects with `Compacted` if the store has given up the state at a revision. */
+  async checkKept(revision: number): Promise<void> {
+    if (revision >= this.cache.revision) return;
+    await this.#options.store.get(NO_KEY, { atRevision: revision });
+  }
+
+  /** Objects as they were at a revision, straight from the store's history. */
+  async history(
+    resource: StoredResource,
+    prefix: string,
+    atRevision: number,
+    startAfter: string | undefined,
+    limit: number,
+  ): Promise<{ revisions: Revision[]; remaining: number }> {
+    const { store, clock, metrics } = this.#options;
+    const startMs = clock.elapsedMs();
+    const page = await store.range(prefix, {
+      atRevision,
+      ...(startAfter === undefined ? {} : { startAfter }),
+      ...(limit > 0 ? { limit } : {}),
+    });
+    metrics.done("list", resource, clock.elapsedMs() - startMs, false);
+    const revisions = page.entries.map(({ key, value, modRevision }) =>
+      this.#decode(resource, key, modRevision, value),
+    );
+    return { revisions, remaining: page.remaining };
+  }
+
+  create(resource: StoredResource, key: string, object: KubeObject): Promise<Result<WriteOutcome>> {
+    return this.#put(resource, key, object, { mustNotExist: true });
+  }
+
+  /** Writes nothing if the object is what is there already: then the revision stays. */
+  replace(
+    resource: StoredResource,
+    key: string,
+    expected: Revision,
+    object: KubeObject,
+  ): Promise<Result<WriteOutcome>> {
+    return this.#put(resource, key, object, { expectRevision: expected.number }, expected);
+  }
+
+  /** Answers the last state as of the revision of the delete. */
+  async remove(
+    resource: StoredResource,
+    key: string,
+    expected: Revision,
+  ): Promise<Result<WriteOutcome>> {
+    return await this.#guarded("delete", resource, async () => {
+      const wrote = await this.#options.store.delete(key, { expectRevision: expected.number });
+      if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
+      await this.#seen(wrote.revision);
+      return success({ outcome: "written", revision: expected.renumbered(wrote.revision) });
+    });
+  }
+
+  async #put(
+    resource: StoredResource,
+    key: string,
+    object: KubeObject,
+    condition: { readonly mustNotExist?: boolean; readonly expectRevision?: number },
+    expected?: Revision,
+  ): Promise<Result<WriteOutcome>> {
+    const { store, codec, eventTtlSeconds, clock, metrics } = this.#options;
+    const startMs = clock.elapsedMs();
+    const bytes = codec.encode(object);
+    const own: OwnWrite = { object, revision: undefined };
+    let failed = true;
+    try {
+      const isJson = codec.isJson(bytes);
+      if (expected?.holds(isJson ? bytes : codec.encodeAsJson(object))) {
+        failed = false;
+        return success({ outcome: "written", revision: expected });
+      }
+      const ttl = resource.plural === "events" && resource.group === "";
+      const options = ttl ? { ...condition, ttlSeconds: eventTtlSeconds } : condition;
+      if (isJson) this.#written.set(bytes, own);
+      const wrote = await store.put(key, bytes, options);
+      if (wrote.ok && this.cache.revision < wrote.revision) await this.#seen(wrote.revision);
+      failed = false;
+      if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
+      const revision = own.revision ?? this.#known(resource, key, wrote.revision, bytes);
+      return success({ outcome: "written", revision });
+    } catch (error) {
+      return failureOf(error);
+    } finally {
+      this.#written.delete(bytes);
+      const operation = expected === undefined ? "create" : "update";
+      metrics.done(operation, resource, clock.elapsedMs() - startMs, failed);
+    }
+  }
+
+  #conflict(
+    resource: StoredResource,
+    current: { key: string; value: Uint8Array; modRevision: number } | undefined,
+  ): WriteOutcome {
+    if (current === undefined) return { outcome: "conflict", current: undefined };
+    const { key, value, modRevision } = current;
+    return { outcome: "conflict", current: this.#known(resource, key, modRevision, value) };
+  }
+
+  /** The revision that the cache has, if it is this one. */
+  #known(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
+    const cached = this.cache.of(resource).get(key);
+    return cached?.number === number ? cached : this.#decode(resource, key, number, stored);
+  }
+
+  /** A write that nobody can see yet is still a write: the client waits, but never in vain. */
+  async #seen(revision: number): Promise<void> {
+    if (this.cache.revision >= revision) return;
+    await this.cache.reached(revision, FRESH_WITHIN_MS);
+  }
+
+  #decode(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
+    const { codec } = this.#options;
+    const { kind } = resource;
+    const own = this.#written.get(stored);
+    if (own !== undefined) {
+      own.revision = Revision.fromWrite(kind, key, number, stored, own.object);
+      this.#news.push(own.revision)?.letGo();
+      return own.revision;
+    }
+    if (codec.isJson(stored) && codec.isOfVersion(stored, kind)) {
+      return Revision.fromJson(kind, key, number, stored);
+    }
+    return Revision.fromValue(kind, key, number, codec.decode(resource, stored));
+  }
+
+  async #guarded<T>(
+    operation: StoreOperation,
+    resource: StoredResource,
+    work: () => Promise<Result<T>>,
+  ): Promise<Result<T>> {
+    const { clock, metrics } = this.#options;
+    const startMs = clock.elapsedMs();
+    const result = await guarded(work);
+    metrics.done(operation, resource, clock.elapsedMs() - startMs, !result.ok);
+    return result;
+  }
+}
+
+async function guarded<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
+  try {
+    return await work();
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+function failureOf(error: unknown): Result<never> {
+  if (!(error instanceof StoreError)) throw error;
+  return failure(statusOfStoreError(error));
+}
+
+export function statusOfStoreError(error: StoreError): Status {
+  switch (error.problem.code) {
+    case "TooLarge":
+      return requestTooLargeStatus(error.message);
+    case "Unavailable":
+    case "Closed":
+    case "InUse":
+    case "Denied":
+    case "NoSpace":
+      return serviceUnavailableStatus(`the store is not available: ${error.message}`);
+    default:
+      return internalErrorStatus(error.message);
+  }
+}

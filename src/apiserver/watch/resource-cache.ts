@@ -1,0 +1,294 @@
+/**
+ * All objects of one resource as of the cache's revision, and the window of their latest changes.
+ *
+ * Promises:
+ * 1. `apply` is synchronous: when it returns, reads show the change and its watchers were woken.
+ * 2. Objects come in the order of their keys, as from the store.
+ * 3. A subscription hears of every change after its start once, in order, or that it was overtaken.
+ *    It holds a cursor, not a queue.
+ */
+import { OrderedMap } from "#lib/ordered-map.ts";
+import type { StoredResource } from "../storage/resources.ts";
+import type { Revision } from "../storage/revision.ts";
+import { type Change, WatchWindow } from "./watch-window.ts";
+
+/** Wakes a subscription only for changes of objects with this value, before or after the change. */
+export interface Trigger {
+  readonly field: string;
+  readonly value: string;
+}
+
+export interface SubscriptionOptions {
+  /** Changes of other objects may be left out, but need not be. */
+  readonly trigger?: Trigger | undefined;
+  /** Hear of changes after this revision. */
+  readonly afterRevision: number;
+  /** There is something to pull. Called once until the next pull that finds nothing. */
+  wake(): void;
+}
+
+export type Observer = (next: Revision | undefined, old: Revision | undefined) => void;
+
+export class ResourceCache {
+  readonly resource: StoredResource;
+  readonly #objects = OrderedMap.byString<Revision>();
+  /** The same, for finding one: every write looks for what it replaces. */
+  readonly #byKey = new Map<string, Revision>();
+  readonly #window: WatchWindow;
+  readonly #subscriptions = new Set<Subscription>();
+  readonly #observers = new Set<Observer>();
+  readonly #triggered = new Map<string, Map<string, Set<Subscription>>>();
+  /** Lists that were answered from it, the objects that they looked at, and those that they found. */
+  readonly lists = { count: 0, looked: 0, found: 0 };
+  #lastChange: number;
+  #bytes = 0;
+  #changes = 0;
+
+  constructor(resource: StoredResource, revision: number) {
+    this.resource = resource;
+    this.#window = new WatchWindow(revision);
+    this.#lastChange = revision;
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** Of all objects' JSON together. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get subscriptions(): number {
+    return this.#subscriptions.size;
+  }
+
+  /** Those that hear of every change; the others choose by a field. */
+  get generalSubscriptions(): number {
+    return this.#triggered.get(ALWAYS.field)?.get(ALWAYS.value)?.size ?? 0;
+  }
+
+  /** Changes since the start. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** The revision of the last change: from then on the state has been what it is now. */
+  get lastChange(): number {
+    return this.#lastChange;
+  }
+
+  get completeSince(): number {
+    return this.#window.completeSince;
+  }
+
+  /** Lets go of changes that have become too old to be asked for. */
+  trim(nowMs: number): void {
+    this.#window.trim(nowMs);
+  }
+
+  get(key: string): Revision | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** Objects whose keys begin with `prefix`, after the key `after` if given, in order. */
+  *under(prefix: string, after?: string): IterableIterator<Revision> {
+    if (this.#byKey.size === 0) return;
+    for (const [key, revision] of this.#objects.entriesFrom(after ?? prefix)) {
+      if (!key.startsWith(prefix)) {
+        if (key < prefix) continue;
+        return;
+      }
+      if (key !== after) yield revision;
+    }
+  }
+
+  /** The same as a list, of `countMax` at most: cheaper, for those who want to have them all. */
+  list(prefix: string, after?: string, countMax?: number): Revision[] {
+    if (this.#byKey.size === 0) return [];
+    return this.#objects.valuesBetween(startOf(prefix, after), endOf(prefix), countMax);
+  }
+
+  /** How many they are. */
+  count(prefix: string, after?: string): number {
+    return this.#objects.countBetween(startOf(prefix, after), endOf(prefix));
+  }
+
+  /** The state as it is now, for a reader that takes its time. */
+  fork(): OrderedMap<string, Revision> {
+    return this.#objects.fork();
+  }
+
+  /**
+   * Takes the whole state as of a revision. Changes in between are lost, so every subscription is
+   * overtaken; observers are told the difference.
+   */
+  load(revisions: Iterable<Revision>, at: number): void {
+    const before = this.#objects.fork();
+    this.#objects.clear();
+    this.#byKey.clear();
+    this.#bytes = 0;
+    this.#lastChange = at;
+    this.#window.reset(at);
+    for (const revision of revisions) {
+      this.#objects.set(revision.key, revision);
+      this.#byKey.set(revision.key, revision);
+      this.#bytes += revision.jsonBytes;
+    }
+    for (const subscription of this.#subscriptions) subscription.notice(this.#window.start - 1);
+    if (this.#observers.size > 0) this.#tellDifference(before);
+  }
+
+  /** Told of every change, in order, after reads show it. */
+  observe(observer: Observer, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    this.#observers.add(observer);
+    signal.addEventListener("abort", () => this.#observers.delete(observer), { once: true });
+  }
+
+  apply(change: Change, nowMs: number): void {
+    const { key, object, deleted, previous } = change;
+    if (deleted) {
+      this.#objects.delete(key);
+      this.#byKey.delete(key);
+    } else {
+      this.#objects.setSoon(key, object);
+      this.#byKey.set(key, object);
+    }
+    this.#bytes += (deleted ? 0 : object.jsonBytes) - (previous?.jsonBytes ?? 0);
+    this.#lastChange = change.revision;
+    this.#changes += 1;
+    this.#window.push(change, nowMs);
+    this.#wake(change);
+    for (const observer of this.#observers) observer(deleted ? undefined : object, previous);
+  }
+
+  /** Undefined if the window does not reach back so far. */
+  subscribe(options: SubscriptionOptions): Subscription | undefined {
+    const cursor = this.#window.numberAfter(options.afterRevision);
+    if (cursor === undefined) return undefined;
+    const subscription = new Subscription(this.#window, cursor, options.wake, () =>
+      this.#forget(subscription, options.trigger),
+    );
+    this.#subscriptions.add(subscription);
+    if (options.trigger !== undefined) this.#triggerSet(options.trigger).add(subscription);
+    else this.#triggerSet(ALWAYS).add(subscription);
+    return subscription;
+  }
+
+  #tellDifference(before: OrderedMap<string, Revision>): void {
+    for (const [key, old] of before.entriesFrom()) {
+      if (!this.#byKey.has(key)) for (const tell of this.#observers) tell(undefined, old);
+    }
+    for (const [key, revision] of this.#objects.entriesFrom()) {
+      const old = before.get(key);
+      if (old?.number !== revision.number) for (const tell of this.#observers) tell(revision, old);
+    }
+  }
+
+  #wake(change: Change): void {
+    const number = this.#window.end - 1;
+    const always = this.#triggered.get(ALWAYS.field)?.get(ALWAYS.value);
+    if (always !== undefined) for (const subscription of always) subscription.notice(number);
+    for (const [field, byValue] of this.#triggered) {
+      if (field === ALWAYS.field) continue;
+      const now = fieldOf(change.object, field);
+      const before = change.previous === undefined ? now : fieldOf(change.previous, field);
+      for (const subscription of byValue.get(now) ?? []) subscription.notice(number);
+      if (before === now) continue;
+      for (const subscription of byValue.get(before) ?? []) subscription.notice(number);
+    }
+  }
+
+  #triggerSet({ field, value }: Trigger): Set<Subscription> {
+    const byValue = this.#triggered.get(field) ?? new Map<string, Set<Subscription>>();
+    this.#triggered.set(field, byValue);
+    const set = byValue.get(value) ?? new Set();
+    byValue.set(value, set);
+    return set;
+  }
+
+  #forget(subscription: Subscription, { field, value }: Trigger = ALWAYS): void {
+    this.#subscriptions.delete(subscription);
+    const byValue = this.#triggered.get(field);
+    byValue?.get(value)?.delete(subscription);
+    if (byValue?.get(value)?.size === 0) byValue.delete(value);
+    if (byValue?.size === 0) this.#triggered.delete(field);
+  }
+}
+
+/** The first key that may begin with the prefix and comes after `after`. */
+function startOf(prefix: string, after: string | undefined): string {
+  return after === undefined || after < prefix ? prefix : `${after}\0`;
+}
+
+/** The first key after all that begin with the prefix. */
+function endOf(prefix: string): string {
+  const last = prefix.length - 1;
+  return prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1);
+}
+
+const ALWAYS: Trigger = { field: "", value: "" };
+
+function fieldOf(revision: Revision, field: string): string {
+  const { metadata } = revision.value;
+  if (field === "metadata.name") return metadata.name ?? "";
+  if (field === "metadata.namespace") return metadata.namespace ?? "";
+  return revision.kind.selectableFields?.(revision.value)[field] ?? "";
+}
+
+/** A place in the window of changes. */
+export class Subscription implements Disposable {
+  readonly #window: WatchWindow;
+  readonly #wake: () => void;
+  readonly #close: () => void;
+  /** The next change to hand out; undefined while there is none that matters. */
+  #cursor: number | undefined;
+  #awake = false;
+
+  constructor(window: WatchWindow, cursor: number, wake: () => void, close: () => void) {
+    this.#window = window;
+    this.#cursor = cursor < window.end ? cursor : undefined;
+    this.#awake = this.#cursor !== undefined;
+    this.#wake = wake;
+    this.#close = close;
+  }
+
+  /** Whether a pull would find something. */
+  get pending(): boolean {
+    return this.#cursor !== undefined;
+  }
+
+  /**
+   * Up to `countMax` changes; none when there are no more for now. "overtaken" when changes have
+   * left the window before they could be pulled.
+   */
+  pull(countMax: number): readonly Change[] | "overtaken" {
+    if (this.#cursor === undefined) {
+      this.#awake = false;
+      return NOTHING;
+    }
+    if (this.#cursor < this.#window.start) return "overtaken";
+    const changes: Change[] = [];
+    while (changes.length < countMax && this.#cursor < this.#window.end) {
+      changes.push(this.#window.at(this.#cursor)!);
+      this.#cursor += 1;
+    }
+    if (this.#cursor >= this.#window.end) this.#cursor = undefined;
+    return changes;
+  }
+
+  /** The change with this number concerns it. */
+  notice(number: number): void {
+    this.#cursor ??= number;
+    if (this.#awake) return;
+    this.#awake = true;
+    this.#wake();
+  }
+
+  [Symbol.dispose](): void {
+    this.#close();
+  }
+}
+
+const NOTHING: readonly Change[] = [];

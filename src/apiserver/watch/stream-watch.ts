@@ -1,0 +1,110 @@
+/**
+ * Delivers a watch feed to one client. Writes only while the client keeps up; what comes meanwhile
+ * stays in the feed, which holds no copy of it. A server that closes ends its watches properly.
+ *
+ * Written with callbacks: a promise for each event and watcher would cost more than the event.
+ */
+
+import type { Reply } from "../http/exchange.ts";
+import type { CountEvent } from "../metrics/watch-metrics.ts";
+import type { Piece } from "../response/byte-chunk.ts";
+import type { FanOut } from "./fan-out.ts";
+import type { WatchFeed } from "./watch-feed.ts";
+import type { FrameEncoder } from "./watch-frames.ts";
+
+/**
+ * What is joined into one write, so that a client that stops reading holds little: when so many bytes
+ * are together no more is taken from the feed. A few events are taken at a time, because each may be
+ * as large as an object can be.
+ */
+const BYTES_MAX = 256 * 1024;
+const EVENTS_AT_A_TIME = 8;
+
+export interface WatchDelivery {
+  readonly encode: FrameEncoder;
+  readonly count: CountEvent;
+  readonly fanOut: FanOut;
+  readonly reply: Pick<Reply, "writePiece" | "drained" | "end" | "destroy">;
+  /** Aborts when the client has left. */
+  readonly signal: AbortSignal;
+  /** Aborts when the server closes. */
+  readonly closing: AbortSignal;
+}
+
+/** Resolves when the watch has ended, by either side. */
+export function streamWatch(
+  feed: WatchFeed,
+  { encode, count, fanOut, reply, signal, closing }: WatchDelivery,
+): Promise<void> {
+  return new Promise((resolve) => {
+    let state: "idle" | "scheduled" | "blocked" | "ended" = "scheduled";
+    const finish = (): void => {
+      if (state === "ended") return;
+      state = "ended";
+      signal.removeEventListener("abort", finish);
+      closing.removeEventListener("abort", endFeed);
+      feed[Symbol.dispose]();
+      reply.end();
+      resolve();
+    };
+    const endFeed = (): void => feed.end();
+    const flush = (): void => {
+      if (state === "ended") return;
+      for (;;) {
+        const piece = nextPiece(feed, encode, count, fanOut);
+        if (piece === "over") {
+          finish();
+          return;
+        }
+        if (piece === "none") {
+          state = "idle";
+          return;
+        }
+        if (!reply.writePiece(piece)) break;
+      }
+      state = "blocked";
+      void reply.drained().then(() => fanOut.catchUp(flush));
+    };
+
+    feed.onWake(() => {
+      if (state === "idle") {
+        state = "scheduled";
+        fanOut.schedule(flush);
+      } else if (state === "blocked" && feed.ending) {
+        reply.destroy(); // a client that does not read will not read the end either
+        finish();
+      }
+    });
+    if (closing.aborted) endFeed();
+    closing.addEventListener("abort", endFeed, { once: true });
+    signal.addEventListener("abort", finish, { once: true });
+    if (signal.aborted) finish();
+    else fanOut.catchUp(flush);
+  });
+}
+
+/** What is there for now, up to a good size. */
+function nextPiece(
+  feed: WatchFeed,
+  encode: FrameEncoder,
+  count: CountEvent,
+  fanOut: FanOut,
+): Piece | "none" | "over" {
+  const frames: Uint8Array[] = [];
+  let bytes = 0;
+  while (bytes < BYTES_MAX) {
+    const events = feed.pull(EVENTS_AT_A_TIME);
+    if (events === "over") {
+      if (frames.length === 0) return "over";
+      break;
+    }
+    if (events.length === 0) break;
+    for (const event of events) {
+      const frame = encode(event);
+      frames.push(frame);
+      bytes += frame.length;
+      count(frame.length);
+    }
+  }
+  return frames.length === 0 ? "none" : fanOut.join(frames);
+}

@@ -1,0 +1,213 @@
+/**
+ * What one watch request hears, pulled by whoever delivers it: first the state it asked for, then
+ * every change that concerns it, bookmarks in between, and an error if it was overtaken.
+ *
+ * Promises:
+ * 1. Nothing is queued for a slow reader. It holds a copy-on-write snapshot while it reads the
+ *    initial state, and a cursor afterwards.
+ * 2. An object that stops matching the selectors is DELETED for this watch, one that begins to is
+ *    ADDED, always as of the revision of the change.
+ * 3. Changes that are not all there any more are told as an error in the feed, as upstream does, not
+ *    as a refusal of the request.
+ * 4. `wake` is called when a pull would find something after one that found nothing.
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
+import type { Kind } from "#api/kind.ts";
+import { expiredStatus } from "#api/meta/status.ts";
+import type { Clock, Timer } from "#lib/clock.ts";
+import type { OrderedMap } from "#lib/ordered-map.ts";
+import type { Revision } from "../storage/revision.ts";
+import type { ResourceCache, Subscription, Trigger } from "./resource-cache.ts";
+import type { Change } from "./watch-window.ts";
+
+const BOOKMARK_EVERY_MS = 60_000;
+const BOOKMARK_BEFORE_END_MS = 2_000;
+
+export type FeedEvent =
+  | {
+      readonly type: "ADDED" | "MODIFIED" | "DELETED";
+      readonly object: Revision;
+      /** The change behind it, where encodings are shared; none in the initial state. */
+      readonly change: Change | undefined;
+    }
+  | { readonly type: "BOOKMARK"; readonly revision: number; readonly initialEventsEnd: boolean }
+  | { readonly type: "ERROR"; readonly status: Status };
+
+export interface WatchFeedOptions {
+  readonly cache: ResourceCache;
+  /** The revision that everything delivered so far adds up to. */
+  currentRevision(): number;
+  /** The version that objects are served in. */
+  readonly kind: Kind;
+  /** Keys begin with it: the resource, or one namespace of it. */
+  readonly prefix: string;
+  /** The objects that the selectors choose; all if undefined. */
+  readonly matches: ((object: Revision) => boolean) | undefined;
+  readonly trigger: Trigger | undefined;
+  readonly from:
+    | { readonly point: "state"; readonly endMark: boolean }
+    | { readonly point: "after"; readonly revision: number };
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+type Source = Pick<Subscription, "pull" | typeof Symbol.dispose>;
+
+/** The changes that were asked for are not all there any more. */
+const OVERTAKEN: Source = { pull: () => "overtaken", [Symbol.dispose]: () => undefined };
+
+export class WatchFeed implements Disposable {
+  readonly kind: Kind;
+  readonly #options: WatchFeedOptions;
+  readonly #subscription: Source;
+  readonly #startMs: number;
+  #state: { readonly snapshot: OrderedMap<string, Revision>; after: string } | undefined;
+  #stateRevision: number;
+  #bookmarkDue = false;
+  #over = false;
+  #timer: Timer | undefined;
+  #wake: () => void = () => undefined;
+  #caughtUp: (() => void) | undefined;
+
+  constructor(options: WatchFeedOptions) {
+    this.#options = options;
+    this.kind = options.kind;
+    this.#startMs = options.clock.elapsedMs();
+    this.#stateRevision = options.currentRevision();
+    if (options.from.point === "state") {
+      this.#state = { snapshot: options.cache.fork(), after: "" };
+    }
+    const { cache, from, trigger } = options;
+    const afterRevision = from.point === "state" ? this.#stateRevision : from.revision;
+    const wake = (): void => this.#wake();
+    this.#subscription = cache.subscribe({ trigger, afterRevision, wake }) ?? OVERTAKEN;
+    this.#arm();
+  }
+
+  onWake(wake: () => void): void {
+    this.#wake = wake;
+  }
+
+  /** Calls once, when the initial state has been taken, or nobody will. */
+  whenCaughtUp(then: () => void): void {
+    if (this.#state === undefined) then();
+    else this.#caughtUp = then;
+  }
+
+  /** Up to about `countMax` events; none when there are none for now; "over" when it has ended. */
+  pull(countMax: number): readonly FeedEvent[] | "over" {
+    if (this.#state !== undefined) return this.#pullState(countMax);
+    const events: FeedEvent[] = [];
+    while (events.length === 0) {
+      const changes = this.#subscription.pull(countMax);
+      if (changes === "overtaken") return this.#overtaken();
+      if (changes.length === 0) break;
+      for (const change of changes) {
+        const event = this.#translate(change);
+        if (event !== undefined) events.push(event);
+      }
+    }
+    if (events.length > 0) return events;
+    if (this.#bookmarkDue) {
+      this.#bookmarkDue = false;
+      const revision = this.#options.currentRevision();
+      return [{ type: "BOOKMARK", revision, initialEventsEnd: false }];
+    }
+    return this.#over ? "over" : events;
+  }
+
+  /** It delivers what is pending and no more. */
+  get ending(): boolean {
+    return this.#over;
+  }
+
+  /** Ends it after what is pending. */
+  end(): void {
+    this.#over = true;
+    this.#wake();
+  }
+
+  [Symbol.dispose](): void {
+    this.#over = true;
+    this.#timer?.cancel();
+    this.#wake = () => undefined;
+    this.#endState();
+    this.#subscription[Symbol.dispose]();
+  }
+
+  #pullState(countMax: number): readonly FeedEvent[] {
+    const state = this.#state!;
+    const { prefix, matches, kind, from, bookmarks } = this.#options;
+    const events: FeedEvent[] = [];
+    for (const [key, revision] of state.snapshot.entriesFrom(
+      state.after === "" ? prefix : state.after,
+    )) {
+      if (key === state.after) continue;
+      if (!key.startsWith(prefix)) break;
+      if (events.length >= countMax) return events;
+      state.after = key;
+      if (matches !== undefined && !matches(revision)) continue;
+      events.push({ type: "ADDED", object: revision.as(kind), change: undefined });
+    }
+    this.#endState();
+    if (bookmarks && from.point === "state" && from.endMark) {
+      events.push({ type: "BOOKMARK", revision: this.#stateRevision, initialEventsEnd: true });
+    }
+    return events.length > 0 ? events : (this.pull(countMax) as readonly FeedEvent[]);
+  }
+
+  #endState(): void {
+    this.#state = undefined;
+    this.#caughtUp?.();
+    this.#caughtUp = undefined;
+  }
+
+  #translate(change: Change): FeedEvent | undefined {
+    const { prefix, matches, kind, from } = this.#options;
+    if (!change.key.startsWith(prefix)) return undefined;
+    // A watch may ask for what comes after a revision that is not there yet.
+    if (from.point === "after" && change.revision <= from.revision) return undefined;
+    const { object, previous, deleted, revision } = change;
+    if (matches === undefined) {
+      const type = deleted ? "DELETED" : previous === undefined ? "ADDED" : "MODIFIED";
+      return { type, object: object.as(kind), change };
+    }
+    const before = previous !== undefined && matches(previous);
+    const now = !deleted && matches(object);
+    if (now) return { type: before ? "MODIFIED" : "ADDED", object: object.as(kind), change };
+    if (!before) return undefined;
+    const last = deleted ? object : previous.renumbered(revision);
+    return { type: "DELETED", object: last.as(kind), change: deleted ? change : undefined };
+  }
+
+  #overtaken(): readonly FeedEvent[] | "over" {
+    if (this.#over) return "over";
+    this.#over = true;
+    const { cache, from } = this.#options;
+    const { completeSince } = cache;
+    const asked = from.point === "after" ? from.revision : this.#stateRevision;
+    const old = this.#subscription === OVERTAKEN ? asked : "the watch fell behind";
+    const message = `too old resource version: ${old} (${completeSince})`;
+    return [{ type: "ERROR", status: expiredStatus(message) }];
+  }
+
+  /** One timer for whichever comes first: a bookmark or the end. */
+  #arm(): void {
+    const { clock, timeoutMs, bookmarks } = this.#options;
+    const leftMs = timeoutMs - (clock.elapsedMs() - this.#startMs);
+    if (leftMs <= 0) {
+      this.end();
+      return;
+    }
+    const beforeEndMs = leftMs > BOOKMARK_BEFORE_END_MS ? leftMs - BOOKMARK_BEFORE_END_MS : leftMs;
+    const nextMs = bookmarks ? Math.min(BOOKMARK_EVERY_MS, beforeEndMs) : leftMs;
+    this.#timer = clock.schedule(nextMs, () => {
+      if (nextMs < leftMs) {
+        this.#bookmarkDue = true;
+        this.#wake();
+      }
+      this.#arm();
+    });
+  }
+}

@@ -1,0 +1,230 @@
+/** Who wrote which fields: every write leaves its manager's name on what it changed. */
+import { applyPatch } from "#api/apply/apply.ts";
+import { withOldTimes } from "#api/apply/old-times.ts";
+import { resetFieldsOf } from "#api/apply/reset-fields.ts";
+import { managedFieldsAfter } from "#api/apply/update.ts";
+import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
+import { normalize, parseJson } from "#api/codec/json.ts";
+import { yamlToJson } from "#api/codec/yaml.ts";
+import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import { membersOf, objectOf } from "#api/members.ts";
+import {
+  badRequestStatus,
+  failure,
+  type Result,
+  success,
+  unknownStatus,
+} from "#api/meta/status.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import { isObject, type JsonObject } from "#api/patch/json-value.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
+import type { StructSchema } from "#api/schema/schema.ts";
+import { utf8Length } from "#lib/utf8-length.ts";
+import type { WriteOptions } from "../request/query-options.ts";
+import { strictWarnings } from "../request/strict-warnings.ts";
+import type { VerbRequest } from "../request/verb.ts";
+import type { Resources } from "../storage/resources.ts";
+import { withSentLists } from "./empty-lists.ts";
+import { fromStoredVersion, toStoredVersion } from "./write-rules.ts";
+
+/** What is written, if not an object of the resource's own kind: a Scale, a TokenRequest. */
+export interface TrackedType {
+  readonly schema: StructSchema;
+  readonly apiVersion: string;
+}
+
+/** Sets managedFields of a new object. */
+export function trackCreate(
+  verb: VerbRequest,
+  draft: Draft<KubeObject>,
+  options: WriteOptions,
+  type?: TrackedType,
+): void {
+  trackUpdate(verb, undefined, draft, options, type);
+}
+
+/** Sets managedFields of an object that the server itself creates. */
+export function trackOwnCreate(kind: Kind, draft: Draft<KubeObject>, nowMs: number): void {
+  trackOwnUpdate(kind, undefined, draft, "", nowMs);
+}
+
+/** Sets managedFields of an object that the server itself changes, if it changes it. */
+export function trackOwnUpdate(
+  kind: Kind,
+  old: KubeObject | undefined,
+  draft: Draft<KubeObject>,
+  subresource: string,
+  nowMs: number,
+): void {
+  const hasStatus = kind.subresources?.status !== undefined;
+  const managedFields = managedFieldsAfter({
+    ...typeOf(kind),
+    live: old && membersOf(old),
+    next: membersOf(draft),
+    manager: "kube-apiserver",
+    subresource,
+    nowIso: timeFromMs(nowMs),
+    filter: resetFieldsOf(kind.group, kind.names.plural, subresource, hasStatus),
+  });
+  setManagers(draft, managedFields);
+}
+
+/** Sets managedFields of the draft that is to replace `old`. */
+export function trackUpdate(
+  verb: VerbRequest,
+  old: KubeObject | undefined,
+  draft: Draft<KubeObject>,
+  options: WriteOptions,
+  type?: TrackedType,
+): void {
+  const { schema, apiVersion } = type ?? typeOf(verb.resource.kind);
+  const next = type === undefined ? asKept(verb.resource.kind, draft) : draft;
+  const managedFields = managedFieldsAfter({
+    schema,
+    apiVersion,
+    live: old && membersOf(old),
+    next: membersOf(withSentLists(next, schema, verb.request)),
+    manager: options.fieldManager || managerFromUserAgent(verb.request.headers["user-agent"] ?? ""),
+    ...circumstances(verb),
+  });
+  setManagers(draft, managedFields);
+}
+
+/** What is left of a draft when it has been stored and read again: that is what its writer owns. */
+function asKept(kind: Kind, draft: Draft<KubeObject>): Draft<KubeObject> {
+  return fromStoredVersion(kind, toStoredVersion(kind, draft)) as Draft<KubeObject>;
+}
+
+function setManagers(
+  { metadata }: Draft<KubeObject>,
+  managedFields: readonly JsonObject[] | undefined,
+): void {
+  if (managedFields === undefined) delete metadata.managedFields;
+  else metadata.managedFields = managedFields as NonNullable<typeof metadata.managedFields>;
+}
+
+/** Server-side apply: the object as the configuration in the request wants it, with defaults. */
+export function applyConfiguration(
+  verb: VerbRequest,
+  current: KubeObject | undefined,
+  bytes: Uint8Array,
+  options: WriteOptions,
+  kind: Kind = verb.resource.kind,
+): Result<Draft<KubeObject>> {
+  const configuration = readConfiguration(bytes, options, verb.warn);
+  if (!configuration.ok) return configuration;
+  const { schema, apiVersion } = typeOf(kind);
+  const applied = applyPatch({
+    schema,
+    live: current && membersOf(current),
+    applied: configuration.value,
+    manager: options.fieldManager,
+    apiVersion,
+    kind: kind.names.kind,
+    force: options.force,
+    ...circumstances(verb),
+  });
+  if (!applied.ok) return applied;
+  const decoded = normalize(schema, applied.value);
+  if (!decoded.ok) return failure(unknownStatus(notConverted(configuration.value, decoded.error)));
+  const { kind: _, apiVersion: __, ...rest } = decoded.value;
+  const draft = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };
+  kind.defaults?.(draft);
+  return success(draft as Draft<KubeObject>);
+}
+
+/** The next object, with the old times if nothing but times has changed. */
+export function sameButTimes(next: KubeObject, old: KubeObject): KubeObject {
+  return objectOf(withOldTimes(membersOf(next), membersOf(old)));
+}
+
+/** What is said of a configuration whose text fits the schema and yet is no value of its type. */
+function notConverted({ apiVersion, kind, metadata }: JsonObject, error: string): string {
+  const version = String(apiVersion);
+  const type = `${version.includes("/") ? version : `/${version}`}, Kind=${kind}`;
+  const { namespace = "", name = "" } = isObject(metadata) ? metadata : {};
+  return `failed to convert new object (${namespace}/${name}; ${type}) to proper version: unable to convert unstructured object to ${type}: ${error}`;
+}
+
+function readConfiguration(
+  bytes: Uint8Array,
+  { fieldValidation }: WriteOptions,
+  warn: (text: string) => void,
+): Result<JsonObject> {
+  const json = yamlToJson(Buffer.from(bytes).toString());
+  if (!json.ok)
+    return failure(
+      badRequestStatus(`error decoding YAML: error converting YAML to JSON: ${json.error}`),
+    );
+  const parsed = parseJson(json.json);
+  if (!parsed.ok) return failure(badRequestStatus(`error decoding YAML: ${parsed.error}`));
+  if (parsed.value !== null && !isObject(parsed.value)) {
+    const type = Array.isArray(parsed.value) ? "array" : typeof parsed.value;
+    const error = `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
+    return failure(
+      badRequestStatus(
+        `error decoding YAML: error unmarshaling JSON: while decoding JSON: ${error}`,
+      ),
+    );
+  }
+  if (fieldValidation === "Strict" && json.strictErrors.length > 0) {
+    const error = `error converting YAML to JSON: ${json.strictErrors.join(", ")}`;
+    return failure(badRequestStatus(`error strict decoding YAML: ${error}`));
+  }
+  if (fieldValidation === "Warn") for (const text of strictWarnings(json.strictErrors)) warn(text);
+  return success(parsed.value ?? {});
+}
+
+function typeOf(kind: Kind): TrackedType {
+  return { schema: schemaOf(kind.type), apiVersion: kind.apiVersion };
+}
+
+interface Circumstances {
+  readonly subresource: string;
+  readonly nowIso: string;
+  readonly filter: FieldFilter | undefined;
+  readonly versions: VersionSeam;
+}
+
+function circumstances({ info, resource, parts }: VerbRequest): Circumstances {
+  const { kind, stored } = resource;
+  const hasStatus = stored.kind.subresources?.status !== undefined;
+  return {
+    subresource: info.subresource,
+    nowIso: timeFromMs(parts.clock.nowMs()),
+    filter: resetFieldsOf(kind.group, kind.names.plural, info.subresource, hasStatus),
+    versions: versionSeam(kind, parts.resources),
+  };
+}
+
+function versionSeam(own: Kind, resources: Resources): VersionSeam {
+  const inVersion = (apiVersion: string): Kind | undefined =>
+    resources.findKind(apiVersion, own.names.kind);
+  return {
+    schema: (apiVersion) => {
+      const kind = inVersion(apiVersion);
+      return kind && schemaOf(kind.type);
+    },
+    convert: (object, apiVersion) => {
+      const stored = toStoredVersion(own, objectOf(object) as Draft<KubeObject>);
+      return membersOf(fromStoredVersion(inVersion(apiVersion)!, stored));
+    },
+  };
+}
+
+const MANAGER_BYTES_MAX = 128;
+const PLAIN = /^[ -~]*$/;
+const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+
+/** What stands before the first slash, as far as it can be printed. */
+function managerFromUserAgent(userAgent: string): string {
+  const [name = ""] = userAgent.split("/", 1);
+  if (name.length <= MANAGER_BYTES_MAX && PLAIN.test(name)) return name;
+  let manager = "";
+  for (const character of name) {
+    if (!PRINTABLE.test(character)) continue;
+    if (utf8Length(manager) + utf8Length(character) > MANAGER_BYTES_MAX) break;
+    manager += character;
+  }
+  return manager;
+}
