@@ -49,28 +49,38 @@ const nativeCodeStaysOutside: Plugin = {
 };
 
 /**
- * An `import` of one of Node's modules reads all the names that it has, and behind some of them whole
- * libraries are loaded: a client for the web behind one of node:http's. Taken as it is, it reads none.
+ * An `import` of one of Node's modules reads all its exports, and behind some of them whole libraries
+ * are loaded: a client for the web behind one of node:http's. The generated module reads only those
+ * that are used. A `require` gets Node's module itself: its exports may be accessors, such as
+ * `process.stdout`, which a copy of the exports would have to read.
  */
 const builtInsAsTheyAre: Plugin = {
   name: "built-ins-as-they-are",
-  resolveId: (id) => (id.startsWith("node:") ? { id: `${VIRTUAL}${id}` } : null),
+  resolveId: (id, _importer, { kind }) => {
+    if (!id.startsWith("node:")) return null;
+    return { id: `${VIRTUAL}${kind === "require-call" ? REQUIRED : ""}${id}` };
+  },
   load: (id) => {
-    if (!id.startsWith(`${VIRTUAL}node:`)) return null;
-    const name = id.slice(VIRTUAL.length);
-    const all = Object.getOwnPropertyDescriptors(process.getBuiltinModule(name) ?? {});
-    const plain = Object.keys(all).filter((key) => "value" in all[key]! && /^\w+$/.test(key));
+    const [, required, name] = BUILT_IN.exec(id) ?? [];
+    if (name === undefined) return null;
+    const module = `process.getBuiltinModule(${JSON.stringify(name)})`;
+    if (required !== undefined) return `module.exports = ${module};`;
+    const keys = Object.keys(process.getBuiltinModule(name) ?? {});
     return [
-      `const $all = process.getBuiltinModule(${JSON.stringify(name)});`,
+      `const $all = ${module};`,
       "const $get = (key) => $all[key];",
       "export default $all;",
-      // Those that nobody uses are left out.
-      ...plain.map((key) => `export const ${key} = /* @__PURE__ */ $get("${key}");`),
+      // Unused ones are left out of the bundle.
+      ...keys
+        .filter((key) => /^\w+$/.test(key))
+        .map((key) => `export const ${key} = /* @__PURE__ */ $get("${key}");`),
     ].join("\n");
   },
 };
 
 const VIRTUAL = "\0";
+const REQUIRED = "required:";
+const BUILT_IN = new RegExp(`^${VIRTUAL}(${REQUIRED})?(node:.*)$`);
 const ENTRY = "k8ts.js";
 
 async function bundle(input: string, file: string, plugins: Plugin[]): Promise<void> {

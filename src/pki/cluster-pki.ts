@@ -56,7 +56,7 @@ export interface PkiMaterial {
 }
 
 export class ClusterPki {
-  readonly #options: PkiOptions;
+  #options: PkiOptions;
   readonly #listeners = new Set<(material: PkiMaterial) => void>();
   #held: Held;
 
@@ -72,6 +72,13 @@ export class ClusterPki {
 
   get material(): PkiMaterial {
     return this.#held.material;
+  }
+
+  /** Lets the kubeconfigs point at another URL, from now on. */
+  pointAt(serverUrl: string): void {
+    if (serverUrl === this.#options.serverUrl) return;
+    this.#options = { ...this.#options, serverUrl };
+    this.#held = ensureAll(this.#options);
   }
 
   /** Called whenever a certificate was renewed, with everything as it is now. */

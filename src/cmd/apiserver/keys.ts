@@ -9,6 +9,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { ClusterPki, servingNames } from "#pki/cluster-pki.ts";
 import { type KeyPair, parseCertificate, parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
+import { localUrl } from "#pki/local-url.ts";
 import { watchFiles } from "#pki/watch-files.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { frontProxyOf } from "./front-proxy.ts";
@@ -23,6 +24,8 @@ export interface Keys {
   /** For clients that ask for a host by name. */
   namedCertificates(): NamedCertificate[];
   onRenewal(listener: () => void): void;
+  /** Lets the kubeconfigs name the port that the system chose, where --secure-port is 0. */
+  listeningOn(port: number): void;
   /** Renews what comes due. Lives until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -36,7 +39,7 @@ export function openKeys(
   const pki = ClusterPki.open({
     directory: flags.dataDir,
     servingNames: servingNames("cluster.local", hostname, addressesOf(flags, advertiseAddress)),
-    serverUrl: `https://127.0.0.1:${flags.securePort}`,
+    serverUrl: localUrl(flags.bindAddress, flags.securePort),
     clock,
     logger,
   });
@@ -85,6 +88,7 @@ export function openKeys(
       listeners.add(listener);
       pki.onRenewal(listener);
     },
+    listeningOn: (port) => pki.pointAt(localUrl(flags.bindAddress, port)),
     run: (signal) => {
       const files = filesOf(flags);
       if (files.length > 0) watchFiles(files, changed, clock, signal);

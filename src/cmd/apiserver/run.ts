@@ -66,6 +66,7 @@ async function runBehind(
   const parts: Parts = { flags, surroundings, advertiseAddress, store, keys, audit };
   const api = await startApiServer(apiServerOptions(parts), life.signal);
   const server = await listen(edge, flags, surroundings, keys, api);
+  keys.listeningOn(server.port);
   const bootstrapped = bootstrap(parts, api, server.port, life.signal);
   void keys.run(life.signal);
 
