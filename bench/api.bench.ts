@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { decodeJson, encodeJson } from "#api/codec/json.ts";
 import { decodeProtobuf, encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import { decodeYaml, encodeYaml } from "#api/codec/yaml.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { BenchOptions, Row } from "./row.ts";
 import { samplePod } from "./samples/pod.ts";

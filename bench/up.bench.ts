@@ -5,9 +5,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { Namespace } from "#api/generated/core.v1.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";

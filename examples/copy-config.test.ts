@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { copyConfig } from "./copy-config.ts";
 

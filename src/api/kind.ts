@@ -13,10 +13,11 @@
  *    admission); on an update the same with prepareUpdate and validateUpdate.
  * 5. metadata is checked by the server for all kinds alike (`nameRule` is the kind's part of it).
  */
-import type { SignatureChecker } from "#api/certificates/x509.ts";
+
 import type { ExpressionCompiler } from "#api/expressions.ts";
 import type { UserInfo } from "#api/generated/authentication.v1.ts";
 import type { ObjectMeta, TableRowCondition, TypeMeta } from "#api/generated/meta.v1.ts";
+import type { SignatureChecker } from "#api/kinds/certificates/x509.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 
 /** Any object with metadata; what is stored and watched. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { seededRandom } from "#lib/random.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { AccountTokens } from "./account-tokens.ts";

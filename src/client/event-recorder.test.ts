@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { eventKind } from "#api/core/v1/event.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { eventKind } from "#api/kinds/core/v1/event/event.ts";
 import { badRequestStatus, failure } from "#api/meta/status.ts";
 import { createLogger, silentLogger } from "#lib/logger.ts";
 import { seededRandom } from "#lib/random.ts";

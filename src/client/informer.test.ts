@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { badRequestStatus, expiredStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import { silentLogger } from "#lib/logger.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { leaseKind } from "#api/coordination/v1/lease.ts";
+import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { seededRandom } from "#lib/random.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { success } from "#api/meta/status.ts";
 import type { Client } from "#client/client.ts";
 import type { Connection } from "#client/kubeconfig.ts";

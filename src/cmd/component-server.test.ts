@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { request } from "node:https";
 import { test } from "vitest";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
-import { clusterRoleBindingKind } from "#api/rbac/v1/bindings.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
+import { clusterRoleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
 import { AccountTokens } from "#client/account-tokens.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { startCluster } from "#testing/cluster.ts";

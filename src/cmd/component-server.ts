@@ -5,10 +5,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tokenReviewKind } from "#api/authentication/v1/reviews.ts";
-import { subjectAccessReviewKind } from "#api/authorization/v1/access-reviews.ts";
 import type { TokenReview } from "#api/generated/authentication.v1.ts";
 import type { SubjectAccessReview } from "#api/generated/authorization.v1.ts";
+import { tokenReviewKind } from "#api/kinds/authentication/v1/reviews.ts";
+import { subjectAccessReviewKind } from "#api/kinds/authorization/v1/access-reviews.ts";
 import type { Client } from "#client/client.ts";
 import type { Metrics } from "#lib/metrics.ts";
 

@@ -1,8 +1,8 @@
 /** How volumes are recycled: flags for each sort of volume, and files with pods to do it with. */
 import { readFileSync } from "node:fs";
 import type { Command as Parser } from "commander";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { decodeLeniently } from "#apiserver/config/config-file.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { ClusterRole, PolicyRule } from "#api/generated/rbac.v1.ts";
-import { clusterRoleKind } from "#api/rbac/v1/roles.ts";
+import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
 import { build } from "#testing/build.ts";
 import { tell } from "#testing/decisions.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { clusterRoleKind } from "#api/rbac/v1/roles.ts";
+import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
 

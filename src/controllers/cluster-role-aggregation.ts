@@ -1,7 +1,7 @@
 /** Fills ClusterRoles that are made of others: their rules are those of all roles that they select. */
 import type { ClusterRole, PolicyRule } from "#api/generated/rbac.v1.ts";
+import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
-import { clusterRoleKind } from "#api/rbac/v1/roles.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { DeviceToleration } from "#api/generated/resource.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
+import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import { resourceClaimKind } from "#api/resource/v1/resource-claim.ts";
-import { resourceSliceKind } from "#api/resource/v1/resource-slice.ts";
 import { build } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { type Told, tell } from "#testing/decisions.ts";

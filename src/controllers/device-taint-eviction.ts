@@ -2,8 +2,7 @@
  * Deletes pods that use a device which its driver has tainted so that nothing may use it, unless the
  * pod's claim tolerates that, or for as long as it does.
  */
-import { podKind } from "#api/core/v1/pod.ts";
-import { tolerates } from "#api/core/v1/tolerates.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import type {
   DeviceTaint,
@@ -11,9 +10,11 @@ import type {
   ResourceClaim,
   ResourceSlice,
 } from "#api/generated/resource.v1.ts";
+import { tolerates } from "#api/kinds/core/v1/node/tolerates.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
+import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
-import { resourceClaimKind } from "#api/resource/v1/resource-claim.ts";
-import { resourceSliceKind } from "#api/resource/v1/resource-slice.ts";
 import {
   type Caches,
   defineController,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
 import type { OwnerReference } from "#api/generated/meta.v1.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { garbageCollector } from "./garbage-collector.ts";

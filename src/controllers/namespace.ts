@@ -2,9 +2,10 @@
  * Empties a namespace that is being deleted and lets it go. Pods go first, then everything else;
  * conditions say what is left. The namespace is gone when nothing is left in it.
  */
-import { namespaceKind } from "#api/core/v1/namespace.ts";
+
 import type { Namespace, NamespaceCondition } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {

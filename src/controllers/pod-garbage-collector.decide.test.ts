@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { build } from "#testing/build.ts";
 import { type Told, tell } from "#testing/decisions.ts";
 import { createPodGarbageCollector, type PodGarbageState } from "./pod-garbage-collector.ts";

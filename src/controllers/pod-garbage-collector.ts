@@ -2,9 +2,10 @@
  * Deletes pods that nobody else will: those on nodes that are gone or out of service, those that were
  * deleted before they were scheduled, and the oldest of too many that have ended.
  */
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Node, Pod, PodCondition } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import {
   type Caches,

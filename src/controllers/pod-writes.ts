@@ -1,7 +1,8 @@
 /** Creating and deleting the pods of a workload, told of in the events that all workloads share. */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { create, noted, remove, type Write } from "#runtime/writes.ts";
 
 export function createPod(owner: KubeObject, pod: Pod): Write {

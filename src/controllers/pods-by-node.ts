@@ -1,6 +1,7 @@
 /** The index of pods by the node that they are bound to. */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { IndexSpec } from "#runtime/controller.ts";
 
 export const PODS_BY_NODE = "spec.nodeName";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { ReplicaSet, ReplicaSetSpec } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
 import { build } from "#testing/build.ts";
 import { type Told, tell, written } from "#testing/decisions.ts";

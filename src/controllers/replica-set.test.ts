@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { ReplicaSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { replicaSetController } from "./replica-set.ts";
 

@@ -2,11 +2,12 @@
  * Keeps as many pods running as a ReplicaSet asks for. ReplicationControllers follow the same rules
  * with another kind (replication-controller.ts).
  */
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { ReplicaSet, ReplicaSetStatus } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { KindOf, KubeObject } from "#api/kind.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import {
   matchesLabels,
   type Selector,

@@ -1,9 +1,9 @@
 /** What a ReplicationController does otherwise than a ReplicaSet, and what it must not. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
-import { replicationControllerKind } from "#api/core/v1/replication-controller.ts";
 import type { Pod, ReplicationController } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { replicationControllerKind } from "#api/kinds/core/v1/workload/replication-controller.ts";
 import { Cache } from "#client/cache.ts";
 import type { Reader } from "#runtime/controller.ts";
 import { build } from "#testing/build.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
-import { replicationControllerKind } from "#api/core/v1/replication-controller.ts";
 import type { ReplicationController } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { replicationControllerKind } from "#api/kinds/core/v1/workload/replication-controller.ts";
 import { type Draft, startCluster } from "#testing/cluster.ts";
 import { replicationControllerController } from "./replication-controller.ts";
 

@@ -1,8 +1,9 @@
 /** ReplicationControllers: ReplicaSets of an older shape, under the same rules. */
-import { podKind } from "#api/core/v1/pod.ts";
-import { replicationControllerKind } from "#api/core/v1/replication-controller.ts";
+
 import type { ReplicaSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { replicationControllerKind } from "#api/kinds/core/v1/workload/replication-controller.ts";
 import { matchesLabels, selectorFromLabels } from "#api/meta/label-selector.ts";
 import { type Caches, defineController, idle, type Key, ownKey } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";

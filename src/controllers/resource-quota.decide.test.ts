@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
 import type { ResourceQuotaSpec } from "#api/generated/core.v1.ts";
 import type { KindOf, KubeObject } from "#api/kind.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.ts";
 import { measureOf } from "#api/quota/measures.ts";
 import { build } from "#testing/build.ts";
 import { tell, written } from "#testing/decisions.ts";

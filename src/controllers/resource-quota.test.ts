@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { type Draft, startCluster } from "#testing/cluster.ts";
 import { resourceQuotaController } from "./resource-quota.ts";
 

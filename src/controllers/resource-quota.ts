@@ -2,10 +2,11 @@
  * Keeps the status of ResourceQuotas true. Admission charges what is created; this controller counts
  * afresh when a quota changes, when something that was charged goes or needs less, and now and then.
  */
-import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
+
 import type { ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
-import { builtInKinds } from "#api/kinds.ts";
+import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
+import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.ts";
 import { type Amounts, addAmounts } from "#api/quota/amounts.ts";
 import type { Measure } from "#api/quota/measure.ts";
 import { isInAllScopes, measureOf } from "#api/quota/measures.ts";

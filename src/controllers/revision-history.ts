@@ -2,9 +2,10 @@
  * The templates that a StatefulSet or DaemonSet has had, kept as ControllerRevisions: numbered, named
  * by a hash of what they hold, and pruned to a limit.
  */
-import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
+
 import type { ControllerRevision } from "#api/generated/apps.v1.ts";
 import type { KindOf, KubeObject } from "#api/kind.ts";
+import { controllerRevisionKind } from "#api/kinds/apps/v1/controller-revision.ts";
 import { matchesLabels, type Selector } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import type { Caches, IndexSpec } from "#runtime/controller.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
 import type { ConfigMap, Namespace } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { build } from "#testing/build.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { tell, written } from "#testing/decisions.ts";

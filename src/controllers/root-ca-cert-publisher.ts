@@ -1,7 +1,8 @@
 /** Every namespace has the cluster's root certificate in a ConfigMap, for pods to trust the API server by. */
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
+
 import type { ConfigMap, Namespace } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import {
   type Controller,
   defineController,

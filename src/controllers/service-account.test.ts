@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { Namespace } from "#api/generated/core.v1.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { build } from "#testing/build.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { tell } from "#testing/decisions.ts";

@@ -1,7 +1,8 @@
 /** Every active namespace has a ServiceAccount named default. */
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+
 import type { Namespace, ServiceAccount } from "#api/generated/core.v1.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { defineController, idle, type Outcome, ownKey } from "#runtime/controller.ts";
 import { create } from "#runtime/writes.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { IPAddress, ServiceCIDR } from "#api/generated/networking.v1.ts";
-import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
-import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
+import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
+import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
 import { build } from "#testing/build.ts";
 import { type Told, tell, written } from "#testing/decisions.ts";
 import { serviceCidrController } from "./service-cidr.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
-import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
+import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
+import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { serviceCidrController } from "./service-cidr.ts";
 

@@ -3,9 +3,9 @@
  * address that no other range holds.
  */
 import type { IPAddress, ServiceCIDR } from "#api/generated/networking.v1.ts";
+import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
+import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
-import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
-import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
 import { addressSpan, type CidrSpan, cidrSpan, spanContains } from "#api/validation/cidr-span.ts";
 import {
   type Caches,

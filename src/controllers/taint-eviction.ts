@@ -1,8 +1,9 @@
 /** Deletes pods that do not tolerate what their node was tainted with, or not for so long. */
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { tolerates } from "#api/core/v1/tolerates.ts";
+
 import type { Node, Pod, Taint, Toleration } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { tolerates } from "#api/kinds/core/v1/node/tolerates.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {

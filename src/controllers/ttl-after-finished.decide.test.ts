@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { jobKind } from "#api/batch/v1/job.ts";
 import type { Job } from "#api/generated/batch.v1.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { build } from "#testing/build.ts";
 import { type Told, tell } from "#testing/decisions.ts";
 import { ttlAfterFinished } from "./ttl-after-finished.ts";

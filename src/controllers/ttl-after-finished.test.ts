@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { jobKind } from "#api/batch/v1/job.ts";
 import type { Job } from "#api/generated/batch.v1.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { type Draft, startCluster } from "#testing/cluster.ts";
 import { ttlAfterFinished } from "./ttl-after-finished.ts";
 

@@ -1,6 +1,7 @@
 /** Deletes a finished Job once its time to live has passed. */
-import { jobKind } from "#api/batch/v1/job.ts";
+
 import type { Job } from "#api/generated/batch.v1.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";
 import { deleteUnchanged } from "#runtime/writes.ts";

@@ -3,8 +3,9 @@
  * without asking again: the longer the more nodes there are. Around each boundary the value stays as
  * it is, so that a node more or less does not change it for all.
  */
-import { nodeKind } from "#api/core/v1/node.ts";
+
 import type { Node } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import {
   type Caches,
   type Change,

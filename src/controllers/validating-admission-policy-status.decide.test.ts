@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { validatingAdmissionPolicyKind } from "#api/admissionregistration/v1/validating-admission-policy.ts";
+import { validatingAdmissionPolicyKind } from "#api/kinds/admissionregistration/v1/validating-admission-policy.ts";
 import { build } from "#testing/build.ts";
 import { tell, written } from "#testing/decisions.ts";
 import { validatingAdmissionPolicyStatus } from "./validating-admission-policy-status.ts";

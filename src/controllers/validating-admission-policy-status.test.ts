@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { validatingAdmissionPolicyKind } from "#api/admissionregistration/v1/validating-admission-policy.ts";
+import { validatingAdmissionPolicyKind } from "#api/kinds/admissionregistration/v1/validating-admission-policy.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { validatingAdmissionPolicyStatus } from "./validating-admission-policy-status.ts";
 

@@ -2,10 +2,11 @@
  * Notes which generation of a validating admission policy has been seen, and which of its
  * expressions do not fit the built-in kinds that it matches.
  */
-import { validatingAdmissionPolicyKind } from "#api/admissionregistration/v1/validating-admission-policy.ts";
+
 import { policyWarnings } from "#api/expressions/policy-type-check.ts";
 import type { ValidatingAdmissionPolicy } from "#api/generated/admissionregistration.v1.ts";
-import { builtInKinds } from "#api/kinds.ts";
+import { validatingAdmissionPolicyKind } from "#api/kinds/admissionregistration/v1/validating-admission-policy.ts";
+import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { defineController, idle, type Outcome, ownKey } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { defineController, ownKey } from "./controller.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";

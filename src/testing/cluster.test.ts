@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { namespaceController } from "#controllers/namespace.ts";
 import { rootCaCertPublisher } from "#controllers/root-ca-cert-publisher.ts";
 import { serviceAccountController } from "#controllers/service-account.ts";

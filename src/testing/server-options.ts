@@ -1,5 +1,5 @@
 /** What API servers in tests have in common: nothing of the machine, and everything is allowed. */
-import { builtInKinds } from "#api/kinds.ts";
+import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { NO_PROSE } from "#api/openapi/definition.ts";
 import type { SecurityOptions } from "#apiserver/request/security.ts";
 import type { ApiServerOptions } from "#apiserver/server.ts";

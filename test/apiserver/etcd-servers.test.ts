@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { startEtcd } from "../store/etcd-cluster.ts";
 import { openWhenReady } from "../store/open-etcd.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { Kind, Verb } from "#api/kind.ts";
-import { builtInKinds } from "#api/kinds.ts";
+import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { isStable } from "#apiserver/discovery/discovery.ts";
 import { requestInfoOf } from "#apiserver/request/request-info.ts";
 import { subresourcesOf } from "#apiserver/request/subresource-routes.ts";

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { podKind } from "#api/core/v1/pod.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import { parseFlags } from "#cmd/apiserver/flags.ts";

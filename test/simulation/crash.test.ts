@@ -4,12 +4,12 @@
  */
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { Mortal } from "./mortal.ts";
 

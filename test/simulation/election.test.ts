@@ -5,10 +5,10 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { leaseKind } from "#api/coordination/v1/lease.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Client } from "#client/client.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import { type Transport, TransportError } from "#client/transport.ts";

@@ -4,14 +4,14 @@
  */
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { daemonSetKind } from "#api/apps/v1/daemon-set.ts";
-import { cronJobKind } from "#api/batch/v1/cron-job.ts";
-import { jobKind } from "#api/batch/v1/job.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
+import { daemonSetKind } from "#api/kinds/apps/v1/daemon-set.ts";
+import { cronJobKind } from "#api/kinds/batch/v1/cron-job.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { completed } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";

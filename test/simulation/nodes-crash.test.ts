@@ -5,28 +5,31 @@
  */
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
-import { jobKind } from "#api/batch/v1/job.ts";
-import { leaseKind } from "#api/coordination/v1/lease.ts";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { endpointsKind } from "#api/core/v1/endpoints.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { replicationControllerKind } from "#api/core/v1/replication-controller.ts";
-import { secretKind } from "#api/core/v1/secret.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
+import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { endpointsKind } from "#api/kinds/core/v1/endpoints.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
+import { replicationControllerKind } from "#api/kinds/core/v1/workload/replication-controller.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
+import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
+import {
+  resourceClaimKind,
+  resourceClaimTemplateKind,
+} from "#api/kinds/resource/v1/resource-claim.ts";
+import { csiNodeKind } from "#api/kinds/storage/v1/csi-node.ts";
+import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import { microTimeFromMs, timeFromMs } from "#api/meta/time.ts";
-import { clusterRoleKind } from "#api/rbac/v1/roles.ts";
-import { resourceClaimKind, resourceClaimTemplateKind } from "#api/resource/v1/resource-claim.ts";
-import { csiNodeKind } from "#api/storage/v1/csi-node.ts";
-import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
 import type { ControllerOptions } from "#controllers/controllers.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
 import { poolOf } from "#controllers/node-ipam/pool.ts";

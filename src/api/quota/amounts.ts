@@ -1,5 +1,5 @@
 /** Arithmetic over amounts by name. */
-import { compareAmounts } from "#api/core/v1/resource-lists.ts";
+import { compareAmounts } from "#api/kinds/core/v1/resources/resource-lists.ts";
 import {
   addQuantities,
   formatQuantity,

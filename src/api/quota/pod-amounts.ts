@@ -1,7 +1,8 @@
 /** What a pod asks for as a whole: its containers together, or what it says for the pod itself. */
-import { compareAmounts, sumOverContainers } from "#api/core/v1/resource-lists.ts";
-import { isPodLevelResource } from "#api/core/v1/resource-names.ts";
+
 import type { Container, Pod, ResourceList } from "#api/generated/core.v1.ts";
+import { compareAmounts, sumOverContainers } from "#api/kinds/core/v1/resources/resource-lists.ts";
+import { isPodLevelResource } from "#api/kinds/core/v1/resources/resource-names.ts";
 import { type Amounts, addAmounts } from "./amounts.ts";
 
 /** Of the spec alone. */

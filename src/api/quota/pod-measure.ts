@@ -1,11 +1,15 @@
 /** What pods cost: themselves, and what they request and are limited to as long as they run. */
-import { qosClassOf } from "#api/core/v1/pod/qos.ts";
-import { isExtendedResource, isNativeResource } from "#api/core/v1/resource-names.ts";
+
 import type {
   Pod,
   PodAffinityTerm,
   ScopedResourceSelectorRequirement,
 } from "#api/generated/core.v1.ts";
+import { qosClassOf } from "#api/kinds/core/v1/pod/qos.ts";
+import {
+  isExtendedResource,
+  isNativeResource,
+} from "#api/kinds/core/v1/resources/resource-names.ts";
 import type { Amounts } from "./amounts.ts";
 import { type Measure, selects } from "./measure.ts";
 import { heldLimits, heldRequests } from "./pod-amounts.ts";

@@ -1,6 +1,7 @@
 /** Shortcuts for tests of pods: what is wrong with this spec, this container, this volume? */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { type Outcome, runKind, type Write } from "./run-kind.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { forbiddenStatus } from "#api/meta/status.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";

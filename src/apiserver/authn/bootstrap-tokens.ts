@@ -1,7 +1,7 @@
 /** Tokens for joining nodes: `id.secret`, kept in Secrets of kube-system. */
 import { timingSafeEqual } from "node:crypto";
-import { secretKind } from "#api/core/v1/secret.ts";
 import type { Secret } from "#api/generated/core.v1.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";

@@ -1,7 +1,7 @@
 /** The old tokens of service accounts, which lie in Secrets and do not end. */
 import { timingSafeEqual } from "node:crypto";
-import { secretKind } from "#api/core/v1/secret.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { User } from "../request/request.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, generateKeyPairSync, type KeyObject, verify } from "node:crypto";
 import { describe, test } from "vitest";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { secretKind } from "#api/core/v1/secret.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { completed } from "#testing/build.ts";

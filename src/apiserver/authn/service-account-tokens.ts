@@ -8,12 +8,12 @@
  * 2. A key whose id the token does not name is never tried.
  */
 import { createPublicKey } from "node:crypto";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { secretKind } from "#api/core/v1/secret.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import type { KindOf, KubeObject } from "#api/kind.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import { goStrings } from "../authz/rule.ts";

@@ -3,14 +3,14 @@
  * with their defaults.
  */
 import { createPrivateKey } from "node:crypto";
-import { validateTokenRequest } from "#api/authentication/v1/reviews.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { secretKind } from "#api/core/v1/secret.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { ServiceAccount } from "#api/generated/core.v1.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
+import { validateTokenRequest } from "#api/kinds/authentication/v1/reviews.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import {
   badRequestStatus,

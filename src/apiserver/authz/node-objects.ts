@@ -7,13 +7,13 @@
  * 2. Everything else is looked up among the pods of the one node, at the time of the question.
  */
 
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podConfigMapNames, podSecretNames } from "#api/core/v1/pod/references.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PersistentVolume, Pod } from "#api/generated/core.v1.ts";
-import { resourceSliceKind } from "#api/resource/v1/resource-slice.ts";
-import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podConfigMapNames, podSecretNames } from "#api/kinds/core/v1/pod/references.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
+import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import type { Objects } from "../storage/objects.ts";
 
 const MIRROR = "kubernetes.io/config.mirror";

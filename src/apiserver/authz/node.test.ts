@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import { looseObject as object } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import type { AccessAttributes, Decision } from "./authorizer.ts";

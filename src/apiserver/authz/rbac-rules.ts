@@ -9,10 +9,10 @@
  */
 import type { PolicyRule, RoleRef, Subject } from "#api/generated/rbac.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import { clusterRoleBindingKind, roleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
+import { clusterRoleKind, roleKind } from "#api/kinds/rbac/v1/roles.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
-import { clusterRoleBindingKind, roleBindingKind } from "#api/rbac/v1/bindings.ts";
-import { clusterRoleKind, roleKind } from "#api/rbac/v1/roles.ts";
 import type { User } from "../request/request.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { AccessAttributes } from "./authorizer.ts";

@@ -1,9 +1,5 @@
 /** Access reviews: questions about permissions, answered by the authorizers that requests meet. */
-import {
-  localSubjectAccessReviewKind,
-  selfSubjectAccessReviewKind,
-  subjectAccessReviewKind,
-} from "#api/authorization/v1/access-reviews.ts";
+
 import type {
   LocalSubjectAccessReview,
   SelfSubjectAccessReview,
@@ -13,6 +9,11 @@ import type {
   SubjectAccessReviewStatus,
 } from "#api/generated/authorization.v1.ts";
 import type { KindOf, KubeObject } from "#api/kind.ts";
+import {
+  localSubjectAccessReviewKind,
+  selfSubjectAccessReviewKind,
+  subjectAccessReviewKind,
+} from "#api/kinds/authorization/v1/access-reviews.ts";
 import {
   badRequestStatus,
   failure,

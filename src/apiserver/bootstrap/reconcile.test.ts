@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
-import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
-import { clusterRoleBindingKind } from "#api/rbac/v1/bindings.ts";
-import { clusterRoleKind } from "#api/rbac/v1/roles.ts";
-import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
+import { flowSchemaKind } from "#api/kinds/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/kinds/flowcontrol/v1/priority-level-configuration.ts";
+import { clusterRoleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
+import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
+import { priorityClassKind } from "#api/kinds/scheduling/v1/priority-class.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { reconcileAccess, reconcileFlowControl, reconcilePriorityClasses } from "./reconcile.ts";
 

@@ -9,8 +9,6 @@
  * 3. Deciding is pure; a second run on the outcome decides nothing.
  */
 import { isDeepStrictEqual } from "node:util";
-import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
-import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import type {
   ClusterRole,
   ClusterRoleBinding,
@@ -19,10 +17,12 @@ import type {
   Subject,
 } from "#api/generated/rbac.v1.ts";
 import type { Draft, KindOf, KubeObject } from "#api/kind.ts";
+import { flowSchemaKind } from "#api/kinds/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/kinds/flowcontrol/v1/priority-level-configuration.ts";
+import { clusterRoleBindingKind, roleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
+import { clusterRoleKind, roleKind } from "#api/kinds/rbac/v1/roles.ts";
+import { priorityClassKind } from "#api/kinds/scheduling/v1/priority-class.ts";
 import type { Result } from "#api/meta/status.ts";
-import { clusterRoleBindingKind, roleBindingKind } from "#api/rbac/v1/bindings.ts";
-import { clusterRoleKind, roleKind } from "#api/rbac/v1/roles.ts";
-import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
 import { missingRules } from "../authz/rule.ts";
 import { danglingCondition } from "../flow/dangling.ts";
 import type { Objects } from "../storage/objects.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
 import type { APIService } from "#api/generated/apiregistration.v1.ts";
 import type { ServiceSpec } from "#api/generated/core.v1.ts";
+import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { completed, type Draft } from "#testing/build.ts";

@@ -3,12 +3,13 @@
  * itself always can; requests are not forwarded to other servers yet, so what is served by them cannot,
  * and the first thing that stands in the way is told.
  */
-import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
+
 import type { APIService, ServiceReference } from "#api/generated/apiregistration.v1.ts";
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";

@@ -1,7 +1,7 @@
 /** An APIService for each group version that this server serves itself, so that clients see all of them. */
 
-import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
 import type { APIService } from "#api/generated/apiregistration.v1.ts";
+import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Discovery } from "../discovery/discovery.ts";
 import type { Objects } from "../storage/objects.ts";

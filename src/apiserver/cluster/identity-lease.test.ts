@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { leaseKind } from "#api/coordination/v1/lease.ts";
+import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
 import { seededRandom } from "#lib/random.ts";
 import { startTestApi, type TestApi } from "../api.testing.ts";
 import { runIdentityLease } from "./identity-lease.ts";

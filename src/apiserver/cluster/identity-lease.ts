@@ -3,8 +3,8 @@
  * while the server runs, and Leases of servers that are gone are removed.
  */
 import { createHash } from "node:crypto";
-import { leaseKind } from "#api/coordination/v1/lease.ts";
 import type { Lease } from "#api/generated/coordination.v1.ts";
+import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
 import { microTimeFromMs, timeToMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";

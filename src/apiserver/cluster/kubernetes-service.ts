@@ -6,14 +6,14 @@
  * announces its address under a key that dies with it, and all write the same list.
  */
 
-import { endpointsKind } from "#api/core/v1/endpoints.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Endpoints, Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 import type { ServiceCIDR } from "#api/generated/networking.v1.ts";
+import { endpointsKind } from "#api/kinds/core/v1/endpoints.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
+import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
 import { isIpv6, parseCidr } from "#api/validation/ip.ts";
 import type { Clock } from "#lib/clock.ts";
 import { runEvery } from "#lib/sleep.ts";

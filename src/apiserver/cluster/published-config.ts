@@ -1,8 +1,8 @@
 /** What the server tells others about itself in ConfigMaps. */
 
 import { X509Certificate } from "node:crypto";
-import { configMapKind } from "#api/core/v1/config-map.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { FrontProxyOptions } from "../authn/front-proxy.ts";
 import type { Objects } from "../storage/objects.ts";

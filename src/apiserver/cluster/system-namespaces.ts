@@ -1,7 +1,7 @@
 /** The namespaces that every cluster has. One that goes away comes back. */
 
-import { namespaceKind } from "#api/core/v1/namespace.ts";
 import type { Namespace } from "#api/generated/core.v1.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Loopback } from "./loopback.ts";
 

@@ -1,8 +1,8 @@
 /** Tells in each FlowSchema's status whether the priority level that it names is there. */
 
-import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
-import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import type { FlowSchema } from "#api/generated/flowcontrol.v1.ts";
+import { flowSchemaKind } from "#api/kinds/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/kinds/flowcontrol/v1/priority-level-configuration.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";

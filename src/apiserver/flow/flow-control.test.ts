@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
-import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
+import { flowSchemaKind } from "#api/kinds/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/kinds/flowcontrol/v1/priority-level-configuration.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";

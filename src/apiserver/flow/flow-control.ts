@@ -11,9 +11,9 @@
  *    both at most.
  */
 import { isDeepStrictEqual } from "node:util";
-import { flowSchemaKind } from "#api/flowcontrol/v1/flow-schema.ts";
-import { priorityLevelConfigurationKind } from "#api/flowcontrol/v1/priority-level-configuration.ts";
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
+import { flowSchemaKind } from "#api/kinds/flowcontrol/v1/flow-schema.ts";
+import { priorityLevelConfigurationKind } from "#api/kinds/flowcontrol/v1/priority-level-configuration.ts";
 import type { Clock } from "#lib/clock.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import type { RequestInfo, User } from "../request/request.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "../api.testing.ts";
 import { createLoopback } from "../cluster/loopback.ts";
 

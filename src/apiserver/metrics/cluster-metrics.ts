@@ -1,7 +1,7 @@
 /** What the server tells about the cluster that it keeps: addresses of Services, APIs of others. */
-import { apiServiceKind } from "#api/apiregistration/v1/api-service.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
+import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import { type AddressRange, contains } from "../services/address-range.ts";
 import type { IpAllocator } from "../services/ip-allocator.ts";

@@ -1,7 +1,7 @@
 /** How to reach a node's kubelet. */
 
-import { nodeKind } from "#api/core/v1/node.ts";
 import type { Node } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { failure, notFoundStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Target, TargetTls } from "./target.ts";

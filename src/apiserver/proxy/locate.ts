@@ -1,9 +1,9 @@
 /** What `…/proxy` of a node, a pod or a Service leads to. */
 import { lookup } from "node:dns/promises";
-import { endpointsKind } from "#api/core/v1/endpoints.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
 import type { Endpoints, Pod } from "#api/generated/core.v1.ts";
+import { endpointsKind } from "#api/kinds/core/v1/endpoints.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import {
   badRequestStatus,
   failure,

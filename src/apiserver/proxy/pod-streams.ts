@@ -1,6 +1,7 @@
 /** What the kubelet is asked for when a pod's exec, attach or port-forward is wanted. */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import {
   badRequestStatus,
   failure,

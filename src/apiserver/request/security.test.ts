@@ -199,7 +199,7 @@ test("answers name their flow", async () => {
   const { ask, api } = await start();
   const { headers } = await ask("GET", "/version", { token: "alice" });
   const uid = headers["x-kubernetes-pf-flowschema-uid"];
-  const { flowSchemaKind } = await import("#api/flowcontrol/v1/flow-schema.ts");
+  const { flowSchemaKind } = await import("#api/kinds/flowcontrol/v1/flow-schema.ts");
   const schema = api.objects.get(flowSchemaKind, "", "global-default");
   assert.equal(uid, schema?.metadata.uid);
 });

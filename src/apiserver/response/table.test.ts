@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
+import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
 import { runKind } from "#api/testing/run-kind.ts";
 import { startTestApi } from "../api.testing.ts";
 import { Revision } from "../storage/revision.ts";

@@ -2,11 +2,12 @@
  * Cluster addresses of Services. An address is taken by creating the IPAddress object of its name,
  * so that any number of API servers on one store never give it away twice.
  */
-import type { ClusterFamilies } from "#api/core/v1/service/ip-families.ts";
+
 import type { Service } from "#api/generated/core.v1.ts";
 import type { ServiceCIDR } from "#api/generated/networking.v1.ts";
-import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
-import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
+import type { ClusterFamilies } from "#api/kinds/core/v1/service/ip-families.ts";
+import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
+import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
 import { formatIp, parseCidr, parseIp } from "#api/validation/ip.ts";
 import type { Random } from "#lib/random.ts";
 import type { Objects } from "../storage/objects.ts";

@@ -1,7 +1,8 @@
 /** Which node ports a write of a Service takes, and which it no longer needs. */
-import { needsHealthCheckPort, needsNodePorts } from "#api/core/v1/service/types.ts";
+
 import type { Service, ServicePort, ServiceSpec } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { needsHealthCheckPort, needsNodePorts } from "#api/kinds/core/v1/service/types.ts";
 import {
   failure,
   internalErrorStatus,

@@ -3,12 +3,13 @@
  * address or a range changes by another hand, and now and then. What needs a person's hand is told by
  * events.
  */
-import { eventKind } from "#api/core/v1/event.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
+
 import type { IPAddress } from "#api/generated/networking.v1.ts";
+import { eventKind } from "#api/kinds/core/v1/event/event.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
+import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
-import { ipAddressKind } from "#api/networking/v1/ip-address.ts";
-import { serviceCidrKind } from "#api/networking/v1/service-cidr.ts";
 import { onAbort } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";

@@ -1,11 +1,11 @@
 /** What writing a Service takes from the cluster: addresses and node ports. */
 
-import { endpointsKind } from "#api/core/v1/endpoints.ts";
-import { alignClusterIps } from "#api/core/v1/service/cluster-ips.ts";
-import { decideFamilies } from "#api/core/v1/service/ip-families.ts";
-import { keepAllocatedValues, needsHealthCheckPort } from "#api/core/v1/service/types.ts";
 import type { Service } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { endpointsKind } from "#api/kinds/core/v1/endpoints.ts";
+import { alignClusterIps } from "#api/kinds/core/v1/service/cluster-ips.ts";
+import { decideFamilies } from "#api/kinds/core/v1/service/ip-families.ts";
+import { keepAllocatedValues, needsHealthCheckPort } from "#api/kinds/core/v1/service/types.ts";
 import { type Result, success } from "#api/meta/status.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Finish, WriteHooks } from "../write/write-hooks.ts";

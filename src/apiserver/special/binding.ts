@@ -1,10 +1,10 @@
 /** pods/NAME/binding (and the old /bindings): a scheduler assigns a pod to a node. */
 
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Binding, Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft } from "#api/kind.ts";
-import { findByKind } from "#api/kinds.ts";
+import { findByKind } from "#api/kinds/built-in-kinds.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import {
   badRequestStatus,
   conflictStatus,

@@ -2,9 +2,9 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { PodDisruptionBudget } from "#api/generated/policy.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import { forbiddenStatus, tooManyRequestsStatus } from "#api/meta/status.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
 import type { Objects } from "../storage/objects.ts";
 
 const DISRUPTED_PODS_MAX = 2000;

@@ -1,10 +1,11 @@
 /** pods/NAME/eviction: a delete that asks the pod's disruption budget first. */
 
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import type { Eviction, PodDisruptionBudget } from "#api/generated/policy.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
 import {
   badRequestStatus,
@@ -15,7 +16,6 @@ import {
   success,
   unknownStatus,
 } from "#api/meta/status.ts";
-import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { SpecialVerbs } from "../request/dispatch.ts";
 import { checkDeleteOptions, type WriteOptions } from "../request/query-options.ts";

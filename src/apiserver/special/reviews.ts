@@ -1,6 +1,5 @@
 /** Reviews: who someone is and what they may do. */
 
-import { withTokenDefaults } from "#api/authentication/v1/reviews.ts";
 import type {
   SelfSubjectReview,
   TokenRequest,
@@ -12,6 +11,7 @@ import type {
   SelfSubjectRulesReview,
   SubjectAccessReview,
 } from "#api/generated/authorization.v1.ts";
+import { withTokenDefaults } from "#api/kinds/authentication/v1/reviews.ts";
 import { success } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { decodeToken, stringClaim } from "../authn/jwt.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
+import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.ts";
 import { startTestApi } from "../api.testing.ts";
 
 const QUOTAS = "/api/v1/namespaces/default/resourcequotas";

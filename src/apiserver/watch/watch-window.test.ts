@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { findByKind } from "#api/kinds.ts";
+import { findByKind } from "#api/kinds/built-in-kinds.ts";
 import { Revision } from "../storage/revision.ts";
 import { type Change, WatchWindow } from "./watch-window.ts";
 

@@ -1,7 +1,8 @@
 /** What the rules of kinds may know about a request beside its object. */
-import { namespaceKind } from "#api/core/v1/namespace.ts";
+
 import { expressionCompiler } from "#api/expressions/compiler.ts";
 import type { RuleContext } from "#api/kind.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { userInfo } from "../authn/reviews.ts";
 import type { VerbRequest } from "../request/verb.ts";
 import { keyOf } from "../storage/resources.ts";

@@ -1,6 +1,6 @@
 /** Signatures and keys in certificates and requests, checked with the machine's own cryptography. */
 import { constants, createPrivateKey, createPublicKey, type KeyObject, verify } from "node:crypto";
-import type { SignatureChecker } from "#api/certificates/x509.ts";
+import type { SignatureChecker } from "#api/kinds/certificates/x509.ts";
 import { messageOf } from "#lib/caught.ts";
 import { childrenOf, readBits, readDer, readOid } from "#pki/der.ts";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { load } from "js-yaml";
-import { builtInKinds } from "#api/kinds.ts";
+import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import {
   type PluginConfigurations,
   readPluginConfigurations,

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Kind } from "#api/kind.ts";
-import { builtInKinds } from "#api/kinds.ts";
+import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { serverIdentity } from "#apiserver/cluster/identity-lease.ts";
 import { isStable } from "#apiserver/discovery/discovery.ts";
 import { START_HOOKS } from "#apiserver/health/start-hooks.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Node, PersistentVolume } from "#api/generated/core.v1.ts";
-import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { attachDetach } from "./attach-detach.ts";
 import { type Attachment, attachmentName, mayDetach } from "./attachment.ts";

@@ -5,14 +5,15 @@
  * Keys are volumes and nodes. A node stops listing a volume before the volume is detached, so that
  * its kubelet never mounts what is about to go.
  */
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import type { VolumeAttachment } from "#api/generated/storage.v1.ts";
-import { csiDriverKind } from "#api/storage/v1/csi-driver.ts";
-import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { csiDriverKind } from "#api/kinds/storage/v1/csi-driver.ts";
+import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import {
   type Caches,
   defineController,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
-import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import { build } from "#testing/build.ts";
 import { type Told, tell } from "#testing/decisions.ts";
 import type { Attachment } from "./attachment.ts";

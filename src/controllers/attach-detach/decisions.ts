@@ -1,8 +1,9 @@
 /** What to attach, what to detach, and what a node is told. */
-import { nodeKind } from "#api/core/v1/node.ts";
+
 import type { Node, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import type { VolumeAttachment } from "#api/generated/storage.v1.ts";
-import { volumeAttachmentKind } from "#api/storage/v1/volume-attachment.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import type { EventNote, Outcome } from "#runtime/controller.ts";
 import { create, patch, remove } from "#runtime/writes.ts";
 import {

@@ -2,9 +2,10 @@
  * Signs the public description of the cluster with every bootstrap token that may vouch for it, so
  * that a machine that joins with such a token knows that it talks to the right cluster.
  */
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { secretKind } from "#api/core/v1/secret.ts";
+
 import type { ConfigMap, Secret } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import {
   type Controller,
   defineController,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { secretKind } from "#api/core/v1/secret.ts";
 import type { Secret } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { bootstrapSigner } from "./bootstrap-signer.ts";
 import { tokenCleaner } from "./token-cleaner.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { secretKind } from "#api/core/v1/secret.ts";
 import type { ConfigMap, Secret } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import { build } from "#testing/build.ts";
 import { type Told, tell, written } from "#testing/decisions.ts";
 import { bootstrapSigner } from "./bootstrap-signer.ts";

@@ -1,6 +1,7 @@
 /** Deletes bootstrap tokens that have expired. */
-import { secretKind } from "#api/core/v1/secret.ts";
+
 import type { Secret } from "#api/generated/core.v1.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";
 import { remove } from "#runtime/writes.ts";
 import { expiryMs, isTokenSecret } from "./token-secret.ts";

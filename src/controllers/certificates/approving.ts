@@ -1,8 +1,9 @@
 /** Approves kubelets' requests for client certificates, if who asks may have one. */
-import { subjectAccessReviewKind } from "#api/authorization/v1/access-reviews.ts";
-import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
+
 import type { SubjectAccessReview } from "#api/generated/authorization.v1.ts";
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
+import { subjectAccessReviewKind } from "#api/kinds/authorization/v1/access-reviews.ts";
+import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import {
   type Caches,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { describe, test } from "vitest";
-import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
+import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { issueCertificate } from "#pki/certificate.ts";
 import { createRequest, grantRequest } from "#pki/certificate-request.ts";
 import { newKey } from "#pki/key-pair.ts";

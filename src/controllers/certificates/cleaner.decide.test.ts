@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
+import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { build } from "#testing/build.ts";
 import { type Told, tell } from "#testing/decisions.ts";
 import { certificateCleaner } from "./cleaner.ts";

@@ -1,7 +1,8 @@
 /** Deletes certificate signing requests that nobody will look at again. */
-import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
-import { readCertificate } from "#api/certificates/x509.ts";
+
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
+import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
+import { readCertificate } from "#api/kinds/certificates/x509.ts";
 import { bytesOfBase64, parsePem } from "#api/meta/pem.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";

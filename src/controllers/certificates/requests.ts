@@ -1,6 +1,7 @@
 /** What the controllers of certificate signing requests ask of one. */
-import { type RequestNames, readRequestNames } from "#api/certificates/request-names.ts";
+
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
+import { type RequestNames, readRequestNames } from "#api/kinds/certificates/request-names.ts";
 import { bytesOfBase64, parsePem } from "#api/meta/pem.ts";
 
 export const SIGNER = {

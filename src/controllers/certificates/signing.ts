@@ -1,9 +1,10 @@
 /** Issues the certificates of approved requests, for the signers that the cluster itself keeps. */
-import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
+
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
 } from "#api/generated/certificates.v1.ts";
+import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import {
   type Controller,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { cronJobKind } from "#api/batch/v1/cron-job.ts";
-import { jobKind } from "#api/batch/v1/job.ts";
 import type { CronJob, CronJobSpec, CronJobStatus, Job } from "#api/generated/batch.v1.ts";
+import { cronJobKind } from "#api/kinds/batch/v1/cron-job.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { build, type Draft } from "#testing/build.ts";
 import { type Told, tell, written } from "#testing/decisions.ts";
 import { type CronJobState, cronJobController } from "./cron-job.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { cronJobKind } from "#api/batch/v1/cron-job.ts";
-import { jobKind } from "#api/batch/v1/job.ts";
 import type { CronJob, CronJobSpec } from "#api/generated/batch.v1.ts";
+import { cronJobKind } from "#api/kinds/batch/v1/cron-job.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { completed } from "#testing/build.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";

@@ -4,12 +4,13 @@
  * A start is one Job, whatever crashes: its name is made from the scheduled minute, so it cannot be
  * made twice. The Job is listed as active when it is seen.
  */
-import { cronJobKind } from "#api/batch/v1/cron-job.ts";
-import { jobKind } from "#api/batch/v1/job.ts";
-import { type ParsedSchedule, parseSchedule } from "#api/batch/v1/schedule.ts";
-import { isTimeZone } from "#api/batch/v1/time-zone.ts";
+
 import type { CronJob, CronJobStatus, Job } from "#api/generated/batch.v1.ts";
 import type { ObjectReference } from "#api/generated/core.v1.ts";
+import { cronJobKind } from "#api/kinds/batch/v1/cron-job.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
+import { type ParsedSchedule, parseSchedule } from "#api/kinds/batch/v1/schedule.ts";
+import { isTimeZone } from "#api/kinds/batch/v1/time-zone.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";

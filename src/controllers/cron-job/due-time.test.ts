@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { parseSchedule } from "#api/batch/v1/schedule.ts";
 import type { CronJob } from "#api/generated/batch.v1.ts";
+import { parseSchedule } from "#api/kinds/batch/v1/schedule.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { dueStart, nextStartInMs } from "./due-time.ts";
 

@@ -3,9 +3,9 @@
  * the latest is made up for; how many there were is estimated from the distance of the first two.
  */
 
-import type { Schedule } from "#api/batch/v1/schedule.ts";
-import { nextTimeMs } from "#api/batch/v1/schedule-times.ts";
 import type { CronJob } from "#api/generated/batch.v1.ts";
+import type { Schedule } from "#api/kinds/batch/v1/schedule.ts";
+import { nextTimeMs } from "#api/kinds/batch/v1/schedule-times.ts";
 import { timeToMs } from "#api/meta/time.ts";
 
 const MISSED_MANY = 100;

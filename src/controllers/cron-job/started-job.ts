@@ -1,9 +1,10 @@
 /** The Jobs that a CronJob starts: how they are named, made and told of. */
-import { cronJobKind } from "#api/batch/v1/cron-job.ts";
-import { jobKind } from "#api/batch/v1/job.ts";
-import { utcOffsetMs } from "#api/batch/v1/time-zone.ts";
+
 import type { CronJob, Job } from "#api/generated/batch.v1.ts";
 import type { ObjectReference } from "#api/generated/core.v1.ts";
+import { cronJobKind } from "#api/kinds/batch/v1/cron-job.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
+import { utcOffsetMs } from "#api/kinds/batch/v1/time-zone.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import type { EventNote } from "#runtime/controller.ts";
 import { create, noted, remove, type Write } from "#runtime/writes.ts";

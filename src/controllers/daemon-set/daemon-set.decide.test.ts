@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
-import { daemonSetKind } from "#api/apps/v1/daemon-set.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { DaemonSet, DaemonSetSpec, DaemonSetStatus } from "#api/generated/apps.v1.ts";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
+import { controllerRevisionKind } from "#api/kinds/apps/v1/controller-revision.ts";
+import { daemonSetKind } from "#api/kinds/apps/v1/daemon-set.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
 import { build, type Draft } from "#testing/build.ts";
 import { partLike, tell, written } from "#testing/decisions.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
-import { daemonSetKind } from "#api/apps/v1/daemon-set.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { controllerRevisionKind } from "#api/kinds/apps/v1/controller-revision.ts";
+import { daemonSetKind } from "#api/kinds/apps/v1/daemon-set.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { daemonSetController } from "./daemon-set.ts";

@@ -1,11 +1,12 @@
 /** Runs one pod of a DaemonSet on every node that it is meant for. */
-import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
-import { daemonSetKind } from "#api/apps/v1/daemon-set.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { ControllerRevision, DaemonSet, DaemonSetStatus } from "#api/generated/apps.v1.ts";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import { controllerRevisionKind } from "#api/kinds/apps/v1/controller-revision.ts";
+import { daemonSetKind } from "#api/kinds/apps/v1/daemon-set.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { daemonSetKind } from "#api/apps/v1/daemon-set.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
 import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type { Node, PodSpec, Taint } from "#api/generated/core.v1.ts";
+import { daemonSetKind } from "#api/kinds/apps/v1/daemon-set.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { completed } from "#testing/build.ts";
 import { newPod, nodeOf, placementOn } from "./placement.ts";
 

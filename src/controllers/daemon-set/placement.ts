@@ -1,7 +1,5 @@
 /** Where the pods of a DaemonSet belong, and what they are given to be there. */
-import { daemonSetKind } from "#api/apps/v1/daemon-set.ts";
-import { wantsNode } from "#api/core/v1/node-selection.ts";
-import { tolerates } from "#api/core/v1/tolerates.ts";
+
 import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type {
   Node,
@@ -11,6 +9,9 @@ import type {
   Taint,
   Toleration,
 } from "#api/generated/core.v1.ts";
+import { daemonSetKind } from "#api/kinds/apps/v1/daemon-set.ts";
+import { wantsNode } from "#api/kinds/core/v1/node/node-selection.ts";
+import { tolerates } from "#api/kinds/core/v1/node/tolerates.ts";
 import { controllerReference } from "../ownership.ts";
 import { podFromTemplate } from "../pods.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Deployment, DeploymentSpec, ReplicaSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { build, type Draft } from "#testing/build.ts";
 import { type Told, tell, written } from "#testing/decisions.ts";
 import { deploymentController } from "./deployment.ts";

@@ -2,8 +2,7 @@
  * What a decision about a Deployment has gathered so far: the sets as they should be, conditions,
  * what to remove. `finish` turns it into writes: one for each set that changes and one for the status.
  */
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
+
 import type {
   Deployment,
   DeploymentCondition,
@@ -11,6 +10,8 @@ import type {
   ReplicaSet,
 } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import type { EventNote, Outcome } from "#runtime/controller.ts";
 import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
 import type { ReplicaSet } from "#api/generated/apps.v1.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { build } from "#testing/build.ts";
 import { lastRevision, nextRevision } from "./revisions.ts";
 

@@ -1,6 +1,7 @@
 /** The old way to undo a rollout: an annotation names the revision to go back to. */
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
+
 import type { Deployment } from "#api/generated/apps.v1.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
 import type { EventNote, Outcome } from "#runtime/controller.ts";
 import { noted, update } from "#runtime/writes.ts";
 import { lastRevision, ROLLBACK_TO, revisionOf, rolledBackAnnotations } from "./revisions.ts";

@@ -1,10 +1,11 @@
 /** How many pods the controllers of a budget's pods want, all together. */
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
-import { replicationControllerKind } from "#api/core/v1/replication-controller.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { OwnerReference } from "#api/generated/meta.v1.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
+import { replicationControllerKind } from "#api/kinds/core/v1/workload/replication-controller.ts";
 import type { Caches, Reader } from "#runtime/controller.ts";
 import { controllerOf } from "../ownership.ts";
 import { findScale, resourceOfKind } from "../scale-target.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type {
   PodDisruptionBudgetSpec,
   PodDisruptionBudgetStatus,
 } from "#api/generated/policy.v1.ts";
-import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import { build, type Draft } from "#testing/build.ts";
 import { partLike, tell, written } from "#testing/decisions.ts";
 import { type DisruptionState, disruptionController } from "./disruption.ts";

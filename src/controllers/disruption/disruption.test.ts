@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PodDisruptionBudgetSpec } from "#api/generated/policy.v1.ts";
-import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { disruptionController } from "./disruption.ts";
 

@@ -2,18 +2,19 @@
  * Keeps the status of PodDisruptionBudgets: how many pods there should be, how many are healthy, and
  * so how many may be disrupted. The eviction subresource goes by it.
  */
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { replicaSetKind } from "#api/apps/v1/replica-set.ts";
-import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { replicationControllerKind } from "#api/core/v1/replication-controller.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Condition as MetaCondition } from "#api/generated/meta.v1.ts";
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "#api/generated/policy.v1.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
+import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { replicationControllerKind } from "#api/kinds/core/v1/workload/replication-controller.ts";
+import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import { scaledIntOrPercent } from "#api/meta/int-or-string.ts";
 import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
-import { podDisruptionBudgetKind } from "#api/policy/v1/pod-disruption-budget.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,

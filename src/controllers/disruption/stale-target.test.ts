@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PodCondition } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { build } from "#testing/build.ts";
 import { startCluster } from "#testing/cluster.ts";

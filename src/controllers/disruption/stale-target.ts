@@ -2,8 +2,9 @@
  * Takes back the word that a pod is about to be disrupted when nothing came of it. What a kubelet said
  * stands: it may take its time.
  */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";

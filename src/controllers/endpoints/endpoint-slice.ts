@@ -2,12 +2,13 @@
  * Keeps for each service with a selector the EndpointSlices that list its pods: one group of slices
  * for each family of addresses and each set of ports that pods serve.
  */
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
+
 import type { Node, Pod, Service } from "#api/generated/core.v1.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,

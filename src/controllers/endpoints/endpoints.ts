@@ -1,7 +1,5 @@
 /** Keeps for each service with a selector an Endpoints object that lists the addresses of its pods. */
-import { endpointsKind } from "#api/core/v1/endpoints.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
+
 import type {
   EndpointAddress,
   EndpointPort,
@@ -10,6 +8,9 @@ import type {
   Pod,
   Service,
 } from "#api/generated/core.v1.ts";
+import { endpointsKind } from "#api/kinds/core/v1/endpoints.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { endpointsKind } from "#api/core/v1/endpoints.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
 import type { Endpoints, Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { endpointsKind } from "#api/kinds/core/v1/endpoints.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { build, type Draft } from "#testing/build.ts";
 import { tell, written } from "#testing/decisions.ts";
 import { endpointSliceMirroringController } from "./mirroring.ts";

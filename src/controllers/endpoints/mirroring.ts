@@ -2,9 +2,7 @@
  * Copies Endpoints that somebody else keeps, for services without a selector, into EndpointSlices, so
  * that consumers need to read slices only.
  */
-import { endpointsKind } from "#api/core/v1/endpoints.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
+
 import type {
   EndpointAddress,
   EndpointSubset,
@@ -12,6 +10,9 @@ import type {
   Service,
 } from "#api/generated/core.v1.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { endpointsKind } from "#api/kinds/core/v1/endpoints.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { formatIp, parseIp } from "#api/validation/ip.ts";
 import {

@@ -1,8 +1,8 @@
 /** The pods behind a service: which they are, at which ports they serve, and which changes matter. */
 
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
 import type { Container, Pod, Service, ServicePort } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { matchesLabels, selectorFromLabels } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { formatIp, isIpv6, parseIp } from "#api/validation/ip.ts";

@@ -1,8 +1,9 @@
 /** EndpointSlices as objects: what those of a service are called, labelled and compared by. */
-import { serviceKind } from "#api/core/v1/service/service.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
+
 import type { Service } from "#api/generated/core.v1.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { controllerReference } from "../ownership.ts";
 import { HEADLESS, isHeadless, TRIGGER_TIME } from "./service-pods.ts";

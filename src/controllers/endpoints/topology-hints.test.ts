@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { nodeKind } from "#api/core/v1/node.ts";
 import type { Node } from "#api/generated/core.v1.ts";
 import type { Endpoint, EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { completed } from "#testing/build.ts";
 import { withZoneHints, zoneShares } from "./topology-hints.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Scale } from "#api/generated/autoscaling.v1.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { build } from "#testing/build.ts";
 import { type Told, tell, written } from "#testing/decisions.ts";
 import type { AutoscalerState } from "./decide.ts";

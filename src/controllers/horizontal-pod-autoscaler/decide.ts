@@ -1,5 +1,5 @@
 /** From what was measured to a size, a status with conditions, and events. Pure. */
-import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
+
 import type { Scale } from "#api/generated/autoscaling.v1.ts";
 import type {
   HorizontalPodAutoscaler,
@@ -9,6 +9,7 @@ import type {
 } from "#api/generated/autoscaling.v2.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import type { EventNote, Outcome, Resource } from "#runtime/controller.ts";

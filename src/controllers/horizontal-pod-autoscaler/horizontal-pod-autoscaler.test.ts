@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
 import type { HorizontalPodAutoscalerBehavior } from "#api/generated/autoscaling.v2.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Cluster } from "#testing/cluster.ts";
 import { type History, normalize, withChange } from "./limits.ts";

@@ -4,10 +4,11 @@
  * Recent recommendations and changes are remembered between two looks. The memory belongs to one
  * running controller: a new one starts with what it finds and is careful to scale down.
  */
-import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { HorizontalPodAutoscaler } from "#api/generated/autoscaling.v2.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { matchesLabels, parseSelector } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {

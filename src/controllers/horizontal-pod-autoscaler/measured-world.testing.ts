@@ -1,8 +1,9 @@
 /** For tests: a cluster in which an autoscaler watches over two pods that somebody measures. */
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { MetricSpec } from "#api/generated/autoscaling.v2.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { Reader } from "#runtime/controller.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";

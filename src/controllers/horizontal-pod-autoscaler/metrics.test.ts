@@ -1,9 +1,9 @@
 /** Autoscalers on metrics that others serve: of pods, of other objects, from outside. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { deploymentKind } from "#api/apps/v1/deployment.ts";
-import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
 import type { MetricSpec } from "#api/generated/autoscaling.v2.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
+import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
 import type { Draft } from "#testing/cluster.ts";
 import { AT, startMeasuredWorld } from "./measured-world.testing.ts";
 

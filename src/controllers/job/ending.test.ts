@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { jobKind } from "#api/batch/v1/job.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Job, JobSpec, JobStatus } from "#api/generated/batch.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { completed } from "#testing/build.ts";
 import { backOffLeftMs, setbacksNow } from "./back-off.ts";

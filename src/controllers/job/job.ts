@@ -4,11 +4,12 @@
  * A round, in this order: create or delete pods, write the status with the pods that have ended, let
  * those go. Counting them and ending the Job is for the next round, which sees what came of it.
  */
-import { jobKind } from "#api/batch/v1/job.ts";
-import { conditionIsTrue } from "#api/batch/v1/job-status.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Job } from "#api/generated/batch.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
+import { conditionIsTrue } from "#api/kinds/batch/v1/job-status.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {

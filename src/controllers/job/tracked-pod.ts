@@ -1,9 +1,9 @@
 /** What a Job reads from and writes to its pods: index, tracking finalizer, failures of the index. */
 
-import { jobKind } from "#api/batch/v1/job.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Job } from "#api/generated/batch.v1.ts";
 import type { Container, Pod } from "#api/generated/core.v1.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { patch, type Write } from "#runtime/writes.ts";
 import { controllerReference } from "../ownership.ts";
 import { podFromTemplate } from "../pods.ts";

@@ -1,7 +1,8 @@
 /** What is measured of jobs: how often they are looked at, how they end, and when they start and go. */
-import { jobKind } from "#api/batch/v1/job.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Job, JobCondition } from "#api/generated/batch.v1.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import type { Measure, Outcome } from "#runtime/controller.ts";
 import { exponential, objectsOf, writesOf } from "./common.ts";

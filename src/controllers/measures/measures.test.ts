@@ -1,14 +1,14 @@
 /** What controllers tell of themselves, under the names that dashboards ask for. */
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { cronJobKind } from "#api/batch/v1/cron-job.ts";
-import { jobKind } from "#api/batch/v1/job.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { cronJobKind } from "#api/kinds/batch/v1/cron-job.ts";
+import { jobKind } from "#api/kinds/batch/v1/job.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { cronJobController } from "../cron-job/cron-job.ts";
 import { jobController } from "../job/job.ts";

@@ -1,7 +1,8 @@
 /** What is measured of nodes: how many of each zone are well, and who was driven off them. */
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Node, Taint } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { Caches, Measure } from "#runtime/controller.ts";
 import { exponential, objectsOf, tallied, writesOf } from "./common.ts";
 

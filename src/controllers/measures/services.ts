@@ -1,6 +1,6 @@
 /** What is measured of EndpointSlices, of autoscalers, and of what every namespace is given. */
-import { horizontalPodAutoscalerKind } from "#api/autoscaling/v2/horizontal-pod-autoscaler.ts";
-import { endpointSliceKind } from "#api/discovery/v1/endpoint-slice.ts";
+import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import type { Measure, Outcome } from "#runtime/controller.ts";
 import { SYNC_SECONDS, writesOf } from "./common.ts";
 

@@ -1,7 +1,8 @@
 /** What is measured of volumes and claims. */
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+
 import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { Measure } from "#runtime/controller.ts";
 import { objectsOf, tallied } from "./common.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { nodeKind } from "#api/core/v1/node.ts";
 import type { Node } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { build } from "#testing/build.ts";
 import { nodeIpam } from "./node-ipam.ts";
 import { type Pool, poolOf } from "./pool.ts";

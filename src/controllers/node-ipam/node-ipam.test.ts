@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { nodeKind } from "#api/core/v1/node.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { nodeIpam } from "./node-ipam.ts";
 import { type Pool, partAt, partsWithin, poolOf } from "./pool.ts";

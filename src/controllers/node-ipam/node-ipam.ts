@@ -3,8 +3,9 @@
  * the nodes, so that nothing is lost with the process; free ranges are given in turn, so that one
  * that has just become free rests for a while.
  */
-import { nodeKind } from "#api/core/v1/node.ts";
+
 import type { Node } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import {
   type Change,
   type Controller,

@@ -5,11 +5,12 @@
  * When a heartbeat was heard is told by our own clock, so that nodes' clocks may be wrong; after a
  * start every node has the whole time again.
  */
-import { leaseKind } from "#api/coordination/v1/lease.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Lease } from "#api/generated/coordination.v1.ts";
 import type { Node, NodeCondition, ObjectReference, Pod } from "#api/generated/core.v1.ts";
+import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import {
   type Caches,

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { leaseKind } from "#api/coordination/v1/lease.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Node, NodeCondition, Taint } from "#api/generated/core.v1.ts";
+import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import { completed } from "#testing/build.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";

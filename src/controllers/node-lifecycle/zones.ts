@@ -3,8 +3,9 @@
  * node every so often, slower where much of a zone is lost, and not at all where everything is (then
  * the fault is most likely ours). Nodes that are ready lose the taint at once.
  */
-import { nodeKind } from "#api/core/v1/node.ts";
+
 import type { Node } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import {
   type Change,

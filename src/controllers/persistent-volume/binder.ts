@@ -2,13 +2,14 @@
  * Binds claims to volumes, makes volumes where the built-in provisioner can, and reclaims those whose
  * claims are gone. Claims and volumes are keys of one queue: each change of one side concerns the other.
  */
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import type { StorageClass } from "#api/generated/storage.v1.ts";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import {
   type Caches,
   type Controller,

@@ -5,9 +5,7 @@
  * volume goes first, so that two claims can never take the same one. Annotations tell who pointed:
  * what the controller bound it may also unbind.
  */
-import { accessModesText, STORAGE_CLASS_ANNOTATION } from "#api/core/v1/access-modes.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+
 import type {
   ObjectReference,
   PersistentVolume,
@@ -16,6 +14,12 @@ import type {
   PersistentVolumePhase,
 } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import {
+  accessModesText,
+  STORAGE_CLASS_ANNOTATION,
+} from "#api/kinds/core/v1/persistent-volume/access-modes.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { compareQuantities, type Quantity, quantityOf } from "#api/meta/quantity.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";

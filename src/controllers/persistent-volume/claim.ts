@@ -1,8 +1,9 @@
 /** What happens to a claim: matched, provisioned for, or kept waiting; lost when its volume is gone. */
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+
 import type { Node, PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
 import type { StorageClass } from "#api/generated/storage.v1.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { EventNote, Outcome } from "#runtime/controller.ts";
 import { create, noted, update, type Write } from "#runtime/writes.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import { tell, written } from "#testing/decisions.ts";
 import { defaultStorageClass } from "./default-class.ts";
 

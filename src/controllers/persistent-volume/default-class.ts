@@ -1,8 +1,9 @@
 /** Gives a cluster that has no StorageClass one of directories on its nodes, as the default. */
-import { namespaceKind } from "#api/core/v1/namespace.ts";
+
 import type { StorageClass } from "#api/generated/storage.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import { defineController, readOnly } from "#runtime/controller.ts";
 import { create } from "#runtime/writes.ts";
 import { LOCAL_PATH_PROVISIONER } from "./local-path.ts";

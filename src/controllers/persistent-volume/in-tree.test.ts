@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { PersistentVolume } from "#api/generated/core.v1.ts";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import { build } from "#testing/build.ts";
 import { type Draft, startCluster } from "#testing/cluster.ts";
 import { persistentVolumeBinder } from "./binder.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { persistentVolumeBinder } from "./binder.ts";
 import { bestVolume, misfit } from "./binding.ts";

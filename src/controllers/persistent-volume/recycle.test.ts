@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { eventKind } from "#api/core/v1/event.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PersistentVolume, Pod } from "#api/generated/core.v1.ts";
+import { eventKind } from "#api/kinds/core/v1/event/event.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { build } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { persistentVolumeBinder } from "./binder.ts";

@@ -1,6 +1,7 @@
 /** Recycling, the oldest way to use a volume again: a pod empties it, then anybody may claim it. */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Event, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { EventNote } from "#runtime/controller.ts";
 import type { Write } from "#runtime/writes.ts";
 import { create, remove } from "#runtime/writes.ts";

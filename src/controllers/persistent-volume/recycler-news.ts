@@ -1,7 +1,8 @@
 /** Reads what is told of the pod that empties a volume. */
-import { eventKind } from "#api/core/v1/event.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Event, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
+import { eventKind } from "#api/kinds/core/v1/event/event.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { Caches, Reader } from "#runtime/controller.ts";
 import { listByWatching } from "#runtime/list-by-watching.ts";
 import type { Recycler } from "./recycle.ts";

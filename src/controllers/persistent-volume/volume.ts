@@ -1,6 +1,7 @@
 /** What happens to a volume: its phase, and what becomes of it when its claim is gone. */
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+
 import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
 import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
 import { remove, update } from "#runtime/writes.ts";
 import {

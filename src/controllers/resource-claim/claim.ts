@@ -1,7 +1,7 @@
 /** Frees a claim of pods that are gone or done, and deletes one that was made for such a pod. */
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { ResourceClaim, ResourceClaimStatus } from "#api/generated/resource.v1.ts";
-import { resourceClaimKind } from "#api/resource/v1/resource-claim.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import type { Outcome } from "#runtime/controller.ts";
 import { patch, remove, updateStatus, type Write } from "#runtime/writes.ts";
 import { isDone, ownerOf } from "./pod.ts";

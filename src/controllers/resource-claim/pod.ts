@@ -1,8 +1,9 @@
 /** Gives a pod the claims that its templates ask for, and reserves them where no scheduler did. */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod, PodResourceClaim } from "#api/generated/core.v1.ts";
 import type { ResourceClaim, ResourceClaimTemplate } from "#api/generated/resource.v1.ts";
-import { resourceClaimKind } from "#api/resource/v1/resource-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
 import { create, noted, patch, updateStatus, type Write } from "#runtime/writes.ts";
 import { controllerOf, isControlledBy } from "../ownership.ts";

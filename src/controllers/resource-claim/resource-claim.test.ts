@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { ResourceClaim } from "#api/generated/resource.v1.ts";
-import { resourceClaimKind, resourceClaimTemplateKind } from "#api/resource/v1/resource-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import {
+  resourceClaimKind,
+  resourceClaimTemplateKind,
+} from "#api/kinds/resource/v1/resource-claim.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { type ClaimState, decideClaim } from "./claim.ts";
 import { decidePod } from "./pod.ts";

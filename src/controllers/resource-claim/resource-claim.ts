@@ -2,10 +2,14 @@
  * Makes ResourceClaims from the templates that pods name, and frees claims of pods that are done.
  * Pods and claims are keys of one queue.
  */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { ResourceClaim, ResourceClaimTemplate } from "#api/generated/resource.v1.ts";
-import { resourceClaimKind, resourceClaimTemplateKind } from "#api/resource/v1/resource-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import {
+  resourceClaimKind,
+  resourceClaimTemplateKind,
+} from "#api/kinds/resource/v1/resource-claim.ts";
 import {
   type Caches,
   defineController,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PodSpec, SELinuxOptions } from "#api/generated/core.v1.ts";
-import { csiDriverKind } from "#api/storage/v1/csi-driver.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { csiDriverKind } from "#api/kinds/storage/v1/csi-driver.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { selinuxWarning } from "./selinux-warning.ts";
 

@@ -2,9 +2,7 @@
  * Warns of pods that use the same volume with different SELinux labels: on one node only one of them
  * could. It changes nothing, and runs only where it is asked for.
  */
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -12,7 +10,10 @@ import type {
   Volume,
 } from "#api/generated/core.v1.ts";
 import type { CSIDriver } from "#api/generated/storage.v1.ts";
-import { csiDriverKind } from "#api/storage/v1/csi-driver.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { csiDriverKind } from "#api/kinds/storage/v1/csi-driver.ts";
 import {
   type Caches,
   type Change,

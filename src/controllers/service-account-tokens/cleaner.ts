@@ -2,12 +2,13 @@
  * Old tokens of service accounts that were made by themselves and that nobody has used for long are
  * first called invalid, and deleted as long again after that.
  */
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { podSecretNames } from "#api/core/v1/pod/references.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { secretKind } from "#api/core/v1/secret.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+
 import type { Secret, ServiceAccount } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { podSecretNames } from "#api/kinds/core/v1/pod/references.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import {
   type Caches,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { secretKind } from "#api/core/v1/secret.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { Secret, ServiceAccount } from "#api/generated/core.v1.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { build } from "#testing/build.ts";
 import { type Told, tell, written } from "#testing/decisions.ts";
 import { legacyTokenCleaner } from "./cleaner.ts";

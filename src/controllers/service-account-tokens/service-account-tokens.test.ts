@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { secretKind } from "#api/core/v1/secret.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { Secret } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { legacyTokenCleaner } from "./cleaner.ts";
 import { serviceAccountTokens } from "./tokens.ts";

@@ -2,9 +2,10 @@
  * Fills Secrets of service account tokens with token, authority and namespace, and deletes those
  * whose account is gone.
  */
-import { secretKind } from "#api/core/v1/secret.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+
 import type { Secret, ServiceAccount } from "#api/generated/core.v1.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import {
   type Caches,
   type Controller,

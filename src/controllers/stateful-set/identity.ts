@@ -1,5 +1,5 @@
 /** The identity of a StatefulSet's pods: name, ordinal, labels, host name and claims. */
-import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
+
 import type { ControllerRevision, StatefulSet } from "#api/generated/apps.v1.ts";
 import type {
   PersistentVolumeClaim,
@@ -7,6 +7,7 @@ import type {
   PodTemplateSpec,
   Volume,
 } from "#api/generated/core.v1.ts";
+import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
 import { controllerReference } from "../ownership.ts";
 import { podFromTemplate } from "../pods.ts";
 

@@ -1,9 +1,10 @@
 /** Who owns the claims of a StatefulSet's pods: what the retention policy says, unless others do. */
-import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { StatefulSet } from "#api/generated/apps.v1.ts";
 import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import type { OwnerReference } from "#api/generated/meta.v1.ts";
+import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { EventNote } from "#runtime/controller.ts";
 import { controllerReference } from "../ownership.ts";
 import { isInRange, ordinalOf } from "./identity.ts";

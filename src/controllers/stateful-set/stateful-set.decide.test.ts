@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
-import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type {
   ControllerRevision,
   StatefulSet,
@@ -10,6 +7,9 @@ import type {
   StatefulSetStatus,
 } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { controllerRevisionKind } from "#api/kinds/apps/v1/controller-revision.ts";
+import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
 import { build, type Draft } from "#testing/build.ts";
 import { partLike, tell, written } from "#testing/decisions.ts";

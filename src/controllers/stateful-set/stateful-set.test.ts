@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
-import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { StatefulSet } from "#api/generated/apps.v1.ts";
+import { controllerRevisionKind } from "#api/kinds/apps/v1/controller-revision.ts";
+import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { statefulSetController } from "./stateful-set.ts";
 

@@ -2,12 +2,13 @@
  * Runs pods that have an identity: ordinals, stable names, claims of their own. In order one waits
  * for the one before; in parallel none waits.
  */
-import { controllerRevisionKind } from "#api/apps/v1/controller-revision.ts";
-import { statefulSetKind } from "#api/apps/v1/stateful-set.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { ControllerRevision, StatefulSet } from "#api/generated/apps.v1.ts";
 import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
+import { controllerRevisionKind } from "#api/kinds/apps/v1/controller-revision.ts";
+import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { scaledIntOrPercent } from "#api/meta/int-or-string.ts";
 import { matchesLabels, type Selector, selectorOf } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";

@@ -1,6 +1,7 @@
 /** What a StatefulSet tells of its pods in events. */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { StatefulSet } from "#api/generated/apps.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { type Notes, noted, type Write } from "#runtime/writes.ts";
 
 export function notes(

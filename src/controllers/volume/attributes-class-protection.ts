@@ -1,9 +1,10 @@
 /** Keeps a VolumeAttributesClass that is deleted as long as a volume or a claim names it. */
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+
 import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
 import type { VolumeAttributesClass } from "#api/generated/storage.v1.ts";
-import { volumeAttributesClassKind } from "#api/storage/v1/volume-attributes-class.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { volumeAttributesClassKind } from "#api/kinds/storage/v1/volume-attributes-class.ts";
 import {
   type Caches,
   defineController,

@@ -1,7 +1,8 @@
 /** Keeps a claim that is deleted until no pod on a node uses it any more. */
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import {
   type Caches,
   defineController,

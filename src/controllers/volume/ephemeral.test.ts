@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { type Draft, startCluster } from "#testing/cluster.ts";
 import { decide, ephemeralVolumes } from "./ephemeral.ts";
 

@@ -1,7 +1,8 @@
 /** Makes the claims of a pod's generic ephemeral volumes; they go with the pod. */
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { PersistentVolumeClaim, Pod, Volume } from "#api/generated/core.v1.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import {
   type Caches,
   defineController,

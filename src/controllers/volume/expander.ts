@@ -2,9 +2,10 @@
  * Notices that a bound claim asks for more room. No kind of volume that is left in Kubernetes itself
  * can grow by the controller's hand: it tells the user who is waited for.
  */
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+
 import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { compareQuantities, quantityOf } from "#api/meta/quantity.ts";
 import {
   type Change,

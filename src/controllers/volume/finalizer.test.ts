@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { KindOf, KubeObject } from "#api/kind.ts";
-import { volumeAttributesClassKind } from "#api/storage/v1/volume-attributes-class.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { volumeAttributesClassKind } from "#api/kinds/storage/v1/volume-attributes-class.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { build } from "#testing/build.ts";
 import { tell, written } from "#testing/decisions.ts";

@@ -1,7 +1,7 @@
 /** Which claims a pod uses: those that it names and those that are made for it alone. */
 
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PersistentVolumeClaim, Pod, Volume } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { IndexSpec, Key } from "#runtime/controller.ts";
 import { isControlledBy } from "../ownership.ts";
 

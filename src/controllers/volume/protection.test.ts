@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
-import { volumeAttributesClassKind } from "#api/storage/v1/volume-attributes-class.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { volumeAttributesClassKind } from "#api/kinds/storage/v1/volume-attributes-class.ts";
 import { type Cluster, type Draft, startCluster } from "#testing/cluster.ts";
 import { attributesClassProtection } from "./attributes-class-protection.ts";
 import { claimProtection, usesClaim } from "./claim-protection.ts";

@@ -1,6 +1,7 @@
 /** Keeps a volume that is deleted as long as it is bound to a claim. */
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
+
 import type { PersistentVolume } from "#api/generated/core.v1.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
 import { defineController, ownKey } from "#runtime/controller.ts";
 import { type Protected, protect } from "./finalizer.ts";
 

@@ -1,9 +1,9 @@
 /** Named formats of Kubernetes: `format.dns1123Label().validate(name)`. */
 
-import { formatCheck } from "#api/apiextensions/json-schema/formats.ts";
 import type { Library } from "#api/cel/library.ts";
 import { objectType } from "#api/cel/types/type.ts";
 import { ArrayList, CelObject, Optional } from "#api/cel/values/value.ts";
+import { formatCheck } from "#api/kinds/apiextensions/json-schema/formats.ts";
 import {
   isLabelValue,
   isQualifiedName,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
+import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { der } from "#pki/der.ts";
 import { toPem } from "#pki/pem.ts";
 import { encodeSubject } from "#pki/subject.ts";

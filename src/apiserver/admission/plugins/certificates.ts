@@ -1,7 +1,7 @@
 /** Who may approve and sign certificate requests, and for whom nobody may ask. */
 import { isDeepStrictEqual } from "node:util";
-import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
+import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { childrenOf, readDer } from "#pki/der.ts";
 import { fromPem } from "#pki/pem.ts";

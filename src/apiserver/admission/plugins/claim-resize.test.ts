@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import { admitWith, looseObject as object } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { persistentVolumeClaimResize } from "./claim-resize.ts";

@@ -1,8 +1,9 @@
 /** Only bound claims of a class that allows it may grow. */
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { compareAmounts } from "#api/core/v1/resource-lists.ts";
+
 import type { PersistentVolumeClaim } from "#api/generated/core.v1.ts";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { compareAmounts } from "#api/kinds/core/v1/resources/resource-lists.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { draftOf, oldObject } from "../requests.ts";

@@ -1,9 +1,10 @@
 /** Claims and ingresses that name no class get the default one: the newest that is marked so. */
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+
 import type { KubeObject } from "#api/kind.ts";
-import { ingressKind } from "#api/networking/v1/ingress.ts";
-import { ingressClassKind } from "#api/networking/v1/ingress-class.ts";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { ingressKind } from "#api/kinds/networking/v1/ingress.ts";
+import { ingressClassKind } from "#api/kinds/networking/v1/ingress-class.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { draftOf } from "../requests.ts";
 

@@ -1,6 +1,7 @@
 /** Pods stay on a node that is lost for a while, unless they say for how long themselves. */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Toleration } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { draftOf } from "../requests.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import type { AdmissionContext, AdmissionRequest } from "../plugin.ts";
 import { imagePolicyWebhook } from "./image-policy.ts";

@@ -2,9 +2,10 @@
  * ImagePolicyWebhook: a server elsewhere says whether a pod's images may run. What it says counts for a
  * while; when it cannot be asked, pods are let through or refused as the configuration says.
  */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import { ExpiringCache } from "../../webhook/expiring-cache.ts";

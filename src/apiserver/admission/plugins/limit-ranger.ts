@@ -1,9 +1,10 @@
 /** Defaults and bounds of what containers, pods and claims of a namespace may ask for. */
-import { limitRangeKind } from "#api/core/v1/limit-range.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { LimitRange, LimitRangeItem, Pod, ResourceList } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { limitRangeKind } from "#api/kinds/core/v1/resources/limit-range.ts";
 import {
   compareQuantities,
   type Quantity,

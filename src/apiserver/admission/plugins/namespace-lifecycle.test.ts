@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { admitWith, type Loose, loosePod as pod } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";

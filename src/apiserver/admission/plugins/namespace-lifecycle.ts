@@ -1,5 +1,5 @@
 /** Nothing is created in a namespace that is not there or is going away; some cannot be deleted. */
-import { namespaceKind } from "#api/core/v1/namespace.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { forbiddenStatus, notFoundStatus } from "#api/meta/status.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { admitWith, type Loose, looseObject, specOf as spec } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { nodeDeclaredFeatureValidator } from "./node/node-declared-features.ts";

@@ -1,10 +1,11 @@
 /** Plug-ins that run only when a flag asks for them. */
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { isExtendedResource } from "#api/core/v1/resource-names.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
+
 import type { Container, Pod, Service } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { isExtendedResource } from "#api/kinds/core/v1/resources/resource-names.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
 import { refuse } from "../refuse.ts";

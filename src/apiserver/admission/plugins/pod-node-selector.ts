@@ -1,9 +1,10 @@
 /** PodNodeSelector: a namespace's annotation says on which nodes its pods may run. */
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { notFoundStatus, unknownStatus } from "#api/meta/status.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { admitWith, loosePod as pod } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { podResizeValidator } from "./pod-resize.ts";

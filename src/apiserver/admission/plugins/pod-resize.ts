@@ -1,6 +1,6 @@
 /** A running pod grows only as far as its node could ever hold it. */
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import {
   compareQuantities,

@@ -1,8 +1,8 @@
 /** PodTolerationRestriction: what pods of a namespace tolerate without asking, and what they may. */
 import { parseJson } from "#api/codec/json.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Toleration } from "#api/generated/core.v1.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { unknownStatus } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import {

@@ -1,6 +1,6 @@
 /** Pods carry the zone and region of the node that they are bound to. */
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { bodyOf, draftOf } from "../requests.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
-import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { priorityClassKind } from "#api/kinds/scheduling/v1/priority-class.ts";
 import {
   admitWith,
   type Loose,

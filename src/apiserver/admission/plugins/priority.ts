@@ -1,10 +1,11 @@
 /** Gives pods the number that belongs to their priority class; there is one default class at most. */
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { PriorityClass } from "#api/generated/scheduling.v1.ts";
 import type { Draft } from "#api/kind.ts";
-import { priorityClassKind } from "#api/scheduling/v1/priority-class.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { priorityClassKind } from "#api/kinds/scheduling/v1/priority-class.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
 import { refuse } from "../refuse.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { eventKind } from "#api/core/v1/event.ts";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
-import { builtInKinds } from "#api/kinds.ts";
+import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
+import { eventKind } from "#api/kinds/core/v1/event/event.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { admitWith, type Loose, looseObject } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";

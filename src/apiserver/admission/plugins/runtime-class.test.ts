@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
-import { runtimeClassKind } from "#api/node/v1/runtime-class.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { runtimeClassKind } from "#api/kinds/node/v1/runtime-class.ts";
 import {
   admitWith,
   type Loose,

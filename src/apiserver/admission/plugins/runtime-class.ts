@@ -1,14 +1,14 @@
 /** Adds to pods what their runtime class needs: overhead, node selector, tolerations. */
 import { isGivenEmpty } from "#api/codec/given-empty.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { compareAmounts } from "#api/core/v1/resource-lists.ts";
 import type { Pod, ResourceList } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { compareAmounts } from "#api/kinds/core/v1/resources/resource-lists.ts";
+import { runtimeClassKind } from "#api/kinds/node/v1/runtime-class.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { unknownStatus } from "#api/meta/status.ts";
-import { runtimeClassKind } from "#api/node/v1/runtime-class.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
 import { refuse } from "../refuse.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import {

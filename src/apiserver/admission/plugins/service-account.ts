@@ -1,7 +1,5 @@
 /** Every pod has a service account that exists, and gets its token and its pull secrets. */
-import { podSecretNames } from "#api/core/v1/pod/references.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
+
 import type {
   Container,
   Pod,
@@ -11,6 +9,9 @@ import type {
 } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { podSecretNames } from "#api/kinds/core/v1/pod/references.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";

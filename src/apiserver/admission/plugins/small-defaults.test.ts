@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { ingressKind } from "#api/networking/v1/ingress.ts";
-import { ingressClassKind } from "#api/networking/v1/ingress-class.ts";
-import { storageClassKind } from "#api/storage/v1/storage-class.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { ingressKind } from "#api/kinds/networking/v1/ingress.ts";
+import { ingressClassKind } from "#api/kinds/networking/v1/ingress-class.ts";
+import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import {
   admitWith,
   type Loose,

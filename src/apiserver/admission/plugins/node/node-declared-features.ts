@@ -1,8 +1,8 @@
 /** Changes of a running pod that its node must know how to carry out. */
 import { isDeepStrictEqual } from "node:util";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { refuse } from "../../refuse.ts";

@@ -1,9 +1,9 @@
 /** What a node may create: mirrors of its static pods, bound to it, owned by it, referring to nothing. */
 
-import { nodeKind } from "#api/core/v1/node.ts";
-import { podConfigMapNames, podSecretNames } from "#api/core/v1/pod/references.ts";
 import type { Pod, Volume } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podConfigMapNames, podSecretNames } from "#api/kinds/core/v1/pod/references.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
 import type { Objects } from "../../../storage/objects.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { leaseKind } from "#api/coordination/v1/lease.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { serviceAccountKind } from "#api/core/v1/service-account.ts";
 import type { Kind } from "#api/kind.ts";
+import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { admitWith, type Loose, looseObject as object } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { alwaysAllow, alwaysDeny } from "../../../authz/chain.ts";

@@ -1,14 +1,14 @@
 /** Nodes change only what is theirs: their own object and lease, and the pods bound to them. */
 import { isDeepStrictEqual } from "node:util";
-import { certificateSigningRequestKind } from "#api/certificates/v1/certificate-signing-request.ts";
-import { nodeKind } from "#api/core/v1/node.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
+import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
-import { resourceSliceKind } from "#api/resource/v1/resource-slice.ts";
 import type { Authorizer } from "../../../authz/authorizer.ts";
 import { nodeNameOf } from "../../../authz/node.ts";
 import type { Objects } from "../../../storage/objects.ts";

@@ -1,5 +1,5 @@
 /** New nodes are not ready until they say so. */
-import { nodeKind } from "#api/core/v1/node.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { draftOf } from "../../requests.ts";
 

@@ -1,11 +1,11 @@
 /** A node asks for tokens only for whom its pods have volumes, or as it was allowed to. */
 
-import { persistentVolumeKind } from "#api/core/v1/persistent-volume/persistent-volume.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
+import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { csiDriverKind } from "#api/kinds/storage/v1/csi-driver.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { csiDriverKind } from "#api/storage/v1/csi-driver.ts";
 import type { Authorizer } from "../../../authz/authorizer.ts";
 import type { Objects } from "../../../storage/objects.ts";
 import type { AdmissionRequest } from "../../plugin.ts";

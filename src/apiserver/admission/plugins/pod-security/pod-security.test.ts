@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
 import type { Namespace, Pod } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { admitWith, looseObject } from "#testing/admission.ts";
 import { completed } from "#testing/build.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";

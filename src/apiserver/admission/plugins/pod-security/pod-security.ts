@@ -1,9 +1,10 @@
 /** Pod Security Standards: namespaces say by labels which pods they let in. */
-import { namespaceKind } from "#api/core/v1/namespace.ts";
-import { podKind } from "#api/core/v1/pod.ts";
+
 import type { CronJob } from "#api/generated/batch.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { internalErrorStatus, invalidStatus } from "#api/meta/status.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";

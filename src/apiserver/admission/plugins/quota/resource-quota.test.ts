@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { configMapKind } from "#api/core/v1/config-map.ts";
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
-import { serviceKind } from "#api/core/v1/service/service.ts";
 import type { ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Kind } from "#api/kind.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { admitWith, type Loose, looseObject } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { resourceQuota } from "./resource-quota.ts";

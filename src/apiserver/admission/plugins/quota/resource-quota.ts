@@ -8,12 +8,13 @@
  *    that many of them cost few writes.
  * 3. A write that fails later stays charged until the quota controller counts again: never too little.
  */
-import { persistentVolumeClaimKind } from "#api/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/core/v1/pod.ts";
-import { resourceQuotaKind } from "#api/core/v1/resource-quota.ts";
+
 import type { PersistentVolumeClaim, ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft } from "#api/kind.ts";
+import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
 import { attributeClasses, measureOf } from "#api/quota/measures.ts";
 import { isTerminating } from "#api/quota/pod-measure.ts";

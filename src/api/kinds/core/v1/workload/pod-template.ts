@@ -1,0 +1,56 @@
+/** v1 PodTemplate: a template on its own, for whoever wants to make pods from it. */
+import { formatLabels, nameColumn } from "#api/columns.ts";
+import type { PodTemplate } from "#api/generated/core.v1.ts";
+import { defineKind } from "#api/kind.ts";
+import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
+import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { Path } from "#api/validation/path.ts";
+import { containerColumns } from "../container-columns.ts";
+import { defaultPodTemplate } from "../pod/defaults.ts";
+import { dropDisabledTemplateFields } from "../pod/drop-disabled.ts";
+import { templateWarnings } from "../pod/warnings.ts";
+import { templateRules, validatePodTemplateSpec } from "./pod-template-validation.ts";
+import { countChange, specsDiffer } from "./workload.ts";
+
+const TEMPLATE = Path.of("template");
+
+export const podTemplateKind = defineKind<PodTemplate>({
+  group: "",
+  version: "v1",
+  names: { kind: "PodTemplate", plural: "podtemplates" },
+  scope: "Namespaced",
+  type: "core.v1.PodTemplate",
+  nameRule: nameIsDnsSubdomain,
+  unconditionalUpdate: true,
+  defaults: ({ template }) => defaultPodTemplate(template),
+  prepareCreate: (draft) => {
+    draft.metadata.generation = 1;
+    dropDisabledTemplateFields(draft.template);
+  },
+  validate: ({ metadata, template }, context) => [
+    ...validateFinalizers(metadata),
+    ...validatePodTemplateSpec(template, templateRules(context), TEMPLATE),
+  ],
+  prepareUpdate: (draft, old) => {
+    dropDisabledTemplateFields(draft.template, old.template);
+    countChange(draft, old, specsDiffer(draft.template, old.template));
+  },
+  validateUpdate: (object, old, context) => [
+    ...validateKubeMetaUpdate(object, old),
+    ...validatePodTemplateSpec(object.template, templateRules(context, old.template), TEMPLATE),
+  ],
+  warnings: ({ metadata, template }, old) =>
+    old !== undefined && metadata.generation === old.metadata.generation
+      ? []
+      : templateWarnings(template, TEMPLATE),
+  columns: [
+    nameColumn,
+    ...containerColumns<PodTemplate>(({ template }) => template, 0),
+    {
+      name: "Pod Labels",
+      type: "string",
+      description: "The labels for the pod template.",
+      cell: ({ template }) => formatLabels(template.metadata?.labels),
+    },
+  ],
+});
