@@ -1,11 +1,12 @@
 /** `k8ts down`: ends the cluster that `k8ts up` runs on a data directory, and waits until it has. */
-import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { Command as Parser } from "commander";
+import { codeOf } from "#lib/caught.ts";
+import { isAlive } from "#lib/process-identity.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import type { Command } from "./command.ts";
 import { parseFlags } from "./parse-flags.ts";
-import { defaultDataDir, PID_FILE } from "./up.ts";
+import { runningProcess } from "./pid-file.ts";
+import { defaultDataDir } from "./up.ts";
 
 const WAIT_MAX_MS = 10_000;
 const LOOK_EVERY_MS = 20;
@@ -21,19 +22,19 @@ export const downCommand: Command = {
     );
     const parsed = parseFlags(parser, args, (flags) => String(flags.data));
     if ("exitCode" in parsed) return parsed.exitCode;
-    const file = join(parsed.config, PID_FILE);
-    const pid = pidIn(file);
-    if (pid === undefined || !isAlive(pid)) {
-      rmSync(file, { force: true });
-      process.stderr.write(`k8ts down: nothing runs on ${parsed.config}\n`);
-      return 1;
+    const running = runningProcess(parsed.config);
+    if (running === undefined) return refuse(`nothing runs on ${parsed.config}`);
+    try {
+      process.kill(running.pid, "SIGTERM");
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "EPERM") return refuse(`process ${running.pid} belongs to another user`);
+      if (code !== "ESRCH") throw error; // it has just ended
     }
-    process.kill(pid, "SIGTERM");
     const deadlineMs = systemClock.elapsedMs() + WAIT_MAX_MS;
-    while (isAlive(pid)) {
+    while (isAlive(running)) {
       if (systemClock.elapsedMs() > deadlineMs) {
-        process.stderr.write(`k8ts down: process ${pid} does not end\n`);
-        return 1;
+        return refuse(`process ${running.pid} does not end`);
       }
       await systemClock.sleep(LOOK_EVERY_MS, signal);
     }
@@ -41,29 +42,7 @@ export const downCommand: Command = {
   },
 };
 
-function pidIn(file: string): number | undefined {
-  try {
-    const pid = Number(readFileSync(file, "utf8").trim());
-    return Number.isInteger(pid) && pid > 1 ? pid : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  return !isZombie(pid);
-}
-
-/** Ended, but its parent has not asked for its exit code yet. */
-function isZombie(pid: number): boolean {
-  try {
-    return /^\d+ \(.*\) Z /s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
+function refuse(why: string): number {
+  process.stderr.write(`k8ts down: ${why}\n`);
+  return 1;
 }

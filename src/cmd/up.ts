@@ -3,7 +3,7 @@
  * the scheduler are not there yet, so for now it wants to hear `--no-node`. Flags that it does not
  * know itself go to the API server.
  */
-import { chmodSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync } from "node:fs";
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { Command as Parser } from "commander";
@@ -17,12 +17,11 @@ import { runClusterControllers } from "./cluster-controllers.ts";
 import type { Command } from "./command.ts";
 import { edgeThread } from "./edge-thread.ts";
 import { parseArguments, refuseFlags } from "./parse-flags.ts";
+import { removePidFile, writePidFile } from "./pid-file.ts";
 import { processSurroundings } from "./process-surroundings.ts";
 
 /** Requests that are being answered get this long when the cluster is told to end. */
 const GRACE_MS = 1_000;
-
-export const PID_FILE = "k8ts.pid";
 
 export function defaultDataDir(): string {
   return join(homedir(), ".k8ts");
@@ -57,7 +56,7 @@ export const upCommand: Command = {
       return 0;
     } finally {
       await server.close(GRACE_MS);
-      rmSync(join(flags.dataDir, PID_FILE), { force: true });
+      removePidFile(flags.dataDir);
     }
   },
 };
@@ -114,7 +113,7 @@ function announce(dataDir: string, port: number): void {
   const kubeconfig = join(dataDir, "kubeconfig");
   copyFileSync(join(dataDir, "admin.kubeconfig"), kubeconfig);
   chmodSync(kubeconfig, 0o600);
-  writeFileSync(join(dataDir, PID_FILE), `${process.pid}\n`);
+  writePidFile(dataDir);
   process.stdout.write(
     `ready in ${Math.round(process.uptime() * 1000)} ms: https://127.0.0.1:${port}\n` +
       `  export KUBECONFIG=${kubeconfig}\n`,

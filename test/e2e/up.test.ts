@@ -1,7 +1,15 @@
 /** The built program, run as a user runs it: `up`, the real kubectl, `down`. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -129,6 +137,44 @@ describe("k8ts up", () => {
     assert.match(told, /a controller does not run.*service-lb-controller/);
     assert.doesNotMatch(told, /Error/);
   }, 60_000);
+
+  test("down leaves the cluster alone when it is given a copy of its data directory", async () => {
+    const copy = mkdtempSync(join(tmpdir(), "k8ts-copy-"));
+    try {
+      cpSync(data, copy, { recursive: true });
+      const down = spawnSync(process.execPath, [PROGRAM, "down", "--data", copy], {
+        encoding: "utf8",
+      });
+      assert.match(down.stderr, /nothing runs on/);
+      assert.equal(down.status, 1);
+      await sleep(200);
+      assert.equal(server!.exitCode, null);
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
+    }
+  });
+
+  test("down does not end another process that has the number in k8ts.pid", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "k8ts-stranger-"));
+    const stranger = spawn("sleep", ["60"]);
+    try {
+      const own = JSON.parse(readFileSync(join(data, "k8ts.pid"), "utf8")) as object;
+      const { dev, ino } = statSync(folder);
+      const file = { ...own, pid: stranger.pid, directory: `${dev}:${ino}` };
+      for (const content of [`${stranger.pid}`, JSON.stringify(file)]) {
+        writeFileSync(join(folder, "k8ts.pid"), content);
+        const down = spawnSync(process.execPath, [PROGRAM, "down", "--data", folder], {
+          encoding: "utf8",
+        });
+        assert.equal(down.status, 1, down.stderr);
+      }
+      await sleep(200);
+      assert.equal(stranger.signalCode, null);
+    } finally {
+      stranger.kill();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 
   test("down ends it, and says so when there is nothing to end", async () => {
     const ended = new Promise<number | null>((resolve) => server!.on("exit", resolve));

@@ -20,10 +20,10 @@ import {
 import { dirname, join } from "node:path";
 import { type Database, type DatabaseOptions, open, type RootDatabase } from "lmdb";
 import { messageOf } from "#lib/caught.ts";
+import { isAlive, type ProcessIdentity, thisProcess } from "#lib/process-identity.ts";
 import { StoreError } from "#store/contract.ts";
 import { EMPTY_STATE, type State } from "#store/local/engine.ts";
 import { checkDataFile } from "./check-file.ts";
-import { isAlive, type Owner, thisProcess } from "./owner.ts";
 import { countPages } from "./page-counts.ts";
 import { keepReserve, makeRoomToOpen } from "./reserve.ts";
 import { decodeRowHead, type RowHead } from "./row.ts";
@@ -158,10 +158,15 @@ function openTables(directory: string, path: string, readOnly: boolean): LmdbFil
   }
 }
 
+/**
+ * One process a data directory. The owner is written into the data itself, within a transaction of
+ * LMDB, whose lock is shared by processes and survives their death: of two that come at once, one
+ * wins.
+ */
 function own({ root }: LmdbFile, directory: string): void {
-  const other = root.transactionSync((): Owner | undefined => {
+  const other = root.transactionSync((): ProcessIdentity | undefined => {
     const bytes = root.get(OWNER_KEY);
-    const owner = bytes && (JSON.parse(Buffer.from(bytes).toString()) as Owner);
+    const owner = bytes && (JSON.parse(Buffer.from(bytes).toString()) as ProcessIdentity);
     if (owner !== undefined && isAlive(owner)) return owner;
     root.putSync(OWNER_KEY, Buffer.from(JSON.stringify(thisProcess())));
     return undefined;

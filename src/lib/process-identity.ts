@@ -1,12 +1,11 @@
 /**
- * One process a data directory. The owner is written into the data itself, within a transaction of
- * LMDB, whose lock is shared by processes and survives their death: of two that come at once, one
- * wins. An owner that was killed is recognised by its process being gone, or by a reboot.
+ * Identifies a process beyond its number, which the system gives to another process sooner or later,
+ * and after a reboot at once. The identity can be written to a file and compared later.
  */
 import { readFileSync } from "node:fs";
 import { codeOf } from "#lib/caught.ts";
 
-export interface Owner {
+export interface ProcessIdentity {
   readonly pid: number;
   /** When the process began, in clock ticks since the machine did; "" where that is not known. */
   readonly startedTicks: string;
@@ -14,17 +13,19 @@ export interface Owner {
   readonly bootId: string;
 }
 
-export function thisProcess(): Owner {
+export function thisProcess(): ProcessIdentity {
   const { pid } = process;
   const startedTicks = processStatus(pid)?.startedTicks ?? "";
   return { pid, startedTicks, bootId: readIfThere("/proc/sys/kernel/random/boot_id").trim() };
 }
 
-export function isAlive(owner: Owner): boolean {
-  if (owner.bootId !== thisProcess().bootId) return false;
-  if (owner.startedTicks === "") return answersSignals(owner.pid);
-  const status = processStatus(owner.pid);
-  return status !== undefined && !status.dead && status.startedTicks === owner.startedTicks;
+/** Whether the very process runs. One that cannot be told apart, but may be it, counts as alive. */
+export function isAlive({ pid, startedTicks, bootId }: ProcessIdentity): boolean {
+  if (bootId !== thisProcess().bootId) return false;
+  const status = processStatus(pid);
+  // There is no /proc, or it hides the processes of other users.
+  if (startedTicks === "" || status === undefined) return answersSignals(pid);
+  return !status.dead && status.startedTicks === startedTicks;
 }
 
 interface ProcessStatus {
