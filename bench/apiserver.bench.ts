@@ -9,7 +9,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseFlags } from "#cmd/apiserver/flags.ts";
+import { parseFlags } from "#cmd/apiserver/flags/flags.ts";
 import { runApiServer } from "#cmd/apiserver/run.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";

@@ -1,9 +1,9 @@
 /** Every command that the server side offers. The entry loads this file only when one is asked for. */
-import { apiserverCommand } from "./apiserver.ts";
+import { apiserverCommand } from "./apiserver/apiserver-command.ts";
 import type { Command } from "./command.ts";
-import { controllerManagerCommand } from "./controller-manager.ts";
-import { downCommand } from "./down.ts";
-import { upCommand } from "./up.ts";
+import { controllerManagerCommand } from "./controller-manager/controller-manager.ts";
+import { downCommand } from "./up/down.ts";
+import { upCommand } from "./up/up.ts";
 
 export const commands: readonly Command[] = [
   apiserverCommand,

@@ -19,7 +19,7 @@ import {
 } from "#runtime/controller.ts";
 import { discoverResources } from "#runtime/discovery.ts";
 import { deleteAll, updateSubresource } from "#runtime/writes.ts";
-import { findCondition } from "./conditions.ts";
+import { findCondition } from "./shared/conditions.ts";
 
 const FINALIZER = "kubernetes";
 const RECHECK_MIN_MS = 100;

@@ -19,8 +19,8 @@ import {
   type Reader,
 } from "#runtime/controller.ts";
 import { patch, remove, type Write } from "#runtime/writes.ts";
-import { isFinished } from "./pods.ts";
-import { PODS_BY_NODE, podsByNode } from "./pods-by-node.ts";
+import { isFinished } from "./shared/pods.ts";
+import { PODS_BY_NODE, podsByNode } from "./shared/pods-by-node.ts";
 
 /** A node that disappears may come back: a kubelet registers itself again. */
 const QUARANTINE_MS = 40_000;

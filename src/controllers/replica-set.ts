@@ -25,12 +25,17 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { updateStatus, type Write } from "#runtime/writes.ts";
-import { type Condition, findCondition, withCondition, withoutCondition } from "./conditions.ts";
-import { withoutZeros } from "./counters.ts";
-import { claim, controllerOf, controllerReference } from "./ownership.ts";
-import { podsToDelete } from "./pod-ranking.ts";
-import { createPod, deletePod } from "./pod-writes.ts";
-import { availableAtMs, isActive, isReady, isTerminating, podFromTemplate } from "./pods.ts";
+import {
+  type Condition,
+  findCondition,
+  withCondition,
+  withoutCondition,
+} from "./shared/conditions.ts";
+import { withoutZeros } from "./shared/counters.ts";
+import { claim, controllerOf, controllerReference } from "./shared/ownership.ts";
+import { podsToDelete } from "./shared/pod-ranking.ts";
+import { createPod, deletePod } from "./shared/pod-writes.ts";
+import { availableAtMs, isActive, isReady, isTerminating, podFromTemplate } from "./shared/pods.ts";
 
 /** Pods that one decision may create or delete. */
 const BURST_MAX = 500;

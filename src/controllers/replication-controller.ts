@@ -7,7 +7,6 @@ import { replicationControllerKind } from "#api/kinds/core/v1/workload/replicati
 import { matchesLabels, selectorFromLabels } from "#api/meta/label-selector.ts";
 import { type Caches, defineController, idle, type Key, ownKey } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
-import { controllerOf } from "./ownership.ts";
 import {
   candidatePods,
   decide,
@@ -15,6 +14,7 @@ import {
   type ReplicaState,
   type SetForm,
 } from "./replica-set.ts";
+import { controllerOf } from "./shared/ownership.ts";
 
 export const replicationControllerController = defineController<ReplicaState | undefined>({
   name: "replicationcontroller-controller",

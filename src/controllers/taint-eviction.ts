@@ -18,7 +18,7 @@ import {
 } from "#runtime/controller.ts";
 import { patch, remove } from "#runtime/writes.ts";
 import { measureEvictions } from "./measures/nodes.ts";
-import { PODS_BY_NODE, podsByNode } from "./pods-by-node.ts";
+import { PODS_BY_NODE, podsByNode } from "./shared/pods-by-node.ts";
 
 export interface EvictionState {
   readonly key: Key;

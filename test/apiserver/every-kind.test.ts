@@ -13,7 +13,7 @@ import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { isStable } from "#apiserver/discovery/discovery.ts";
 import { requestInfoOf } from "#apiserver/request/request-info.ts";
 import { subresourcesOf } from "#apiserver/request/subresource-routes.ts";
-import { parseFlags } from "#cmd/apiserver/flags.ts";
+import { parseFlags } from "#cmd/apiserver/flags/flags.ts";
 import { type RunningApiServer, runApiServer } from "#cmd/apiserver/run.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";

@@ -25,9 +25,9 @@ import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts
 import { volumeAttributesClassKind } from "#api/kinds/storage/v1/volume-attributes-class.ts";
 import type { Result } from "#api/meta/status.ts";
 import { microTimeFromMs, timeFromMs } from "#api/meta/time.ts";
-import { nodeRangesOf } from "#cmd/node-ranges.ts";
-import { builtInControllers, type ControllerOptions } from "#controllers/controllers.ts";
+import { nodeRangesOf } from "#cmd/controller-manager/node-ranges.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
+import { builtInControllers, type ControllerOptions } from "#controllers/registry/controllers.ts";
 import { issueCertificate } from "#pki/certificate.ts";
 import { createRequest } from "#pki/certificate-request.ts";
 import { newKey } from "#pki/key-pair.ts";

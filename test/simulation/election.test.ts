@@ -12,7 +12,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Client } from "#client/client.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import { type Transport, TransportError } from "#client/transport.ts";
-import { builtInControllers } from "#controllers/controllers.ts";
+import { builtInControllers } from "#controllers/registry/controllers.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { type Random, seededRandom } from "#lib/random.ts";

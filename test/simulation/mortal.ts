@@ -5,7 +5,7 @@ import {
   type AnyController,
   builtInControllers,
   type ControllerOptions,
-} from "#controllers/controllers.ts";
+} from "#controllers/registry/controllers.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";

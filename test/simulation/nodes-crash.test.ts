@@ -30,9 +30,9 @@ import {
 import { csiNodeKind } from "#api/kinds/storage/v1/csi-node.ts";
 import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import { microTimeFromMs, timeFromMs } from "#api/meta/time.ts";
-import type { ControllerOptions } from "#controllers/controllers.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
 import { poolOf } from "#controllers/node-ipam/pool.ts";
+import type { ControllerOptions } from "#controllers/registry/controllers.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { Mortal } from "./mortal.ts";
 

@@ -18,7 +18,7 @@ import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import type { ControllerOptions } from "#controllers/controllers.ts";
+import type { ControllerOptions } from "#controllers/registry/controllers.ts";
 import { issueCertificate } from "#pki/certificate.ts";
 import { createRequest } from "#pki/certificate-request.ts";
 import { newKey } from "#pki/key-pair.ts";

@@ -14,7 +14,7 @@ import type { RequestSecurity } from "#apiserver/request/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
 import { webhookFrom } from "./webhook-call.ts";
 
 const WEBHOOK_TIMEOUT_MS = 30_000;

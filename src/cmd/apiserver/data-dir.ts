@@ -3,7 +3,7 @@ import { accessSync, constants, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
-import { FlagError } from "../parse-flags.ts";
+import { FlagError } from "../flags/parse-flags.ts";
 
 /** Throws FlagError, which says why, where nothing can be kept. */
 export function makeDataDir(directory: string): void {

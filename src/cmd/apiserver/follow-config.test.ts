@@ -8,7 +8,7 @@ import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
 import { followConfigs } from "./follow-config.ts";
 
 let folder = "";

@@ -10,7 +10,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import { watchFiles } from "#pki/watch-files.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
 import { issuersFromFile } from "./token-issuers.ts";
 import { accessModesFromFile } from "./webhooks.ts";
 

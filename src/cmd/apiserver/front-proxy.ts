@@ -1,7 +1,7 @@
 /** How a proxy in front of the server names the users it speaks for. */
 import type { FrontProxyOptions } from "#apiserver/authn/front-proxy.ts";
 import { FRONT_PROXY_NAME } from "#pki/cluster-pki.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
 
 export function frontProxyOf(flags: ApiServerFlags): FrontProxyOptions {
   const ownAuthority = flags.requestheaderClientCaFile === undefined;

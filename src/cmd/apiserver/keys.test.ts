@@ -7,7 +7,7 @@ import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { servingPair } from "#testing/serving-pair.ts";
-import { parseFlags } from "./flags.ts";
+import { parseFlags } from "./flags/flags.ts";
 import { openKeys } from "./keys.ts";
 
 const DAY_MS = 86_400_000;

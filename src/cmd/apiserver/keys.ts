@@ -11,7 +11,7 @@ import { ClusterPki, servingNames } from "#pki/cluster-pki.ts";
 import { type KeyPair, parseCertificate, parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
 import { localUrl } from "#pki/local-url.ts";
 import { watchFiles } from "#pki/watch-files.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
 import { frontProxyOf } from "./front-proxy.ts";
 
 export interface Keys {

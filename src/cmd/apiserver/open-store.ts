@@ -4,7 +4,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
 import { readPem } from "./keys.ts";
 
 const ETCD_RETRY_MS = 1_000;

@@ -12,11 +12,11 @@ import { serveUpgrade } from "#apiserver/http/serve-upgrade.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { makeDataDir } from "./data-dir.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
+import { tlsLimitsOf } from "./flags/tls-flags.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { isShared, openStore } from "./open-store.ts";
 import { apiServerOptions, type Parts, type Surroundings } from "./server-options.ts";
-import { tlsLimitsOf } from "./tls-flags.ts";
 
 export interface RunningApiServer extends AsyncDisposable {
   readonly api: ApiServer;

@@ -5,7 +5,7 @@ import type { SecurityOptions } from "#apiserver/request/security.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
 import { frontProxyOf } from "./front-proxy.ts";
 import { type Keys, readPem } from "./keys.ts";
 import { ownIssuersOf, tokenIssuersOf } from "./token-issuers.ts";

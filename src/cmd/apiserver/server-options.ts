@@ -19,7 +19,7 @@ import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 import { admissionOf } from "./admission.ts";
 import type { AuditLog } from "./audit-log.ts";
-import { type ApiServerFlags, flagTexts } from "./flags.ts";
+import { type ApiServerFlags, flagTexts } from "./flags/flags.ts";
 import { followConfigs } from "./follow-config.ts";
 import { type Keys, readPem } from "./keys.ts";
 import { isShared } from "./open-store.ts";

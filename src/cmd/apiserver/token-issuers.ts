@@ -8,7 +8,7 @@ import {
 import type { IssuerSettings } from "#apiserver/authn/issuers.ts";
 import type { SecurityOptions } from "#apiserver/request/security.ts";
 import { fetchText } from "./fetch-text.ts";
-import type { ApiServerFlags } from "./flags.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
 import { readPem } from "./keys.ts";
 
 const DEFAULT_ISSUER = "https://kubernetes.default.svc";

@@ -8,7 +8,7 @@ import { utcOffsetMs } from "#api/kinds/batch/v1/time-zone.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import type { EventNote } from "#runtime/controller.ts";
 import { create, noted, remove, type Write } from "#runtime/writes.ts";
-import { controllerReference } from "../ownership.ts";
+import { controllerReference } from "../shared/ownership.ts";
 
 const SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp";
 const MINUTE_MS = 60_000;

@@ -9,7 +9,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
 import { build, type Draft } from "#testing/build.ts";
 import { partLike, tell, written } from "#testing/decisions.ts";
-import { revisionData } from "../revision-history.ts";
+import { revisionData } from "../shared/revision-history.ts";
 import { daemonSetController } from "./daemon-set.ts";
 import type { Failures } from "./failures.ts";
 

@@ -20,11 +20,11 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { patch, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
-import { withoutZeros } from "../counters.ts";
-import { claim } from "../ownership.ts";
-import { createPod, deletePod } from "../pod-writes.ts";
-import { availableAtMs, isAvailable, isFinished, isReady } from "../pods.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
+import { withoutZeros } from "../shared/counters.ts";
+import { claim } from "../shared/ownership.ts";
+import { createPod, deletePod } from "../shared/pod-writes.ts";
+import { availableAtMs, isAvailable, isFinished, isReady } from "../shared/pods.ts";
 import {
   candidateRevisions,
   claimRevisions,
@@ -32,7 +32,7 @@ import {
   pruneHistory,
   revisionData,
   trackRevision,
-} from "../revision-history.ts";
+} from "../shared/revision-history.ts";
 import { type Failures, noteFailures } from "./failures.ts";
 import { isUpdated, newPod, nodeOf, placementOn, REVISION_LABEL } from "./placement.ts";
 import { rollingUpdateOf, surgeOf } from "./rolling-update.ts";

@@ -5,7 +5,7 @@
 import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
-import { finishedAtMs } from "../pods.ts";
+import { finishedAtMs } from "../shared/pods.ts";
 
 const FIRST_DELAY_MS = 1_000;
 const DELAY_MAX_MS = 900_000;

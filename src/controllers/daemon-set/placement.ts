@@ -12,8 +12,8 @@ import type {
 import { daemonSetKind } from "#api/kinds/apps/v1/daemon-set.ts";
 import { wantsNode } from "#api/kinds/core/v1/node/node-selection.ts";
 import { tolerates } from "#api/kinds/core/v1/node/tolerates.ts";
-import { controllerReference } from "../ownership.ts";
-import { podFromTemplate } from "../pods.ts";
+import { controllerReference } from "../shared/ownership.ts";
+import { podFromTemplate } from "../shared/pods.ts";
 
 export const REVISION_LABEL = "controller-revision-hash";
 const GENERATION_LABEL = "pod-template-generation";

@@ -5,7 +5,7 @@
 import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { scaledIntOrPercent } from "#api/meta/int-or-string.ts";
-import { isAvailable } from "../pods.ts";
+import { isAvailable } from "../shared/pods.ts";
 import { isUpdated, placementOn } from "./placement.ts";
 import type { Changes, World } from "./upkeep.ts";
 

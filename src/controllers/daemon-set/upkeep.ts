@@ -3,7 +3,7 @@ import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type { Node, Pod } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import type { EventNote } from "#runtime/controller.ts";
-import { isAvailable, isFinished, isReady } from "../pods.ts";
+import { isAvailable, isFinished, isReady } from "../shared/pods.ts";
 import { type Failures, removableAtMs } from "./failures.ts";
 import { placementOn, REVISION_LABEL } from "./placement.ts";
 

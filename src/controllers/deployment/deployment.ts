@@ -18,7 +18,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
-import { claim, controllerOf } from "../ownership.ts";
+import { claim, controllerOf } from "../shared/ownership.ts";
 import { type DeploymentState, Plan } from "./plan.ts";
 import { annotatedDesired } from "./revisions.ts";
 import { rollBack, rollbackRevision } from "./rollback.ts";

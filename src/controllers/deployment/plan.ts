@@ -15,9 +15,9 @@ import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import type { EventNote, Outcome } from "#runtime/controller.ts";
 import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
-import { findCondition, withCondition } from "../conditions.ts";
-import { controllerReference, isControlledBy } from "../ownership.ts";
-import { isFinished } from "../pods.ts";
+import { findCondition, withCondition } from "../shared/conditions.ts";
+import { controllerReference, isControlledBy } from "../shared/ownership.ts";
+import { isFinished } from "../shared/pods.ts";
 import {
   byRevision,
   newSetAnnotations,

@@ -6,8 +6,8 @@ import type {
   ReplicaSet,
 } from "#api/generated/apps.v1.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
-import { findCondition, withCondition, withoutCondition } from "../conditions.ts";
-import { withoutZeros } from "../counters.ts";
+import { findCondition, withCondition, withoutCondition } from "../shared/conditions.ts";
+import { withoutZeros } from "../shared/counters.ts";
 import { allOf, type Sets, totalSize } from "./rollout.ts";
 import { desiredReplicas, maxUnavailable } from "./strategy.ts";
 

@@ -1,7 +1,7 @@
 /** Pod templates: what makes two the same, and the short hash that names a ReplicaSet after one. */
 import type { PodTemplateSpec } from "#api/generated/core.v1.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
-import { shortHash } from "../short-hash.ts";
+import { shortHash } from "../shared/short-hash.ts";
 
 export const HASH_LABEL = "pod-template-hash";
 

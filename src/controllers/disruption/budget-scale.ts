@@ -7,8 +7,8 @@ import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
 import { replicationControllerKind } from "#api/kinds/core/v1/workload/replication-controller.ts";
 import type { Caches, Reader } from "#runtime/controller.ts";
-import { controllerOf } from "../ownership.ts";
-import { findScale, resourceOfKind } from "../scale-target.ts";
+import { controllerOf } from "../shared/ownership.ts";
+import { findScale, resourceOfKind } from "../shared/scale-target.ts";
 
 /** The sum, or why it cannot be told. */
 export type BudgetScale =

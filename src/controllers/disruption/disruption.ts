@@ -27,8 +27,8 @@ import {
   type Reader,
 } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
-import { isReady } from "../pods.ts";
-import { selectorText } from "../selector-text.ts";
+import { isReady } from "../shared/pods.ts";
+import { selectorText } from "../shared/selector-text.ts";
 import { type BudgetScale, scaleOf } from "./budget-scale.ts";
 
 /** An eviction that was granted and not followed by a deletion is forgotten after this. */

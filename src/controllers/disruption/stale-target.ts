@@ -8,7 +8,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
 import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
-import { isFinished } from "../pods.ts";
+import { isFinished } from "../shared/pods.ts";
 
 const TARGET = "DisruptionTarget";
 const BY_KUBELET = "TerminationByKubelet";

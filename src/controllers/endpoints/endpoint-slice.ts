@@ -24,8 +24,8 @@ import {
 } from "#runtime/controller.ts";
 import { create, noted, remove, update, type Write } from "#runtime/writes.ts";
 import { measureSlices } from "../measures/services.ts";
-import { isReady } from "../pods.ts";
-import { PODS_BY_NODE, podsByNode } from "../pods-by-node.ts";
+import { isReady } from "../shared/pods.ts";
+import { PODS_BY_NODE, podsByNode } from "../shared/pods-by-node.ts";
 import { isTopologyAware, withHints } from "./hints.ts";
 import {
   addressesOf,

@@ -21,7 +21,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, noted, remove, update, type Write } from "#runtime/writes.ts";
-import { isReady } from "../pods.ts";
+import { isReady } from "../shared/pods.ts";
 import {
   addressesOf,
   canServe,

@@ -26,7 +26,7 @@ import {
 } from "#runtime/controller.ts";
 import { create, remove, update, type Write } from "#runtime/writes.ts";
 import { measureMirrors } from "../measures/services.ts";
-import { controllerReference } from "../ownership.ts";
+import { controllerReference } from "../shared/ownership.ts";
 import { keysOfSlice, slicesByService } from "./endpoint-slice.ts";
 import { familyOf, TRIGGER_TIME } from "./service-pods.ts";
 import { MANAGED_BY, namePrefix, SERVICE_NAME } from "./slice-object.ts";

@@ -7,7 +7,7 @@ import { matchesLabels, selectorFromLabels } from "#api/meta/label-selector.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { formatIp, isIpv6, parseIp } from "#api/validation/ip.ts";
 import { type Caches, type Change, type Key, ownKey } from "#runtime/controller.ts";
-import { isFinished, isReady } from "../pods.ts";
+import { isFinished, isReady } from "../shared/pods.ts";
 
 export const TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time";
 export const HEADLESS = "service.kubernetes.io/headless";

@@ -5,7 +5,7 @@ import type { Endpoint, EndpointPort, EndpointSlice } from "#api/generated/disco
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
-import { controllerReference } from "../ownership.ts";
+import { controllerReference } from "../shared/ownership.ts";
 import { HEADLESS, isHeadless, TRIGGER_TIME } from "./service-pods.ts";
 
 export const SERVICE_NAME = "kubernetes.io/service-name";

@@ -5,7 +5,7 @@
  */
 import type { Pod, Service } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
-import { readyCondition } from "../pods.ts";
+import { readyCondition } from "../shared/pods.ts";
 
 export interface Seen {
   readonly serviceUid: string;

@@ -14,7 +14,7 @@ import { timeFromMs } from "#api/meta/time.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import type { EventNote, Outcome, Resource } from "#runtime/controller.ts";
 import { noted, updateStatus, updateSubresource, type Write } from "#runtime/writes.ts";
-import type { FoundScale } from "../scale-target.ts";
+import type { FoundScale } from "../shared/scale-target.ts";
 import { type Evaluation, evaluate, tolerancesOf } from "./evaluate.ts";
 import { type History, normalize, withChange } from "./limits.ts";
 import type { Measured } from "./measurements.ts";

@@ -8,7 +8,7 @@ import type {
 } from "#api/generated/autoscaling.v2.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { formatQuantity, quantityFrom } from "#api/meta/quantity.ts";
-import { selectorText } from "../selector-text.ts";
+import { selectorText } from "../shared/selector-text.ts";
 import { type Measured, milliOf } from "./measurements.ts";
 import {
   type Proposal,

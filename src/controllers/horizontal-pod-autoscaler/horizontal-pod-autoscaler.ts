@@ -23,7 +23,7 @@ import {
   readOnly,
 } from "#runtime/controller.ts";
 import { measureAutoscalers } from "../measures/services.ts";
-import { findScale } from "../scale-target.ts";
+import { findScale } from "../shared/scale-target.ts";
 import { type AutoscalerState, decide, type Memory } from "./decide.ts";
 import { type Measured, measure } from "./measurements.ts";
 import { type AutoscalerSettings, DEFAULT_SETTINGS } from "./settings.ts";

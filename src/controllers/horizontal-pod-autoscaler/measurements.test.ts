@@ -6,7 +6,7 @@ import { test } from "vitest";
 import type { MetricSpec } from "#api/generated/autoscaling.v2.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
-import { servingCertificate } from "#cmd/serving-certificate.ts";
+import { servingCertificate } from "#cmd/component/serving-certificate.ts";
 import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { measure } from "./measurements.ts";

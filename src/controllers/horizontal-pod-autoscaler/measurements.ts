@@ -9,8 +9,8 @@ import { formatSelector, selectorOf } from "#api/meta/label-selector.ts";
 import { quantityMilliValue, quantityOf } from "#api/meta/quantity.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import type { Reader } from "#runtime/controller.ts";
-import { resourceOfKind } from "../scale-target.ts";
-import { selectorText } from "../selector-text.ts";
+import { resourceOfKind } from "../shared/scale-target.ts";
+import { selectorText } from "../shared/selector-text.ts";
 
 export interface PodMeasure {
   readonly milli: number;

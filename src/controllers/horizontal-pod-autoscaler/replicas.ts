@@ -7,7 +7,7 @@
  */
 import type { Container, Pod } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
-import { isReady, readyCondition } from "../pods.ts";
+import { isReady, readyCondition } from "../shared/pods.ts";
 import { milliOf, type PodMeasure } from "./measurements.ts";
 import type { AutoscalerSettings } from "./settings.ts";
 

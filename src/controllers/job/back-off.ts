@@ -3,7 +3,7 @@
  * after each further one, at most 10 min. Failed pods may vanish, so their number is remembered.
  */
 import type { Pod } from "#api/generated/core.v1.ts";
-import { finishedAtMs } from "../pods.ts";
+import { finishedAtMs } from "../shared/pods.ts";
 import { allEarlierFailures } from "./tracked-pod.ts";
 
 const FIRST_MS = 10_000;

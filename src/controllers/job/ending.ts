@@ -5,7 +5,7 @@
  */
 import type { Job } from "#api/generated/batch.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
-import { findCondition } from "../conditions.ts";
+import { findCondition } from "../shared/conditions.ts";
 import { verdictOn } from "./failure-policy.ts";
 import { readIndexes } from "./index-set.ts";
 import type { IndexTally, Tally } from "./tally.ts";

@@ -22,8 +22,8 @@ import {
 } from "#runtime/controller.ts";
 import { noted, updateStatus, type Write } from "#runtime/writes.ts";
 import { measureJobs } from "../measures/jobs.ts";
-import { claim, controllerOf } from "../ownership.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
+import { claim, controllerOf } from "../shared/ownership.ts";
 import { type Setbacks, setbacksNow } from "./back-off.ts";
 import { COMPLETIONS_REACHED, deadlineMs, type Ending, endingOf } from "./ending.ts";
 import { NO_SCALING, type Scaling, scale, stopAll } from "./scaling.ts";

@@ -1,8 +1,8 @@
 /** How many pods of a Job should run now, and the writes that get there. */
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Outcome } from "#runtime/controller.ts";
-import { jobPodsToDelete } from "../pod-ranking.ts";
-import { createPod, deletePod } from "../pod-writes.ts";
+import { jobPodsToDelete } from "../shared/pod-ranking.ts";
+import { createPod, deletePod } from "../shared/pod-writes.ts";
 import { backOffLeftMs, indexBackOffLeftMs, type Setbacks } from "./back-off.ts";
 import { isSuspended } from "./ending.ts";
 import { hasValidIndex, indexesOf, type Tally } from "./tally.ts";

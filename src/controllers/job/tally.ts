@@ -5,7 +5,7 @@
  */
 import type { Job } from "#api/generated/batch.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
-import { finishedAtMs, isActive, isReady, isTerminating } from "../pods.ts";
+import { finishedAtMs, isActive, isReady, isTerminating } from "../shared/pods.ts";
 import { verdictOn } from "./failure-policy.ts";
 import { type IndexSet, readIndexes } from "./index-set.ts";
 import {

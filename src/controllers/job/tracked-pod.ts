@@ -5,8 +5,8 @@ import type { Container, Pod } from "#api/generated/core.v1.ts";
 import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { patch, type Write } from "#runtime/writes.ts";
-import { controllerReference } from "../ownership.ts";
-import { podFromTemplate } from "../pods.ts";
+import { controllerReference } from "../shared/ownership.ts";
+import { podFromTemplate } from "../shared/pods.ts";
 import { verdictOn } from "./failure-policy.ts";
 
 export const TRACKING_FINALIZER = "batch.kubernetes.io/job-tracking";

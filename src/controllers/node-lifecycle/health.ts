@@ -25,7 +25,7 @@ import {
 } from "#runtime/controller.ts";
 import { noted, update, updateStatus, type Write } from "#runtime/writes.ts";
 import { measureNodeHealth } from "../measures/nodes.ts";
-import { PODS_BY_NODE, podsByNode } from "../pods-by-node.ts";
+import { PODS_BY_NODE, podsByNode } from "../shared/pods-by-node.ts";
 import { readyStatus, schedulingTaints, withTaints } from "./taints.ts";
 
 const LEASES = "kube-node-lease";

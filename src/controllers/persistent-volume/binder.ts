@@ -21,7 +21,7 @@ import {
   readOnly,
 } from "#runtime/controller.ts";
 import { measureVolumes } from "../measures/volumes.ts";
-import { isFinished } from "../pods.ts";
+import { isFinished } from "../shared/pods.ts";
 import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
 import { classOf, pointsAt, SELECTED_NODE } from "./binding.ts";
 import { type ClaimState, decideClaim } from "./claim.ts";

@@ -5,7 +5,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { EventNote } from "#runtime/controller.ts";
 import type { Write } from "#runtime/writes.ts";
 import { create, remove } from "#runtime/writes.ts";
-import { isFinished } from "../pods.ts";
+import { isFinished } from "../shared/pods.ts";
 import { isTrusted } from "./recycler-pod.ts";
 
 /** How far it is: `waiting` after the writes, emptied, or in vain. */

@@ -4,7 +4,7 @@ import type { Pod, PodResourceClaim } from "#api/generated/core.v1.ts";
 import type { ResourceClaim } from "#api/generated/resource.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { IndexSpec } from "#runtime/controller.ts";
-import { isControlledBy } from "../ownership.ts";
+import { isControlledBy } from "../shared/ownership.ts";
 
 export const podsByResourceClaim: IndexSpec<Pod> = {
   kind: podKind,

@@ -6,8 +6,8 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { type EventNote, idle, type Outcome } from "#runtime/controller.ts";
 import { create, noted, patch, updateStatus, type Write } from "#runtime/writes.ts";
-import { controllerOf, isControlledBy } from "../ownership.ts";
-import { isFinished } from "../pods.ts";
+import { controllerOf, isControlledBy } from "../shared/ownership.ts";
+import { isFinished } from "../shared/pods.ts";
 import { claimStatusOf, claimsOf } from "./pod-claims.ts";
 
 /** Tells for which entry of the pod a claim was made. */

@@ -26,7 +26,7 @@ import {
   type Outcome,
   ownKey,
 } from "#runtime/controller.ts";
-import { isFinished } from "../pods.ts";
+import { isFinished } from "../shared/pods.ts";
 import { claimId, ephemeralClaimName, isOwnClaim, podsByClaim } from "../volume/pod-claims.ts";
 import {
   type Conflict,

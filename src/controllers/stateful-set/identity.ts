@@ -8,8 +8,8 @@ import type {
   Volume,
 } from "#api/generated/core.v1.ts";
 import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
-import { controllerReference } from "../ownership.ts";
-import { podFromTemplate } from "../pods.ts";
+import { controllerReference } from "../shared/ownership.ts";
+import { podFromTemplate } from "../shared/pods.ts";
 
 const REVISION_LABEL = "controller-revision-hash";
 const POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name";

@@ -6,7 +6,7 @@ import type { OwnerReference } from "#api/generated/meta.v1.ts";
 import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { EventNote } from "#runtime/controller.ts";
-import { controllerReference } from "../ownership.ts";
+import { controllerReference } from "../shared/ownership.ts";
 import { isInRange, ordinalOf } from "./identity.ts";
 
 /**

@@ -13,7 +13,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
 import { build, type Draft } from "#testing/build.ts";
 import { partLike, tell, written } from "#testing/decisions.ts";
-import { revisionData } from "../revision-history.ts";
+import { revisionData } from "../shared/revision-history.ts";
 import { statefulSetController } from "./stateful-set.ts";
 
 const NOW = "2030-01-01T01:00:00Z";

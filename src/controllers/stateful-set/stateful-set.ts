@@ -24,9 +24,9 @@ import {
   readOnly,
 } from "#runtime/controller.ts";
 import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
-import { claim } from "../ownership.ts";
-import { isAvailable } from "../pods.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
+import { claim } from "../shared/ownership.ts";
+import { isAvailable } from "../shared/pods.ts";
 import {
   candidateRevisions,
   claimRevisions,
@@ -34,7 +34,7 @@ import {
   pruneHistory,
   revisionData,
   trackRevision,
-} from "../revision-history.ts";
+} from "../shared/revision-history.ts";
 import {
   claimsOf,
   isInRange,

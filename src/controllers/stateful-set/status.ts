@@ -1,8 +1,8 @@
 /** How far a StatefulSet has come, and when that changes by itself. */
 import type { ControllerRevision, StatefulSet, StatefulSetStatus } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
-import { withoutZeros } from "../counters.ts";
-import { availableAtMs, isAvailable, isReady } from "../pods.ts";
+import { withoutZeros } from "../shared/counters.ts";
+import { availableAtMs, isAvailable, isReady } from "../shared/pods.ts";
 import { revisionOf } from "./identity.ts";
 
 export interface Running {

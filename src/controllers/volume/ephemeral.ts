@@ -14,7 +14,7 @@ import {
 } from "#runtime/controller.ts";
 import { create, noted, type Write } from "#runtime/writes.ts";
 import { measureEphemeralVolumes } from "../measures/volumes.ts";
-import { controllerReference } from "../ownership.ts";
+import { controllerReference } from "../shared/ownership.ts";
 import { claimId, ephemeralClaimName, isOwnClaim, podsByClaim } from "./pod-claims.ts";
 
 /** How soon to look again whether a foreign claim has made way. */

@@ -3,7 +3,7 @@
 import type { PersistentVolumeClaim, Pod, Volume } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { IndexSpec, Key } from "#runtime/controller.ts";
-import { isControlledBy } from "../ownership.ts";
+import { isControlledBy } from "../shared/ownership.ts";
 
 /** Pods by `namespace/name` of the claims that they use. */
 export const podsByClaim: IndexSpec<Pod> = {

@@ -4,16 +4,16 @@ import { Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
-import { builtInControllers } from "#controllers/controllers.ts";
+import { builtInControllers } from "#controllers/registry/controllers.ts";
 import type { Metrics } from "#lib/metrics.ts";
-import type { ApiServerFlags } from "./apiserver/flags.ts";
-import type { RunningApiServer } from "./apiserver/run.ts";
-import type { Surroundings } from "./apiserver/server-options.ts";
-import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
-import { inProcessClients } from "./in-process-clients.ts";
-import { inProcessTransport } from "./in-process-transport.ts";
-import { toldToLead } from "./leader-metrics.ts";
-import { runControllers } from "./run-controllers.ts";
+import type { ApiServerFlags } from "../apiserver/flags/flags.ts";
+import type { RunningApiServer } from "../apiserver/run.ts";
+import type { Surroundings } from "../apiserver/server-options.ts";
+import { addControllerFlags, controllerOptionsOf } from "../controller-manager/controller-flags.ts";
+import { toldToLead } from "../controller-manager/leader-metrics.ts";
+import { runControllers } from "../controller-manager/run-controllers.ts";
+import { inProcessClients } from "../in-process/in-process-clients.ts";
+import { inProcessTransport } from "../in-process/in-process-transport.ts";
 
 const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
 

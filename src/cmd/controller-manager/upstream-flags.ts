@@ -4,8 +4,8 @@
  */
 import type { Command as Parser } from "commander";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { FlagError } from "./parse-flags.ts";
-import { optionName } from "./read-flags.ts";
+import { FlagError } from "../flags/parse-flags.ts";
+import { optionName } from "../flags/read-flags.ts";
 
 const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"],

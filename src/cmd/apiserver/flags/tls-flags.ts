@@ -1,6 +1,6 @@
 /** What --tls-min-version and --tls-cipher-suites say, in the words of Node's TLS. */
 import { getCiphers } from "node:tls";
-import { FlagError } from "../parse-flags.ts";
+import { FlagError } from "../../flags/parse-flags.ts";
 
 export type TlsVersion = "TLSv1.2" | "TLSv1.3";
 

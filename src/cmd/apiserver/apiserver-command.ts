@@ -2,12 +2,12 @@
 import { hostname } from "node:os";
 import { untilAborted } from "#lib/aborted.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
-import { parseFlags } from "./apiserver/flags.ts";
-import { runApiServer } from "./apiserver/run.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "../command.ts";
+import { processSurroundings } from "../component/process-surroundings.ts";
+import { refuseFlags } from "../flags/parse-flags.ts";
 import { edgeThread } from "./edge-thread.ts";
-import { refuseFlags } from "./parse-flags.ts";
-import { processSurroundings } from "./process-surroundings.ts";
+import { parseFlags } from "./flags/flags.ts";
+import { runApiServer } from "./run.ts";
 
 /** Requests that are being answered get this long when the server is told to end. */
 const GRACE_MS = 1_500;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { FlagError } from "../parse-flags.ts";
+import { FlagError } from "../../flags/parse-flags.ts";
 import { parseFlags } from "./flags.ts";
 import { tlsLimitsOf } from "./tls-flags.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Clock } from "#lib/clock.ts";
 import { issueCertificate } from "#pki/certificate.ts";
 import { newKey, privateKeyPem } from "#pki/key-pair.ts";
-import { FlagError } from "./parse-flags.ts";
+import { FlagError } from "../flags/parse-flags.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 const HOUR_MS = 3_600_000;

@@ -4,10 +4,10 @@
  */
 import type { Command as Parser } from "commander";
 import type { RateLimit } from "#client/rate-limit.ts";
-import type { AnyController } from "#controllers/controllers.ts";
+import type { AnyController } from "#controllers/registry/controllers.ts";
 import type { Random } from "#lib/random.ts";
-import { FlagError } from "./parse-flags.ts";
-import { durationOf, numberOf, textOf } from "./read-flags.ts";
+import { FlagError } from "../flags/parse-flags.ts";
+import { durationOf, numberOf, textOf } from "../flags/read-flags.ts";
 
 /** What holds where only one of the two flags is given. */
 const PER_SECOND = 20;

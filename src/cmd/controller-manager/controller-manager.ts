@@ -17,30 +17,33 @@ import {
   type AnyController,
   builtInControllers,
   optInControllers,
-} from "#controllers/controllers.ts";
+} from "#controllers/registry/controllers.ts";
 import {
   controllerNames,
   offByDefault,
   selectControllers,
   selectionOf,
   whyAbsent,
-} from "#controllers/select.ts";
+} from "#controllers/registry/select.ts";
 import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { type Random, systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
+import type { Command } from "../command.ts";
+import {
+  type ComponentServerOptions,
+  startComponentServer,
+} from "../component/component-server.ts";
+import { processSurroundings } from "../component/process-surroundings.ts";
+import { servingCertificate } from "../component/serving-certificate.ts";
+import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
+import { FlagError, parseFlags } from "../flags/parse-flags.ts";
+import { durationOf } from "../flags/read-flags.ts";
 import { AccountClients } from "./account-clients.ts";
-import type { Command } from "./command.ts";
-import { type ComponentServerOptions, startComponentServer } from "./component-server.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
 import { toldToLead } from "./leader-metrics.ts";
-import { addLogFlags, type LogFlags, logFlagsOf } from "./log-flags.ts";
 import { addPaceFlags, rateLimitFor, rateLimitOf, withPace } from "./pace-flags.ts";
-import { FlagError, parseFlags } from "./parse-flags.ts";
-import { processSurroundings } from "./process-surroundings.ts";
-import { durationOf } from "./read-flags.ts";
 import { runControllers } from "./run-controllers.ts";
-import { servingCertificate } from "./serving-certificate.ts";
 import { addUpstreamFlags, flagsWithoutEffect, refuseOtherValues } from "./upstream-flags.ts";
 import { addWorkerFlags, withWorkers, workersOf } from "./worker-flags.ts";
 

@@ -11,8 +11,8 @@ import {
   type Recyclers,
 } from "#controllers/persistent-volume/recycler-pod.ts";
 import { messageOf } from "#lib/caught.ts";
-import { FlagError } from "./parse-flags.ts";
-import { type Flags, numberOf, textOf } from "./read-flags.ts";
+import { FlagError } from "../flags/parse-flags.ts";
+import { type Flags, numberOf, textOf } from "../flags/read-flags.ts";
 
 interface Names {
   readonly template: string;

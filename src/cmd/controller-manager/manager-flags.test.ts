@@ -4,13 +4,13 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { builtInControllers } from "#controllers/controllers.ts";
+import { builtInControllers } from "#controllers/registry/controllers.ts";
 import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
+import { parseArguments } from "../flags/parse-flags.ts";
 import { controllerOptionsOf } from "./controller-flags.ts";
 import { managerFlags } from "./controller-manager.ts";
 import { rateLimitFor, rateLimitOf, withPace } from "./pace-flags.ts";
-import { parseArguments } from "./parse-flags.ts";
 import { flagsWithoutEffect, refuseOtherValues } from "./upstream-flags.ts";
 import { withWorkers } from "./worker-flags.ts";
 

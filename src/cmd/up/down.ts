@@ -3,8 +3,8 @@ import { Command as Parser } from "commander";
 import { codeOf } from "#lib/caught.ts";
 import { isAlive } from "#lib/process-identity.ts";
 import { systemClock } from "#lib/system-clock.ts";
-import type { Command } from "./command.ts";
-import { parseFlags } from "./parse-flags.ts";
+import type { Command } from "../command.ts";
+import { parseFlags } from "../flags/parse-flags.ts";
 import { runningProcess } from "./pid-file.ts";
 import { defaultDataDir } from "./up.ts";
 

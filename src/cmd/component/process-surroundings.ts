@@ -6,7 +6,7 @@ import { createLogger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
-import type { LogFlags } from "./log-flags.ts";
+import type { LogFlags } from "../flags/log-flags.ts";
 
 export interface ProcessSurroundings {
   readonly clock: Clock;

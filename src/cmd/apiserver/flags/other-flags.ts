@@ -5,8 +5,8 @@
  */
 import type { Command as Parser } from "commander";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { FlagError } from "../parse-flags.ts";
-import { optionName } from "../read-flags.ts";
+import { FlagError } from "../../flags/parse-flags.ts";
+import { optionName } from "../../flags/read-flags.ts";
 
 /** They tune or measure what is done in another way here. */
 const WITHOUT_EFFECT: readonly string[] = [

@@ -2,7 +2,7 @@
 import { isIpv6Cidr } from "#api/validation/ip.ts";
 import type { NodeIpamOptions } from "#controllers/node-ipam/node-ipam.ts";
 import { poolOf } from "#controllers/node-ipam/pool.ts";
-import { FlagError } from "./parse-flags.ts";
+import { FlagError } from "../flags/parse-flags.ts";
 
 const SIZES = { IPv4: 24, IPv6: 64 };
 

@@ -7,15 +7,15 @@ import { readFileSync } from "node:fs";
 import type { Command as Parser } from "commander";
 import { signToken } from "#apiserver/authn/jwt.ts";
 import type { CertificateSigning } from "#controllers/certificates/signing.ts";
-import type { ControllerOptions } from "#controllers/controllers.ts";
 import type { NodeIpamOptions } from "#controllers/node-ipam/node-ipam.ts";
+import type { ControllerOptions } from "#controllers/registry/controllers.ts";
 import type { AccountTokens } from "#controllers/service-account-tokens/tokens.ts";
 import type { Clock } from "#lib/clock.ts";
 import { grantRequest } from "#pki/certificate-request.ts";
 import { parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
+import { FlagError } from "../flags/parse-flags.ts";
+import { countOf, durationOf, type Flags, isOn, numberOf, textOf } from "../flags/read-flags.ts";
 import { nodeRangesOf } from "./node-ranges.ts";
-import { FlagError } from "./parse-flags.ts";
-import { countOf, durationOf, type Flags, isOn, numberOf, textOf } from "./read-flags.ts";
 import { addRecyclerFlags, recyclersOf } from "./recycler-flags.ts";
 
 /** The middle of each signer's own flags, and its name. */

@@ -10,15 +10,15 @@ import { Command as Parser } from "commander";
 import { untilAborted } from "#lib/aborted.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
-import { type ApiServerFlags, parseFlags } from "./apiserver/flags.ts";
-import { runApiServer } from "./apiserver/run.ts";
-import type { Surroundings } from "./apiserver/server-options.ts";
+import { edgeThread } from "../apiserver/edge-thread.ts";
+import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
+import { runApiServer } from "../apiserver/run.ts";
+import type { Surroundings } from "../apiserver/server-options.ts";
+import type { Command } from "../command.ts";
+import { processSurroundings } from "../component/process-surroundings.ts";
+import { parseArguments, refuseFlags } from "../flags/parse-flags.ts";
 import { runClusterControllers } from "./cluster-controllers.ts";
-import type { Command } from "./command.ts";
-import { edgeThread } from "./edge-thread.ts";
-import { parseArguments, refuseFlags } from "./parse-flags.ts";
 import { removePidFile, writePidFile } from "./pid-file.ts";
-import { processSurroundings } from "./process-surroundings.ts";
 
 /** Requests that are being answered get this long when the cluster is told to end. */
 const GRACE_MS = 1_000;

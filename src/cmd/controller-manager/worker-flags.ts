@@ -1,8 +1,8 @@
 /** Flags that say how many keys a controller works on at the same time. */
 import type { Command as Parser } from "commander";
-import type { AnyController } from "#controllers/controllers.ts";
-import { FlagError } from "./parse-flags.ts";
-import { textOf } from "./read-flags.ts";
+import type { AnyController } from "#controllers/registry/controllers.ts";
+import { FlagError } from "../flags/parse-flags.ts";
+import { textOf } from "../flags/read-flags.ts";
 
 /** Flags, and the controller that each is about. */
 const CONTROLLERS: Readonly<Record<string, string>> = {

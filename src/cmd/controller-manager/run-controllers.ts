@@ -4,9 +4,9 @@
  */
 import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
-import type { AnyController } from "#controllers/controllers.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
-import { queueNameOf } from "#controllers/queue-names.ts";
+import type { AnyController } from "#controllers/registry/controllers.ts";
+import { queueNameOf } from "#controllers/registry/queue-names.ts";
 import { untilAborted } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";

@@ -4,7 +4,7 @@
  */
 import { goQuote } from "#api/meta/go-quote.ts";
 import { parseCidr } from "#api/validation/ip.ts";
-import { FlagError } from "../parse-flags.ts";
+import { FlagError } from "../../flags/parse-flags.ts";
 import type { ApiServerFlags } from "./flags.ts";
 import { unknownCiphers } from "./tls-flags.ts";
 

@@ -1,6 +1,6 @@
 /** `--tls-sni-cert-key cert,key[:name,…]`: a certificate for clients that ask for a host by name. */
 import { parseIp } from "#api/validation/ip.ts";
-import { badValue } from "../parse-flags.ts";
+import { badValue } from "../../flags/parse-flags.ts";
 
 export interface NamedCertificateFiles {
   readonly certFile: string;

@@ -1,6 +1,6 @@
 /** The flags of `k8ts apiserver`: upstream's names where upstream has the flag. */
-import { type GivenLogFlags, type LogFlags, logFlagsOf } from "../log-flags.ts";
-import { FlagError, parseArguments } from "../parse-flags.ts";
+import { type GivenLogFlags, type LogFlags, logFlagsOf } from "../../flags/log-flags.ts";
+import { FlagError, parseArguments } from "../../flags/parse-flags.ts";
 import { flagParser } from "./flag-parser.ts";
 import type { NamedCertificateFiles } from "./named-certificate-flag.ts";
 import { checkOtherFlags } from "./other-flags.ts";

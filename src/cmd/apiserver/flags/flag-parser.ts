@@ -10,8 +10,8 @@ import {
   ports,
   seconds,
   settings,
-} from "../flag-values.ts";
-import { addLogFlags } from "../log-flags.ts";
+} from "../../flags/flag-values.ts";
+import { addLogFlags } from "../../flags/log-flags.ts";
 import { certificateByName } from "./named-certificate-flag.ts";
 import { addOtherFlags } from "./other-flags.ts";
 
