@@ -82,6 +82,24 @@ const cases: { name: string; path: string; source: string; want: RegExp | undefi
     source: "Math.random();",
     want: /uses Math.random/,
   },
+  {
+    name: "a computed key with `in` finds inherited properties; Object.hasOwn does not",
+    path: "store/a.ts",
+    source: "if (key in object) f();",
+    want: /uses `key in object`; take Object.hasOwn/,
+  },
+  {
+    name: "`in` with a literal narrows a union",
+    path: "store/a.ts",
+    source: 'if ("fault" in read) f();',
+    want: undefined,
+  },
+  {
+    name: "but not with a name that every object inherits",
+    path: "store/a.ts",
+    source: 'if ("constructor" in read) f();',
+    want: /take Object.hasOwn/,
+  },
   { name: "every folder has a layer", path: "misc/a.ts", source: "", want: /no layer/ },
 ];
 

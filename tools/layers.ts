@@ -3,6 +3,9 @@
  *
  * Every component talks only to the API server, and only the API server talks to the store: that
  * is a property of this table. Tests may import anything.
+ *
+ * It also refuses `key in object` with a computed key: data from outside may have keys such as
+ * `constructor` or `toString`, which every object inherits. `Object.hasOwn` looks at own keys only.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -66,6 +69,7 @@ export function checkFile(path: string, source: string): string[] {
     const problem = checkImport(path, layerName, layer, specifier);
     if (problem !== undefined) problems.push(`${path}: ${problem}`);
   }
+  for (const use of inheritedKeyUses(program, source)) problems.push(`${path}: ${use}`);
   if (!IMPURE_EXCEPTIONS.has(path)) {
     for (const use of ambientUses(program, layer.pure ?? false)) problems.push(`${path}: ${use}`);
   }
@@ -124,6 +128,19 @@ function ambientUses(program: Parameters<Visitor["visit"]>[0], pure: boolean): s
     NewExpression(node) {
       const bare = node.callee.type === "Identifier" && node.callee.name === "Date";
       if (bare && node.arguments.length === 0) uses.push("reads the time with new Date()");
+    },
+  }).visit(program);
+  return uses;
+}
+
+/** `in` is for narrowing closed unions by a literal name that no object inherits. */
+function inheritedKeyUses(program: Parameters<Visitor["visit"]>[0], source: string): string[] {
+  const uses: string[] = [];
+  new Visitor({
+    BinaryExpression({ operator, left, start, end }) {
+      if (operator !== "in") return;
+      const narrows = left.type === "Literal" && !(String(left.value) in Object.prototype);
+      if (!narrows) uses.push(`uses \`${source.slice(start, end)}\`; take Object.hasOwn`);
     },
   }).visit(program);
   return uses;

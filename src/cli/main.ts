@@ -42,7 +42,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     process.stdout.write(USAGE);
     return name === undefined ? 2 : 0;
   }
-  if (!(name in COMMANDS)) {
+  if (!Object.hasOwn(COMMANDS, name)) {
     process.stderr.write(`k8ts: unknown command ${JSON.stringify(name)}\n\n${USAGE}`);
     return 2;
   }

@@ -120,7 +120,7 @@ function decide({ quota, counted }: QuotaState, nowMs: number): Outcome {
   for (const { measure, objects } of counted) {
     for (const object of objects) {
       const costs = charge(quota, measure, object, nowMs);
-      const usage = Object.entries(costs).filter(([name]) => name in hard);
+      const usage = Object.entries(costs).filter(([name]) => Object.hasOwn(hard, name));
       used = addAmounts(used, Object.fromEntries(usage));
     }
   }

@@ -40,7 +40,9 @@ export function isKeyUsage(text: string): text is KeyUsage {
 
 /** A BIT STRING, or undefined if no usage has a bit. */
 export function usageBits(usages: readonly KeyUsage[]): Buffer | undefined {
-  const bits = usages.flatMap((usage) => (usage in BITS ? BITS[usage as keyof typeof BITS] : []));
+  const bits = usages.flatMap((usage) =>
+    Object.hasOwn(BITS, usage) ? BITS[usage as keyof typeof BITS] : [],
+  );
   if (bits.length === 0) return undefined;
   const highest = Math.max(...bits);
   const bytes = Buffer.alloc(highest < 8 ? 1 : 2);

@@ -114,6 +114,23 @@ describe.skipIf(address === undefined)("proxies", () => {
     assert.equal(got.host, `127.0.0.1:${server.port}`);
   });
 
+  test.each([
+    ["request", "/pods/web/proxy/a", {}],
+    ["upgrade", "/services/s:main/proxy/up", { connection: "Upgrade", upgrade: "x" }],
+  ])("X-Remote-* headers of a client are stripped from a proxied %s", async (_, path, more) => {
+    const headers = {
+      ...more,
+      "X-Remote-User": "boss",
+      "x-remote-uid": "1",
+      "x-remote-group": "system:masters",
+      "x-remote-extra-scopes": "all",
+      "x-remote-control": "kept",
+    };
+    await ask(path, { headers });
+    const got = Object.keys(last.headers).filter((name) => /^x-remote/.test(name));
+    assert.deepEqual(got, ["x-remote-control"]);
+  });
+
   test("every method passes, a patch of no known type too", async () => {
     for (const method of ["DELETE", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"]) {
       for (const at of ["/pods/web/proxy/m", "/services/s:main/proxy/m"]) {

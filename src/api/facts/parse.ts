@@ -74,7 +74,7 @@ export function parseFacts(text: string): FactTable {
     const [first = "", second = "", type = ""] = words;
     if (first === "=") {
       aliases.set(second, { type: parseType(type), message: words.includes("message") });
-    } else if (first in HEADER) {
+    } else if (Object.hasOwn(HEADER, first)) {
       header[first] = second;
     } else {
       structs.set(first, new ParsedStruct(first, words, body));

@@ -148,7 +148,7 @@ function definitionsOf(
 ): Json {
   const definitions: Record<string, Json> = {};
   const add = (name: string, struct: StructSchema | undefined): void => {
-    if (name in definitions) return;
+    if (Object.hasOwn(definitions, name)) return;
     if (struct === undefined) {
       const value = name === VERSION_INFO ? describeVersion(dialect) : undefined;
       definitions[name] =

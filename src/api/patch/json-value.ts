@@ -59,7 +59,7 @@ function objectsEqual(a: JsonObject, b: JsonObject): boolean {
     members++;
     const other = b[key];
     if (value === other) {
-      if (key in Object.prototype && !Object.hasOwn(b, key)) return false;
+      if (Object.hasOwn(Object.prototype, key) && !Object.hasOwn(b, key)) return false;
     } else if (!Object.hasOwn(b, key) || !jsonEqual(value, other)) return false;
   }
   for (const key in b) if (b[key] !== undefined) members--;

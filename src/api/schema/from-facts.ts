@@ -91,13 +91,14 @@ class Table {
   }
 
   structNames(): string[] {
-    return [...this.#facts.structs.keys()].filter((name) => !(name in ANY));
+    return [...this.#facts.structs.keys()].filter((name) => !Object.hasOwn(ANY, name));
   }
 
   struct(name: string): StructSchema | undefined {
     const known = this.#structs.get(name);
     if (known !== undefined) return known;
-    if (name in ANY || !this.#facts.structs.has(name)) return this.#aliasedStruct(name);
+    if (Object.hasOwn(ANY, name) || !this.#facts.structs.has(name))
+      return this.#aliasedStruct(name);
     const struct = new LazyStruct(this.#facts, name, () => this.#fieldsOf(name));
     this.#structs.set(name, struct);
     return struct;
@@ -105,7 +106,7 @@ class Table {
 
   #aliasedStruct(name: string): StructSchema | undefined {
     const type = this.#facts.aliases.get(name)?.type;
-    return type?.form === "name" && !(type.name in SCALARS)
+    return type?.form === "name" && !Object.hasOwn(SCALARS, type.name)
       ? this.#structNamed(type.name)
       : undefined;
   }

@@ -19,6 +19,8 @@ const rows: readonly [name: string, a: unknown, b: unknown, equal: boolean][] = 
   ["the order of keys", { a: 1, b: 2 }, { b: 2, a: 1 }, true],
   ["the order of items", [1, 2], [2, 1], false],
   ["a list and a scalar", [1], 1, false],
+  ["a key that objects inherit: constructor", { constructor: "x" }, {}, false],
+  ["a key that objects inherit: toString", { a: "x", toString: "x" }, { a: "x" }, false],
 ];
 
 for (const [name, a, b, equal] of rows) {

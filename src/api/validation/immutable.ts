@@ -47,7 +47,7 @@ function equal(a: unknown, b: unknown, quantities: boolean): boolean {
   for (const key of Object.keys(a)) {
     if (!equal(a[key], b[key], quantities || QUANTITY_FIELDS.has(key))) return false;
   }
-  return Object.keys(b).every((key) => key in a || equal(undefined, b[key], false));
+  return Object.keys(b).every((key) => Object.hasOwn(a, key) || equal(undefined, b[key], false));
 }
 
 function listsEqual(a: unknown, b: unknown): boolean {

@@ -175,7 +175,21 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
       { "x-remote-user": "carl" },
       { certificate: { ...frontProxy, commonName: "x" } },
     ),
-    answer: { outcome: "refused", reason: "x509: subject with cn=x is not in the allowed list" },
+    answer: {
+      outcome: "refused",
+      reason:
+        "[x509: subject with cn=x is not in the allowed list, x509: certificate signed by unknown authority]",
+    },
+  },
+  {
+    name: "a front-proxy certificate without X-Remote-User is refused (401), not anonymous",
+    request: request({}, { certificate: frontProxy }),
+    answer: { outcome: "refused", reason: "x509: certificate signed by unknown authority" },
+  },
+  {
+    name: "a front-proxy certificate without X-Remote-User, with a valid bearer token",
+    request: request({ authorization: "Bearer plain" }, { certificate: frontProxy }),
+    answer: known({ name: "bob", uid: "u2", groups: ["system:authenticated"] }),
   },
   {
     name: "callers in the same process are who they say they are",

@@ -129,7 +129,7 @@ function extraOf(
 
 function checkRequiredClaims(claims: Claims, required: ClaimRules["requiredClaims"]): void {
   for (const [claim, want] of Object.entries(required)) {
-    if (!(claim in claims)) {
+    if (!Object.hasOwn(claims, claim)) {
       throw new ClaimFault(`oidc: required claim ${claim} not present in ID token`);
     }
     const got = claims[claim] ?? "";
@@ -178,7 +178,7 @@ function textsOf(value: Value, what: string): string[] {
 }
 
 function textClaim(claims: Claims, claim: string, what: string): string {
-  const value = claim in claims ? (claims[claim] ?? "") : undefined;
+  const value = Object.hasOwn(claims, claim) ? (claims[claim] ?? "") : undefined;
   if (typeof value === "string") return value;
   const why = value === undefined ? "claim not present" : notText(value);
   throw new ClaimFault(`oidc: parse ${what} "${claim}": ${why}`);

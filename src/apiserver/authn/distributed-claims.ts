@@ -26,7 +26,7 @@ export class DistributedClaims {
   /** The claims with the missing one, or what is wrong. */
   async complete(claims: Claims): Promise<Claims | string> {
     const { claim } = this.#options;
-    if (claim in claims || !isRecord(claims._claim_names)) return claims;
+    if (Object.hasOwn(claims, claim) || !isRecord(claims._claim_names)) return claims;
     const source = claims._claim_names[claim];
     if (typeof source !== "string") return claims;
     const sources = claims._claim_sources;
@@ -51,7 +51,7 @@ export class DistributedClaims {
     const keys = this.#keysOf(stringClaim(token.claims, "iss"));
     const fault = (await keys.signatureFault(token)) ?? tokenFault(token.claims);
     if (fault !== undefined) return `verify distributed claim token: ${fault}`;
-    if (!(claim in token.claims)) {
+    if (!Object.hasOwn(token.claims, claim)) {
       return `jwt returned by distributed claim endpoint "${url}" did not contain claim: ${claim}`;
     }
     return { ...claims, [claim]: token.claims[claim] };

@@ -208,3 +208,11 @@ test("the kind of grant that worked last is tried first, and its refusal told", 
     /^users "joe" is forbidden: .* cannot impersonate resource/,
   );
 });
+
+test("several Impersonate-User headers: the first counts", async () => {
+  const rawHeaders = ["Impersonate-User", "jane", "impersonate-user", "admin"];
+  const sent = { ...request({ "impersonate-user": "jane, admin" }), rawHeaders };
+  const answer = await impersonate(sent, () => listPods, legacy(), new LastModes());
+  assert.ok(answer.outcome === "allowed");
+  assert.equal(answer.user.name, "jane");
+});

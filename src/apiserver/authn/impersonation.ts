@@ -109,8 +109,8 @@ function readHeaders(request: ApiRequest): Wanted | undefined {
   if (!hasImpersonation(headers)) return undefined;
   const extra = keyedHeaders(request, EXTRA_PREFIX);
   const wanted: Wanted = {
-    name: headers["impersonate-user"] ?? "",
-    uid: headers["impersonate-uid"] ?? "",
+    name: headerValues(request, "impersonate-user")[0] ?? "",
+    uid: headerValues(request, "impersonate-uid")[0] ?? "",
     groups: headerValues(request, "impersonate-group"),
     extra,
   };

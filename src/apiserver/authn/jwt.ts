@@ -41,10 +41,11 @@ const TOKEN_LENGTH_MAX = 64 * 1024;
 export function decodeToken(token: string): DecodedToken | undefined {
   if (token.length > TOKEN_LENGTH_MAX) return undefined;
   const [header = "", payload = "", signature = "", ...rest] = token.split(".");
-  if (rest.length > 0 || signature === "") return undefined;
+  if (rest.length > 0 || !isBase64Url(signature)) return undefined;
   const headerClaims = decodeJson(header);
   const claims = decodeJson(payload);
   if (headerClaims === undefined || claims === undefined) return undefined;
+  if (![claims.exp, claims.nbf, claims.iat].every(isNumericDate)) return undefined;
   return {
     header: headerClaims,
     claims,
@@ -124,8 +125,18 @@ export function timeliness(claims: Claims, nowMs: number): Timeliness {
   return typeof iat === "number" && nowSeconds + LEEWAY_SECONDS < iat ? "future" : "valid";
 }
 
+/** Base64url without padding. One character more than a multiple of four encodes no whole byte. */
+function isBase64Url(text: string): boolean {
+  return text.length % 4 !== 1 && /^[A-Za-z0-9_-]+$/.test(text);
+}
+
+/** Absent, or seconds since 1970. A date of another type would otherwise never expire. */
+function isNumericDate(value: unknown): boolean {
+  return value === undefined || value === null || Number.isFinite(value);
+}
+
 function decodeJson(text: string): Claims | undefined {
-  if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
+  if (!isBase64Url(text)) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"));
     return typeof value === "object" && value !== null && !Array.isArray(value)

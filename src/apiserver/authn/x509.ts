@@ -11,7 +11,11 @@ export function createX509Authenticator(clock: Pick<Clock, "nowMs">): Authentica
     name: "x509",
     authenticate({ peer: { certificate, certificateFault } }) {
       if (certificateFault !== undefined) return { outcome: "refused", reason: certificateFault };
-      if (certificate === undefined || !certificate.client) return { outcome: "unknown" };
+      if (certificate === undefined) return { outcome: "unknown" };
+      if (!certificate.client) {
+        // A front-proxy certificate identifies nobody by itself; the proxy has to name a user.
+        return { outcome: "refused", reason: "x509: certificate signed by unknown authority" };
+      }
       if (certificate.commonName === "") {
         return { outcome: "refused", reason: "the client certificate names nobody" };
       }

@@ -2,11 +2,15 @@
 import { parseFieldSelector } from "#api/meta/field-selector.ts";
 import { parseSelector } from "#api/meta/label-selector.ts";
 import type { RequestInfo, User } from "../request/request.ts";
+import { hasVerbInPath } from "../request/request-info.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 
 const SELECTING = new Set(["list", "watch", "deletecollection"]);
 
-/** Selectors that cannot be read are left out: that asks for more, and the verb refuses them anyway. */
+/**
+ * Selectors that cannot be read are left out: that asks for more, and the verb refuses them anyway.
+ * The deprecated /watch/ paths do not support selector authorization, as upstream.
+ */
 export function accessAttributes(
   info: RequestInfo,
   user: User,
@@ -26,6 +30,7 @@ export function accessAttributes(
     name,
   };
   if (!isResource || !SELECTING.has(verb)) return attributes;
+  if (verb === "watch" && hasVerbInPath(path)) return attributes;
   const fields = parseFieldSelector(query.get("fieldSelector") ?? "");
   const labels = parseSelector(query.get("labelSelector") ?? "");
   return {

@@ -168,7 +168,7 @@ function missingSelectors(existing: ClusterRole, wanted: ClusterRole) {
 
 function hasMeta({ metadata }: KubeObject, wanted: KubeObject): boolean {
   const has = (have: Readonly<Record<string, string>> = {}, want = have): boolean =>
-    Object.keys(want).every((key) => key in have);
+    Object.keys(want).every((key) => Object.hasOwn(have, key));
   return (
     has(metadata.labels, wanted.metadata.labels) &&
     has(metadata.annotations, wanted.metadata.annotations)

@@ -24,7 +24,7 @@ export interface HealthChecks {
 export function healthPaths(checks: HealthChecks, count: CountCheck): PathHandler {
   return ({ path, query }) => {
     const [, root = "", ...rest] = path.split("/");
-    if (!(root in checks)) return undefined;
+    if (!Object.hasOwn(checks, root)) return undefined;
     const all = checks[root as keyof HealthChecks];
     if (rest.length === 0) return answerAll(root, all, query, count);
     const name = rest.join("/");

@@ -1,5 +1,6 @@
 /** How connections live and end. What goes over them is tested with the whole server. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, test } from "vitest";
@@ -42,6 +43,18 @@ describe.each([
   });
 
   afterAll(() => server.close(0));
+
+  test("TLS renegotiation that a client asks for is refused", async () => {
+    const to = { port: server.port, host: "127.0.0.1", rejectUnauthorized: false };
+    const socket = connect({ ...to, minVersion: "TLSv1.2", maxVersion: "TLSv1.2" });
+    await once(socket, "secureConnect");
+    const outcome = new Promise<Error | null>((resolve) => {
+      socket.once("error", resolve);
+      socket.renegotiate({ rejectUnauthorized: false }, resolve);
+    });
+    assert.match(String(await outcome), /no renegotiation|closed|reset/i);
+    socket.destroy();
+  });
 
   describe("a connection on which nothing is asked for is ended", () => {
     test("HTTP/1.1, after an answer", async () => {

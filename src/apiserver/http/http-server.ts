@@ -18,6 +18,7 @@ import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { KnownPeers } from "./known-peers.ts";
 import { type ChooseContext, contextChooser, type NamedCertificate } from "./named-certificates.ts";
+import { withoutRenegotiation } from "./without-renegotiation.ts";
 
 /** Who takes longer to say what they want is not served. */
 const HANDSHAKE_WITHIN_MS = 10_000;
@@ -78,7 +79,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   return {
     port: await listen(server, options),
     renew: (renewed) => {
-      server.setSecureContext(renewed.context);
+      server.setSecureContext(withoutRenegotiation(renewed.context));
       choose = contextChooser(renewed);
       connections.retire(peers.renew(renewed.authorities, connections.sockets));
     },
@@ -102,7 +103,7 @@ function createTlsServer(
 ): Server {
   const server = createServer({
     minVersion: "TLSv1.2",
-    ...tls.context,
+    ...withoutRenegotiation(tls.context),
     SNICallback: (host, done) => done(null, choose(host)),
     ALPNProtocols: http2 === false ? ["http/1.1"] : ["h2", "http/1.1"],
     allowHalfOpen: true,

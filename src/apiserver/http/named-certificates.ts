@@ -10,6 +10,7 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
 import { certificateSubject, readSubject } from "#pki/subject.ts";
+import { withoutRenegotiation } from "./without-renegotiation.ts";
 
 export interface NamedCertificate {
   /** Host names, also with a wildcard as their first label; those of the certificate if empty. */
@@ -32,7 +33,12 @@ export function contextChooser({ context, named = [] }: Certificates): ChooseCon
   const all = named.map(({ names, cert, key }) => ({
     names,
     certificate: new X509Certificate(cert),
-    context: createSecureContext({ minVersion: "TLSv1.2", ...context, cert, key }),
+    context: createSecureContext({
+      minVersion: "TLSv1.2",
+      ...withoutRenegotiation(context),
+      cert,
+      key,
+    }),
   }));
   const byName = new Map<string, SecureContext>();
   const add = (name: string, one: SecureContext): void => {

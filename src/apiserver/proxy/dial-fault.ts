@@ -21,7 +21,7 @@ const UNVERIFIED = "tls: failed to verify certificate: x509:";
 export function dialFault(error: Error, { host, port }: Pick<Target, "host" | "port">): string {
   const code = codeOf(error) ?? "";
   const place = `dial tcp ${host.includes(":") ? `[${host}]` : host}:${port}`;
-  if (code in CONNECT) return `${place}: ${CONNECT[code]}`;
+  if (Object.hasOwn(CONNECT, code)) return `${place}: ${CONNECT[code]}`;
   if (error.message === "i/o timeout") return `${place}: i/o timeout`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `dial tcp: lookup ${host}: no such host`;
   if (code === "ECONNRESET")

@@ -4,6 +4,7 @@
  */
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
+import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import type { ApiRequest } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import { limitConnecting } from "./dial.ts";
@@ -105,12 +106,15 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ]);
 
 /** What another server may know of the request; the host stays the one that the client asked for. */
-export function forwardedHeaders({ headers, peer }: ApiRequest): Record<string, string> {
+export function forwardedHeaders(
+  { headers, peer }: ApiRequest,
+  isCredential: IsCredentialHeader,
+): Record<string, string> {
   const listed = (headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase());
   const all: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || name.startsWith(":") || name === "authorization") continue;
-    if (HOP_BY_HOP.has(name) || listed.includes(name) || name.startsWith("impersonate-")) continue;
+    if (value === undefined || name.startsWith(":") || isCredential(name)) continue;
+    if (HOP_BY_HOP.has(name) || listed.includes(name)) continue;
     all[name] = value;
   }
   const host = headers.host ?? headers[":authority"];

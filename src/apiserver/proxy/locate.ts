@@ -13,6 +13,7 @@ import {
   success,
 } from "#api/meta/status.ts";
 import type { Random } from "#lib/random.ts";
+import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Kubelets } from "./kubelets.ts";
 import { isProxyable, type SchemeNamePort, splitSchemeNamePort, type Target } from "./target.ts";
@@ -21,6 +22,8 @@ export interface LocateOptions {
   readonly objects: Objects;
   readonly kubelets: Kubelets;
   readonly random: Random;
+  /** Headers that are not passed on. */
+  readonly isCredential: IsCredentialHeader;
 }
 
 /** `id` is the name in the path, with scheme and port; `path` what comes after `proxy`. */

@@ -29,10 +29,16 @@ export function decodeContinue(prefix: string, token: string): Result<ContinuePo
   }
   const parsed = parseJson(Buffer.from(token, "base64url"));
   if (!parsed.ok) return refuse(`continue key is not valid: ${parsed.error}`);
-  const { v, rv, start } = (parsed.value ?? {}) as { v?: string; rv?: number; start?: string };
+  const { v, rv, start } = (parsed.value ?? {}) as { v?: string; rv?: unknown; start?: string };
   if (v !== VERSION) {
     return refuse(
       `continue key is not valid: server does not recognize this encoded version ${v ?? ""}`,
+    );
+  }
+  if (rv !== undefined && rv !== null && !isInt64(rv)) {
+    const type = typeof rv === "number" ? `number ${rv}` : jsonTypeOf(rv);
+    return refuse(
+      `continue key is not valid: json: cannot unmarshal ${type} into Go struct field continueToken.rv of type int64`,
     );
   }
   if (typeof rv !== "number" || rv === 0) {
@@ -48,4 +54,14 @@ export function decodeContinue(prefix: string, token: string): Result<ContinuePo
   }
   const startAfter = prefix + (start.endsWith(AFTER) ? start.slice(0, -1) : start);
   return success({ startAfter, revision: rv < 0 ? undefined : rv });
+}
+
+function isInt64(value: unknown): boolean {
+  return Number.isInteger(value) && Math.abs(value as number) < 2 ** 63;
+}
+
+/** The name that Go's decoder gives to a JSON value. */
+function jsonTypeOf(value: unknown): string {
+  if (typeof value === "boolean") return "bool";
+  return Array.isArray(value) ? "array" : typeof value;
 }

@@ -87,7 +87,10 @@ export async function dispatch(
   const watching = info.verb === "watch" && info.subresource === "";
   let media: Media = JSON_MEDIA;
   if (forms === "negotiated") {
-    if (info.verb === "patch" && !(mediaTypeOf(headers["content-type"] ?? "") in PATCH_TYPES)) {
+    if (
+      info.verb === "patch" &&
+      !Object.hasOwn(PATCH_TYPES, mediaTypeOf(headers["content-type"] ?? ""))
+    ) {
       return refuse(unsupportedByRouteStatus());
     }
     const refused = refuseByRoute(headers, watching || info.verb === "list");

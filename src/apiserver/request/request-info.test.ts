@@ -7,6 +7,17 @@ const cases = [
   { ask: "GET /api/v1/pods?watch=true", want: "watch :v1 pods" },
   { ask: "GET /api/v1/pods?watch=false", want: "list :v1 pods" },
   { ask: "GET /api/v1/pods?fieldSelector=metadata.name%3Da", want: "list :v1 pods a" },
+  {
+    ask: "GET /api/v1/pods?watch=1&fieldSelector=metadata.name%3D%3Da%2Cspec.nodeName%3Dn",
+    want: "watch :v1 pods a",
+  },
+  { ask: "GET /api/v1/pods?fieldSelector=metadata.name!%3Da", want: "list :v1 pods" },
+  { ask: "GET /api/v1/pods?fieldSelector=xmetadata.name%3Da", want: "list :v1 pods" },
+  {
+    ask: "DELETE /api/v1/namespaces/n/pods?fieldSelector=metadata.name%3Da",
+    want: "deletecollection :v1 n/pods",
+  },
+  { ask: "GET /api/v1/watch/pods?fieldSelector=metadata.name%3Da", want: "watch :v1 pods" },
   { ask: "GET /api/v1/namespaces/n/pods/a", want: "get :v1 n/pods a" },
   { ask: "HEAD /api/v1/namespaces/n/pods/a", want: "get :v1 n/pods a" },
   { ask: "PUT /api/v1/namespaces/n/pods/a/status", want: "update :v1 n/pods a status" },

@@ -2,6 +2,7 @@
  * What a path and a method ask for, as authorization, audit and flow control see it. It does not
  * say whether such a resource is served: the router finds that out.
  */
+import { parseFieldSelector } from "#api/meta/field-selector.ts";
 import type { RequestInfo } from "./request.ts";
 
 /** Subresources of a namespace itself; anything else below a namespace is a resource in it. */
@@ -46,7 +47,7 @@ export function requestInfoOf(method: string, path: string, query: URLSearchPara
     resource,
     subresource: proxied ? "" : (placed.parts[2] ?? ""),
     namespace: placed.namespace,
-    name: listed ? selectedName(query) : name,
+    name: listed && verb === "get" ? selectedName(query) : name,
     rest: placed.parts.slice(proxied ? 2 : 3),
   };
 }
@@ -91,11 +92,25 @@ function collectionVerb(verb: string, query: URLSearchParams): string {
   return verb === "watch" || isTrue(query.get("watch")) ? "watch" : "list";
 }
 
-/** A list of the one object with a name may be allowed by that name. */
+/**
+ * The name that a GET of a collection selects by `metadata.name=…`. RBAC rules with resourceNames
+ * allow such a list or watch. They allow neither deletecollection nor the deprecated /watch/ paths:
+ * those requests have no name.
+ */
 function selectedName(query: URLSearchParams): string {
-  const match = /(?:^|,)metadata\.name==?([^,=!]+)(?:,|$)/.exec(query.get("fieldSelector") ?? "");
-  const name = match?.[1] ?? "";
-  return nameFaults(name).length === 0 ? name : "";
+  const text = query.get("fieldSelector");
+  if (text === null || text === "") return "";
+  const selector = parseFieldSelector(text);
+  if (!selector.ok) return "";
+  const exact = selector.value.find(
+    ({ field, operator }) => field === "metadata.name" && operator === "=",
+  );
+  return exact === undefined || nameFaults(exact.value).length > 0 ? "" : exact.value;
+}
+
+/** Whether the path, not the method, says that this is a watch: `/api/v1/watch/pods`. */
+export function hasVerbInPath(path: string): boolean {
+  return /^\/+(?:api|apis\/[^/]+)\/[^/]+\/watch\//.test(path);
 }
 
 /** Why a name cannot be a part of a path. */

@@ -9,6 +9,7 @@ import type { Authentication, AuthenticationNotes, Authenticator } from "../auth
 import { createBearerAuthenticator } from "../authn/bearer.ts";
 import { createBootstrapTokenAuthenticator } from "../authn/bootstrap-tokens.ts";
 import { type AnonymousOptions, chainAuthenticators } from "../authn/chain.ts";
+import { credentialHeaders, type IsCredentialHeader } from "../authn/credential-headers.ts";
 import { createFrontProxyAuthenticator, type FrontProxyOptions } from "../authn/front-proxy.ts";
 import { type Impersonation, impersonate, LastModes } from "../authn/impersonation.ts";
 import { createIssuers, type IssuerSettings, type Issuers } from "../authn/issuers.ts";
@@ -95,6 +96,8 @@ export interface RequestSecurity {
   readonly tokens: TokenAuthenticator;
   readonly issueToken: IssueToken;
   readonly audiences: readonly string[];
+  /** Which headers proxies must not pass on. */
+  readonly isCredential: IsCredentialHeader;
   /** Of service account tokens, as others verify them. */
   readonly issuer: {
     readonly url: string;
@@ -130,6 +133,7 @@ export function createSecurity(
     rules,
     tokens,
     audiences,
+    isCredential: credentialHeaders(options.frontProxy),
     issuer: { url, keys, ...(keysUrl === undefined ? {} : { keysUrl }) },
     issueToken: createTokenIssuer({ ...serviceAccounts, issuer: url, objects, clock, random }),
     authenticate: identify(authenticators(options, tokens), authorizer),

@@ -9,6 +9,7 @@ import {
   success,
 } from "#api/meta/status.ts";
 import { messageOf } from "#lib/caught.ts";
+import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import { isWebSocket } from "../proxy/client-end.ts";
 import { forward, forwardedHeaders, rewriteAnswer } from "../proxy/forward.ts";
 import { type LocateOptions, locateNode, locatePod, locateService } from "../proxy/locate.ts";
@@ -53,11 +54,13 @@ export function connectVerbs(options: LocateOptions): SpecialVerbs {
       ({ headers }) =>
         isWebSocket(headers) && wrapsSpdy(headers) ? { form: "unwrapped" } : JOINED,
     ),
-    "/pods/proxy": proxied(({ info }, path) => locatePod(options, info.namespace, info.name, path)),
-    "/services/proxy": proxied(({ info }, path) =>
+    "/pods/proxy": proxied(options, ({ info }, path) =>
+      locatePod(options, info.namespace, info.name, path),
+    ),
+    "/services/proxy": proxied(options, ({ info }, path) =>
       locateService(options, info.namespace, info.name, path),
     ),
-    "/nodes/proxy": proxied(({ info }, path) => locateNode(options, info.name, path)),
+    "/nodes/proxy": proxied(options, ({ info }, path) => locateNode(options, info.name, path)),
   };
 }
 
@@ -73,7 +76,7 @@ function execKind({ headers, query }: ApiRequest): TunnelKind {
 }
 
 async function stream(
-  { objects, kubelets }: LocateOptions,
+  { objects, kubelets, isCredential }: LocateOptions,
   verb: VerbRequest,
   call: (objects: Objects, verb: VerbRequest) => Result<KubeletCall>,
   how: TunnelKind,
@@ -88,7 +91,7 @@ async function stream(
   if (!target.ok) return target;
   if (!wantsUpgrade(request)) return failure(badRequestStatus("Upgrade request required"));
   const plain = kubelets.declares(nodeName, SPEAKS_WEB_SOCKET) ? JOINED : how;
-  return tunnelled(tunnelOf(request, target.value, plain));
+  return tunnelled(tunnelOf(request, target.value, plain, isCredential));
 }
 
 /** A WebSocket always begins with GET, but running a command is no reading. */
@@ -96,7 +99,10 @@ async function refuseReaders(verb: VerbRequest): Promise<Status | undefined> {
   return verb.info.verb === "create" ? undefined : await verb.mayCreate();
 }
 
-function proxied(locate: Locate): Readonly<Record<string, RunVerb>> {
+function proxied(
+  { isCredential }: LocateOptions,
+  locate: Locate,
+): Readonly<Record<string, RunVerb>> {
   const run: RunVerb = async (verb) => {
     const { request } = verb;
     const refusal = await admitConnect(verb);
@@ -104,11 +110,14 @@ function proxied(locate: Locate): Readonly<Record<string, RunVerb>> {
     const { prefix, path, query } = splitProxyPath(request);
     const target = await locate(verb, (path === "" ? "/" : path) + query);
     if (!target.ok) return target;
-    if (wantsUpgrade(request)) return tunnelled(tunnelOf(request, target.value, JOINED));
+    if (wantsUpgrade(request)) {
+      return tunnelled(tunnelOf(request, target.value, JOINED, isCredential));
+    }
     if (path === "" && (request.method === "GET" || request.method === "HEAD")) {
       return redirect(`${prefix}/${query}`);
     }
-    return await proxy(request, target.value, prefix, path);
+    const headers = forwardedHeaders(request, isCredential);
+    return await proxy(request, target.value, headers, prefix, path);
   };
   return { get: run, create: run, update: run, patch: run, delete: run, "": run };
 }
@@ -116,12 +125,13 @@ function proxied(locate: Locate): Readonly<Record<string, RunVerb>> {
 async function proxy(
   request: ApiRequest,
   target: Target,
+  headers: Readonly<Record<string, string>>,
   prefix: string,
   path: string,
 ): Promise<VerbResult> {
-  const headers = { ...forwardedHeaders(request), "x-forwarded-uri": prefix + path };
   try {
-    const answered = await forward(request, target, headers);
+    const sent = { ...headers, "x-forwarded-uri": prefix + path };
+    const answered = await forward(request, target, sent);
     const place = {
       prefix,
       targetHost: `${target.host}:${target.port}`,
@@ -155,8 +165,13 @@ function wantsUpgrade({ headers }: ApiRequest): boolean {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? "");
 }
 
-function tunnelOf(request: ApiRequest, target: Target, how: TunnelKind): Tunnel {
-  const headers = forwardedHeaders(request);
+function tunnelOf(
+  request: ApiRequest,
+  target: Target,
+  how: TunnelKind,
+  isCredential: IsCredentialHeader,
+): Tunnel {
+  const headers = forwardedHeaders(request, isCredential);
   const protocol = request.headers.upgrade ?? "";
   return { how, request: { method: request.method, headers, protocol, target } };
 }

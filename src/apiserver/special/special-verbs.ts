@@ -28,7 +28,7 @@ export function specialVerbs(options: SpecialOptions): SpecialVerbs {
     ...reviewVerbs(security),
     ...bindingVerbs(objects),
     ...evictionVerbs(objects),
-    ...connectVerbs({ objects, random, kubelets }),
+    ...connectVerbs({ objects, random, kubelets, isCredential: security.isCredential }),
     ...componentStatusVerbs({
       ...options.components,
       "etcd-0": async () =>

@@ -164,6 +164,29 @@ describe("a list", () => {
     assert.equal(list.metadata.continue, undefined);
   });
 
+  test("a continue token with a future revision is refused with 504", async () => {
+    await using t = await startTestApi();
+    await fill(t, ["a", "b"]);
+    const token = continueToken({ v: "meta.k8s.io/v1", rv: 999_999, start: "a\0" });
+    const asked = t.ask("GET", `${CONFIG_MAPS}?limit=1&continue=${token}`);
+    await t.clock.advance(3_000);
+    const { code, body } = await asked;
+    assert.equal(code, 504);
+    assert.equal(body.details.causes[0].reason, "ResourceVersionTooLarge");
+  });
+
+  for (const rv of [1.5, "5", true, 1e300]) {
+    test(`a continue token with the revision ${JSON.stringify(rv)} is refused with 400`, async () => {
+      await using t = await startTestApi();
+      const token = continueToken({ v: "meta.k8s.io/v1", rv, start: "a\0" });
+      const { message } = await t.want(400, "GET", `${CONFIG_MAPS}?limit=1&continue=${token}`);
+      assert.match(
+        message,
+        /json: cannot unmarshal (number \S+|string|bool) into Go struct field continueToken.rv/,
+      );
+    });
+  }
+
   const refused = [
     { query: "limit=x", code: 400 },
     { query: "continue=garbage", code: 400 },
@@ -202,3 +225,7 @@ describe("a list", () => {
     await t.want(406, "GET", CONFIG_MAPS, as("PartialObjectMetadata"));
   });
 });
+
+function continueToken(token: object): string {
+  return Buffer.from(JSON.stringify(token)).toString("base64url");
+}

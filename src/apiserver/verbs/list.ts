@@ -85,7 +85,11 @@ async function listingPoint(
       const message = "specifying resource version is not allowed when using continue";
       return failure(badRequestStatus(message));
     }
-    return success({ startAfter: decoded.value.startAfter, revision: decoded.value.revision });
+    const { startAfter, revision } = decoded.value;
+    // A revision from the future would otherwise show the current state and change under the client.
+    const reached = revision === undefined ? undefined : await objects.notOlderThan(revision);
+    if (reached?.ok === false) return reached;
+    return success({ startAfter, revision });
   }
   if (resourceVersion === "") {
     const fresh = await objects.fresh();

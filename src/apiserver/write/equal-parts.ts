@@ -24,10 +24,10 @@ export function takeEqualParts(draft: Draft<KubeObject>, old: KubeObject): void 
 /** The names of parts that were taken; none if the two are not made of the same parts. */
 export function takenParts(draft: KubeObject, old: KubeObject): ReadonlySet<string> {
   const [parts, before] = [membersOf(draft), membersOf(old)];
-  for (const name in before) if (!(name in parts)) return NONE;
+  for (const name in before) if (!Object.hasOwn(parts, name)) return NONE;
   const taken = new Set<string>();
   for (const name in parts) {
-    if (!(name in before)) return NONE;
+    if (!Object.hasOwn(before, name)) return NONE;
     if (!HEAD.has(name) && parts[name] === before[name]) taken.add(name);
   }
   return taken;

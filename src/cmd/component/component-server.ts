@@ -9,6 +9,7 @@ import type { TokenReview } from "#api/generated/authentication.v1.ts";
 import type { SubjectAccessReview } from "#api/generated/authorization.v1.ts";
 import { tokenReviewKind } from "#api/kinds/authentication/v1/reviews.ts";
 import { subjectAccessReviewKind } from "#api/kinds/authorization/v1/access-reviews.ts";
+import { withoutRenegotiation } from "#apiserver/http/without-renegotiation.ts";
 import type { Client } from "#client/client.ts";
 import type { Metrics } from "#lib/metrics.ts";
 
@@ -31,12 +32,15 @@ export async function startComponentServer(
   signal: AbortSignal,
 ): Promise<number> {
   const { host, port, tls } = options;
-  const server = createServer({ ...tls, requestTimeout: REQUEST_TIMEOUT_MS }, (request, reply) => {
-    answer(request, options).then(
-      ([code, text]) => send(reply, code, text),
-      (error: unknown) => send(reply, 500, `${error}\n`),
-    );
-  });
+  const server = createServer(
+    { ...withoutRenegotiation(tls), requestTimeout: REQUEST_TIMEOUT_MS },
+    (request, reply) => {
+      answer(request, options).then(
+        ([code, text]) => send(reply, code, text),
+        (error: unknown) => send(reply, 500, `${error}\n`),
+      );
+    },
+  );
   server.maxConnections = CONNECTIONS_MAX;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -47,6 +47,6 @@ export function withHints(
 }
 
 export function isTopologyAware({ metadata: { annotations = {} } }: Service): boolean {
-  const mode = annotations[TOPOLOGY_MODES.find((name) => name in annotations) ?? ""];
+  const mode = annotations[TOPOLOGY_MODES.find((name) => Object.hasOwn(annotations, name)) ?? ""];
   return mode === "Auto" || mode === "auto";
 }

@@ -21,7 +21,7 @@ export function zoneShares(nodes: Iterable<Node>): ReadonlyMap<string, number> |
   for (const { metadata, status } of nodes) {
     const { labels = {} } = metadata;
     const isReady = status.conditions?.some((c) => c.type === "Ready" && c.status === "True");
-    if (isReady !== true || EXCLUDED.some((label) => label in labels)) continue;
+    if (isReady !== true || EXCLUDED.some((label) => Object.hasOwn(labels, label))) continue;
     const parsed = parseQuantity(status.allocatable?.cpu ?? "0");
     const cpu = parsed.ok ? quantityMilliValue(parsed.value) : 0;
     const zone = labels[ZONE] ?? "";

@@ -76,6 +76,6 @@ export const measureEphemeralVolumes: Measure<unknown> = (metrics) => {
 /** As upstream calls what knows how to mount it. */
 function pluginOf({ spec }: PersistentVolume): string {
   if (spec.csi !== undefined) return `kubernetes.io/csi:${spec.csi.driver}`;
-  const source = Object.keys(SOURCES).find((name) => name in spec);
+  const source = Object.keys(SOURCES).find((name) => Object.hasOwn(spec, name));
   return source === undefined ? "N/A" : SOURCES[source]!;
 }

@@ -207,7 +207,9 @@ function toldIfReady(write: Write, node: Node): Write {
 function nodeWrites(node: Node, nowMs: number): readonly Write[] {
   const taints = schedulingTaints(node, nowMs);
   const { labels = {} } = node.metadata;
-  const moved = LABELS.filter(([from, to]) => from in labels && labels[to] !== labels[from]);
+  const moved = LABELS.filter(
+    ([from, to]) => Object.hasOwn(labels, from) && labels[to] !== labels[from],
+  );
   if (taints === undefined && moved.length === 0) return [];
   const changes = Object.fromEntries(moved.map(([from, to]) => [to, labels[from]!]));
   const metadata =

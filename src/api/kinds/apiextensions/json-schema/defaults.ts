@@ -108,7 +108,7 @@ function validateResource(value: Readonly<Record<string, unknown>>, path: Path):
   for (const field of ["apiVersion", "kind"] as const) {
     const text = value[field];
     const at = path.child(field);
-    if (!(field in value)) errors.push(required(at, ""));
+    if (!Object.hasOwn(value, field)) errors.push(required(at, ""));
     else if (typeof text !== "string") errors.push(invalid(at, text, "must be a string"));
     else if (text === "") errors.push(invalid(at, text, "must not be empty"));
     else {

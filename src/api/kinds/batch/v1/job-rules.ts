@@ -44,7 +44,7 @@ export function validateJobUpdate(job: Job, old: Job, context: RuleContext): Fie
       base.allowInvalidLabelValueInSelector || selectorHasInvalidLabelValue(old.spec.selector),
   };
   const oldLabels = old.spec.template.metadata.labels ?? {};
-  const hadLabels = NAME_LABEL in oldLabels && UID_LABEL in oldLabels;
+  const hadLabels = Object.hasOwn(oldLabels, NAME_LABEL) && Object.hasOwn(oldLabels, UID_LABEL);
   return [
     ...validateKubeMeta(job.metadata, { namespaced: true, nameRule: nameIsDnsSubdomain }),
     ...validateJob(job, rules, hadLabels),

@@ -74,7 +74,7 @@ function compare(job: Job, oldJob: Job): Facts {
   const changed: Facts["changed"] = (...names) =>
     names.some((name) => {
       if (name === "finished") return isFinished(now) !== isFinished(before);
-      if (name in now) return now[name as keyof Ends] !== before[name as keyof Ends];
+      if (Object.hasOwn(now, name)) return now[name as keyof Ends] !== before[name as keyof Ends];
       return !semanticEqual(status[name as keyof JobStatus], old[name as keyof JobStatus]);
     });
   const isIndexed = job.spec.completionMode === "Indexed";

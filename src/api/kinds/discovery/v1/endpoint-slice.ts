@@ -204,7 +204,7 @@ function validateEndpoint(endpoint: Endpoint, addressType: string, path: Path): 
     errors.push(tooMany(topology, labelCount, TOPOLOGY_LABELS_MAX));
   }
   errors.push(...validateLabels(deprecatedTopology, topology));
-  if (ZONE_LABEL in deprecatedTopology) {
+  if (Object.hasOwn(deprecatedTopology, ZONE_LABEL)) {
     const detail = "reserved key was not removed in conversion";
     errors.push(internalError(topology.key(ZONE_LABEL), detail));
   }

@@ -41,7 +41,7 @@ export function chargeQuota(quota: ResourceQuota, demand: Demand): Charge {
   const name = quota.metadata.name ?? "";
   const missing = measure.missing?.(object, covered);
   if (missing !== undefined) return refused(`failed quota: ${name}: ${missing}`);
-  if (!covered.every((resource) => resource in used)) {
+  if (!covered.every((resource) => Object.hasOwn(used, resource))) {
     const resources = covered.sort().join(",");
     return refused(`status unknown for quota: ${name}, resources: ${resources}`);
   }

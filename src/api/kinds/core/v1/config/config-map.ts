@@ -49,7 +49,7 @@ function validateData({ data = {}, binaryData = {} }: ConfigMap): FieldError[] {
   for (const [key, value] of Object.entries(data)) {
     const path = Path.of("data").key(key);
     for (const fault of isConfigMapKey(key)) errors.push(invalid(path, key, fault));
-    if (key in binaryData) {
+    if (Object.hasOwn(binaryData, key)) {
       errors.push(invalid(path, key, "duplicate of key present in binaryData"));
     }
     bytes += utf8Length(value);

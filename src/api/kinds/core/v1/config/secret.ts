@@ -107,7 +107,7 @@ function validateData({ metadata, type = "", data = {} }: Secret): FieldError[] 
       if (!data["ssh-privatekey"]) errors.push(...missing("ssh-privatekey"));
       break;
     case TLS_TYPE:
-      errors.push(...missing(...["tls.crt", "tls.key"].filter((key) => !(key in data))));
+      errors.push(...missing(...["tls.crt", "tls.key"].filter((key) => !Object.hasOwn(data, key))));
       break;
   }
   return errors;

@@ -125,7 +125,8 @@ function defaultHugePagesLimits(
   if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return;
   const total = sumOverContainers(spec, (container) => container.resources.limits);
   for (const [name, amount] of Object.entries(total)) {
-    if (!isHugePages(name) || name in requests || name in limits) continue;
+    if (!isHugePages(name) || Object.hasOwn(requests, name) || Object.hasOwn(limits, name))
+      continue;
     limits[name] = amount;
   }
   if (Object.keys(limits).length > 0) resources.limits = limits;
@@ -182,6 +183,6 @@ const OLD_ANNOTATIONS = [
 function dropOldAnnotations(meta: Draft<ObjectMeta>): void {
   if (meta.annotations === undefined) return;
   for (const key of OLD_ANNOTATIONS) {
-    if (key in meta.annotations) delete meta.annotations[key];
+    if (Object.hasOwn(meta.annotations, key)) delete meta.annotations[key];
   }
 }

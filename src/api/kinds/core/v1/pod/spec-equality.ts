@@ -31,7 +31,7 @@ function equal(a: unknown, b: unknown, name: string): boolean {
       if (compareAmounts(left, right) !== 0) return false;
     } else if (!equal(left, right, key)) return false;
   }
-  for (const key in b) if (!(key in a) && !equal(undefined, b[key], key)) return false;
+  for (const key in b) if (!Object.hasOwn(a, key) && !equal(undefined, b[key], key)) return false;
   return true;
 }
 

@@ -215,7 +215,7 @@ function requestsAboveLimits({ hard = {} }: ResourceQuotaSpec): string[] {
   for (const resource of ["cpu", "memory", "storage", "ephemeral-storage"]) {
     const short = resource === "cpu" || resource === "memory";
     const requestName =
-      `requests.${resource}` in hard || !short ? `requests.${resource}` : resource;
+      Object.hasOwn(hard, `requests.${resource}`) || !short ? `requests.${resource}` : resource;
     const [request, limit] = [hard[requestName], hard[`limits.${resource}`]];
     if (request === undefined || limit === undefined || compareAmounts(request, limit) <= 0) {
       continue;
