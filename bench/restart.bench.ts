@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { openHttp1 } from "./load/http1-asker.ts";
 import { makePods } from "./load/pods.ts";
 import { probeFor } from "./load/probe.ts";
-import { launcherMs, type ServerProcess, startProgram } from "./load/server-processes.ts";
+import { cpuMs, launcherMs, type ServerProcess, startProgram } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "restart";
@@ -26,6 +26,8 @@ interface Start {
   /** How long after "ready" was printed the first answer came. */
   readonly lateMs: number;
   readonly longestProbeMs: number;
+  /** What the start cost, however busy the machine is. */
+  readonly cpuMs: number;
 }
 
 export async function* run({ quick, progress, signal }: BenchOptions): AsyncIterable<Row> {
@@ -50,6 +52,13 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
     yield { name: `… ${pods}, after kill -9`, value: of(again, "readyMs"), unit: "ms" };
     const laterMs = of(again, "readyMs") - of(fresh, "readyMs");
     yield atMost("… later than the fresh one", laterMs, LATER_MS);
+    yield {
+      name: "… processor time until then",
+      value: of(again, "cpuMs"),
+      unit: "ms",
+      limit: of(fresh, "cpuMs"),
+      limitName: "ms of the fresh one",
+    };
     yield atMost(`"ready" to the first answer, ${pods}`, of(again, "lateMs"), DELAY_MS);
     yield atMost("slowest answer while caches fill", of(again, "longestProbeMs"), DELAY_MS);
     yield { name: "… in a fresh one", value: of(fresh, "longestProbeMs"), unit: "ms" };
@@ -70,12 +79,14 @@ async function fill(data: string): Promise<void> {
 /** The process is killed when it was measured. */
 async function start(data: string): Promise<Start> {
   await using server: ServerProcess = await startProgram(UP, data);
+  const usedMs = cpuMs(server.pid);
   using asker = await openHttp1(server.port, server.identity);
   const { longestMs } = await probeFor(asker, PROBING_MS);
   return {
     readyMs: server.readyMs,
     lateMs: Math.max(0, server.readyMs - (await server.printedMs)),
     longestProbeMs: longestMs,
+    cpuMs: usedMs,
   };
 }
 

@@ -7,6 +7,7 @@
  * 2. It uses a streaming list where the server offers it, otherwise list and watch.
  * 3. `synced` resolves once the cache has shown a whole listing.
  * 4. With `resyncMs`, listeners hear every object again that often (next and old are the same).
+ * 5. However many objects come at once, other work of the process runs in between (`slice`).
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
@@ -15,6 +16,7 @@ import type { Clock, Timer } from "#lib/clock.ts";
 import { deferred } from "#lib/deferred.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import { TimeSlice } from "#lib/time-slice.ts";
 import { Cache, type Change, keyOf } from "./cache.ts";
 import type { Client, Typed } from "./client.ts";
 import { INITIAL_EVENTS_END } from "./transport.ts";
@@ -32,11 +34,14 @@ export interface InformerOptions<T extends KubeObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly resyncMs?: number;
+  /** Shared with others that work in the same process; its own unless given. */
+  readonly slice?: TimeSlice;
 }
 
 export class Informer<T extends KubeObject> {
   readonly cache = new Cache<T>();
   readonly #options: InformerOptions<T>;
+  readonly #slice: TimeSlice;
   readonly #synced = deferred<void>();
   #isSynced = false;
   #streaming = true;
@@ -44,6 +49,7 @@ export class Informer<T extends KubeObject> {
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
+    this.#slice = options.slice ?? new TimeSlice(options.clock);
   }
 
   get synced(): Promise<void> {
@@ -103,6 +109,8 @@ export class Informer<T extends KubeObject> {
       signal,
     );
     for await (const event of events) {
+      const over = this.#slice.over();
+      if (over !== undefined) await over;
       switch (event.type) {
         case "ADDED":
         case "MODIFIED":
@@ -160,6 +168,8 @@ export class Informer<T extends KubeObject> {
       timeoutSeconds: this.#watchSeconds(),
     };
     for await (const event of this.#options.client.watch(this.#options.kind, options, signal)) {
+      const over = this.#slice.over();
+      if (over !== undefined) await over;
       switch (event.type) {
         case "ADDED":
         case "MODIFIED":

@@ -1,6 +1,7 @@
 /**
  * The one loop that all controllers share: informers fill queues, workers observe, decide and
- * execute. Controllers that run together share their informers.
+ * execute. Controllers that run together share their informers, and the time that they may work
+ * before other parts of the process have their turn.
  */
 import type { KubeObject } from "#api/kind.ts";
 import { type Cache, keyOf } from "#client/cache.ts";
@@ -13,6 +14,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import { TimeSlice } from "#lib/time-slice.ts";
 import type { Caches, Controller, EventNote, Key, Outcome, Reconciled } from "./controller.ts";
 import { DecisionLog } from "./decision-record.ts";
 import { type Execution, execute } from "./executor.ts";
@@ -53,12 +55,14 @@ export class Runtime {
   readonly #informers = new Map<string, Informer<KubeObject>>();
   readonly #started = new Set<Informer<KubeObject>>();
   readonly #queues: WorkQueue<Key>[] = [];
+  readonly #slice: TimeSlice;
   readonly #queueMetrics: QueueMetrics;
   readonly #reconciles: (controller: string, result: string) => Counter;
   readonly #seconds: (controller: string) => Histogram;
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
+    this.#slice = new TimeSlice(options.clock);
     this.#queueMetrics = new QueueMetrics(options.metrics, options.clock);
     this.#reconciles = options.metrics.counter({
       name: "k8ts_controller_reconciles_total",
@@ -122,13 +126,16 @@ export class Runtime {
     return async () => {
       await this.#allSynced(controller, signal);
       // An informer that ran before told its news before this controller listened.
-      const addAll = (): void => {
+      const addAll = async (): Promise<void> => {
         for (const { kind, keys } of controller.feeds) {
-          for (const object of this.cache(kind).list())
+          for (const object of this.cache(kind).list()) {
             for (const key of keys(object, caches)) queue.add(key);
+            const over = this.#slice.over();
+            if (over !== undefined) await over;
+          }
         }
       };
-      addAll();
+      await addAll();
       repeat(controller.resyncMs, addAll, clock, signal);
       const measured = controller.measure?.(this.#options.metrics, caches);
       const loop: Loop = { controller, queue, memory, caches, measured };
@@ -163,6 +170,8 @@ export class Runtime {
       this.#reconciles(controller.name, result).add(1);
       this.#seconds(controller.name).observe((this.#options.clock.elapsedMs() - startMs) / 1000);
       queue.done(key);
+      const over = this.#slice.over();
+      if (over !== undefined) await over;
     }
   }
 
@@ -268,7 +277,8 @@ export class Runtime {
     let informer = this.#informers.get(id);
     if (informer === undefined) {
       const { client, clock, random, logger } = this.#options;
-      informer = new Informer<KubeObject>({ client, kind, clock, random, logger });
+      const slice = this.#slice;
+      informer = new Informer<KubeObject>({ client, kind, clock, random, logger, slice });
       this.#informers.set(id, informer);
     }
     return informer;
@@ -278,14 +288,14 @@ export class Runtime {
 /** Until the signal aborts; never, without a time. */
 function repeat(
   everyMs: number | undefined,
-  task: () => void,
+  task: () => Promise<void>,
   clock: Clock,
   signal: AbortSignal,
 ): void {
   if (everyMs === undefined || signal.aborted) return;
   const timer = clock.schedule(everyMs, () => {
     signal.removeEventListener("abort", cancel);
-    task();
+    void task();
     repeat(everyMs, task, clock, signal);
   });
   const cancel = (): void => timer.cancel();

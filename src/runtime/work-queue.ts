@@ -10,6 +10,7 @@
  */
 import { Backoff } from "#lib/backoff.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
+import { Fifo } from "#lib/fifo.ts";
 import type { Random } from "#lib/random.ts";
 import type { QueueObserver, WatchedQueue } from "./queue-metrics.ts";
 
@@ -22,6 +23,8 @@ export class WorkQueue<K> implements WatchedQueue {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #ready = new Map<string, Waiting<K>>();
+  /** The ids of those that are ready, in order: a map that loses its first again and again is slow. */
+  readonly #order = new Fifo<string>();
   /** Since when. */
   readonly #running = new Map<string, number>();
   readonly #again = new Map<string, K>();
@@ -108,9 +111,9 @@ export class WorkQueue<K> implements WatchedQueue {
   async take(): Promise<K | undefined> {
     for (;;) {
       if (this.#closed) return undefined;
-      const next = this.#ready.entries().next();
-      if (!next.done) {
-        const [id, { key, sinceMs }] = next.value;
+      const id = this.#order.shift();
+      if (id !== undefined) {
+        const { key, sinceMs } = this.#ready.get(id)!;
         const nowMs = this.#clock.elapsedMs();
         this.#observer?.waitedSeconds.observe((nowMs - sinceMs) / 1000);
         this.#ready.delete(id);
@@ -145,8 +148,9 @@ export class WorkQueue<K> implements WatchedQueue {
 
   /** A key that waits already keeps its place. */
   #enqueue(id: string, key: K): void {
-    const sinceMs = this.#ready.get(id)?.sinceMs ?? this.#clock.elapsedMs();
-    this.#ready.set(id, { key, sinceMs });
+    const waiting = this.#ready.get(id);
+    if (waiting === undefined) this.#order.push(id);
+    this.#ready.set(id, { key, sinceMs: waiting?.sinceMs ?? this.#clock.elapsedMs() });
     this.#wake.shift()?.();
   }
 }

@@ -109,6 +109,8 @@ export class KeyIndex {
   countHeads(prefix: string, after?: string): number {
     const { slots } = this.#tables;
     if (prefix === "" && after === undefined) return slots.size;
+    const end = endOf(prefix);
+    if (end !== undefined) return slots.countBetween(startOf(prefix, after), end);
     let count = 0;
     for (const _ of under(slots, prefix, after)) count += 1;
     return count;
@@ -167,6 +169,22 @@ function* under<Row extends { readonly key: string }>(
     if (!row.key.startsWith(prefix)) return;
     if (row.key !== after) yield row;
   }
+}
+
+/** The first place in the order that a key under the prefix, and after `after`, can have. */
+function startOf(prefix: string, after: string | undefined): string {
+  const start = inByteOrder(prefix);
+  if (after === undefined) return start;
+  const next = `${inByteOrder(after)}\0`;
+  return next > start ? next : start;
+}
+
+/** The first place after all keys under the prefix, unless there is none. */
+function endOf(prefix: string): string | undefined {
+  const start = inByteOrder(prefix);
+  const last = start.charCodeAt(start.length - 1);
+  if (Number.isNaN(last) || last === 0xffff) return undefined;
+  return start.slice(0, -1) + String.fromCharCode(last + 1);
 }
 
 /**

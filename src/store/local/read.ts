@@ -17,7 +17,7 @@ export function readKey(view: View, key: string, atRevision: number | undefined)
 }
 
 /**
- * Reads in pieces: pauses by yielding after each `pieceSize` keys, so that the caller can let other
+ * Reads in pieces: pauses by yielding between each `pieceSize` keys, so that the caller can let other
  * work run. The view must be held meanwhile.
  */
 export function* readRange(
@@ -39,11 +39,11 @@ export function* readRange(
       remaining = view.keys.countHeads(prefix, entries.at(-1)?.key ?? startAfter);
       break;
     }
+    if (visited > 0 && visited % pieceSize === 0) yield;
     const entry = entryOf(view, head, revision, keysOnly || entries.length >= limit);
     if (entry !== undefined && entries.length < limit) entries.push(entry);
     else if (entry !== undefined) remaining += 1;
     visited += 1;
-    if (visited % pieceSize === 0) yield;
   }
   return { revision, entries, remaining };
 }

@@ -1,0 +1,52 @@
+/**
+ * Work that goes on for long without waiting for anything, shared fairly with everything else that
+ * the process does.
+ *
+ * Promises:
+ * 1. All users of one TimeSlice together work for `sliceMs` in a turn of the event loop; who asks
+ *    after that gets a promise for a later turn. Longer than that only a single step can take.
+ * 2. Those who wait go on one in a turn, first come first served.
+ * 3. While time stands still (the virtual clock) nobody is made to wait.
+ */
+import type { Clock } from "./clock.ts";
+import { Fifo } from "./fifo.ts";
+import { nextTurn } from "./next-turn.ts";
+
+/** Short beside what a network takes, long beside what a turn costs. */
+const SLICE_MS = 8;
+
+export class TimeSlice {
+  readonly #clock: Clock;
+  readonly #sliceMs: number;
+  /** When this turn's work began; undefined while there was none. */
+  #startMs: number | undefined;
+  readonly #waiting = new Fifo<() => void>();
+
+  constructor(clock: Clock, sliceMs: number = SLICE_MS) {
+    this.#clock = clock;
+    this.#sliceMs = sliceMs;
+  }
+
+  /** Undefined while there is time left in this turn. */
+  over(): Promise<void> | undefined {
+    const nowMs = this.#clock.elapsedMs();
+    if (this.#startMs === undefined) this.#begin(nowMs);
+    else if (nowMs - this.#startMs >= this.#sliceMs) {
+      return new Promise((resolve) => this.#waiting.push(resolve));
+    }
+    return undefined;
+  }
+
+  #begin(nowMs: number): void {
+    this.#startMs = nowMs;
+    void nextTurn().then(() => this.#nextTurn());
+  }
+
+  #nextTurn(): void {
+    this.#startMs = undefined;
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.#begin(this.#clock.elapsedMs());
+    next();
+  }
+}
