@@ -1,0 +1,61 @@
+/**
+ * One client must not stop the others: the longest that a GET of another client waits while each
+ * attack is sent, and the memory that clients without credentials can make the server hold. The server
+ * is the built program in a process of its own. K8TS_ATTACK selects attacks by a part of their names.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock } from "#lib/system-clock.ts";
+import { type Attack, ATTACKS } from "./attack/attacks.ts";
+import { openProbe } from "./attack/probe.ts";
+import { wanted } from "./load/in-turns.ts";
+import { residentMb, startProgram } from "./load/server-processes.ts";
+import type { BenchOptions, Row } from "./row.ts";
+
+export const name = "attack";
+
+const PROBED = "/api/v1/namespaces/default";
+const CONNECTIONS = 500;
+/** Between two attacks, so that what one left behind is not counted for the next. */
+const PAUSE_MS = 500;
+const HELD_MB_MAX = 64;
+
+export async function* run({ signal, progress }: BenchOptions): AsyncIterable<Row> {
+  const directory = mkdtempSync(join(tmpdir(), "k8ts-bench-attack-"));
+  try {
+    await using server = await startProgram(["apiserver"], join(directory, "ours"));
+    await using probe = await openProbe(server, PROBED);
+    const idleMs = await probe.longestMs(() => systemClock.sleep(2_000));
+    yield { name: "nothing is sent", value: idleMs, unit: "ms" };
+    for (const attack of chosen(process.env.K8TS_ATTACK)) {
+      signal.throwIfAborted();
+      progress(attack.name);
+      const heldMb = watchMemory(server.pid);
+      const ms = await probe.longestMs(() => attack.send(server, { connections: CONNECTIONS }));
+      const mb = heldMb();
+      yield wanted(`${attack.name} (${attack.by})`, ms, "ms", attack.wishMs);
+      if (attack.by === "anybody") yield wanted("… memory held", mb, "MB", HELD_MB_MAX);
+      await systemClock.sleep(PAUSE_MS);
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function chosen(part: string | undefined): readonly Attack[] {
+  return part === undefined ? ATTACKS : ATTACKS.filter(({ name }) => name.includes(part));
+}
+
+/** Answers how much the server's memory has grown at most since the call. */
+function watchMemory(pid: number): () => number {
+  const beforeMb = residentMb(pid);
+  let highestMb = beforeMb;
+  const timer = setInterval(() => {
+    highestMb = Math.max(highestMb, residentMb(pid));
+  }, 20);
+  return () => {
+    clearInterval(timer);
+    return highestMb - beforeMb;
+  };
+}

@@ -1,0 +1,269 @@
+/**
+ * The requests that a hostile client sends to keep a server from serving others. Each is within the
+ * limits of upstream's API server: 1 MB of headers, 3 MB of body.
+ */
+import { head, openRaw, sendRaw, type Target } from "./raw-request.ts";
+
+export interface Attack {
+  readonly name: string;
+  readonly by: "anybody" | "a user" | "an editor";
+  /** The longest that another client's GET may wait. */
+  readonly wishMs: number;
+  /** Resolves when the attack is over: all was answered, or refused. */
+  send(target: Target, scale: Scale): Promise<void>;
+}
+
+/** How much of an attack is sent; the tests send less than the benchmark. */
+export interface Scale {
+  readonly connections: number;
+}
+
+const MEGABYTE = 1024 * 1024;
+const WISH_MS = 100;
+const LARGE_BODY_WISH_MS = 200;
+
+const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+const PODS = "/api/v1/namespaces/default/pods";
+const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+
+export const ATTACKS: readonly Attack[] = [
+  oneRequest("10,000 Impersonate-Extra headers", "anybody", () => ({
+    head: manyHeaders(10_000, (n) => `Impersonate-Extra-k${n}: v`),
+  })),
+  oneRequest("1 MB of tiny headers", "anybody", () => ({
+    head: manyHeaders(140_000, (n) => `${n.toString(36)}:`),
+  })),
+  oneRequest("1 MB of one header in many lines", "anybody", () => ({
+    head: manyHeaders(80_000, () => "Accept: a/b"),
+  })),
+  {
+    name: "half-sent bodies of 3 MB",
+    by: "anybody",
+    wishMs: WISH_MS,
+    send: (target, { connections }) => halfSent(target, connections, post(3 * MEGABYTE), 2.9),
+  },
+  {
+    name: "half-sent heads of 900 KB",
+    by: "anybody",
+    wishMs: WISH_MS,
+    send: (target, { connections }) =>
+      halfSent(target, connections, "GET /readyz HTTP/1.1\r\nHost: x\r\nA: ", 0.9),
+  },
+  oneRequest("/readyz?timeout=1h1h1h… 900 KB", "anybody", () => ({
+    head: head("GET", `/readyz?timeout=${"1h".repeat(450_000)}`),
+  })),
+  oneRequest("a query of 400,000 parameters", "anybody", () => ({
+    head: head("GET", `/readyz?${"a&".repeat(400_000)}`),
+  })),
+  oneRequest("a path of 900 KB of slashes", "anybody", () => ({
+    head: head("GET", `/${"a/".repeat(450_000)}`),
+  })),
+  oneRequest("Accept with 300,000 media types", "anybody", () => ({
+    head: head("GET", "/readyz", { Accept: "a,".repeat(300_000) }),
+  })),
+  {
+    name: "TLS handshakes on many connections at once",
+    by: "anybody",
+    wishMs: WISH_MS,
+    send: handshakes,
+  },
+  oneRequest("2.9 MB YAML flat map to selfsubjectaccessreviews", "a user", () => ({
+    path: REVIEWS,
+    type: "application/yaml",
+    body: lines(2.9, (n) => `k${n}: v\n`),
+  })),
+  oneRequest("2.8 MB of [[[[ to selfsubjectaccessreviews", "a user", () => ({
+    path: REVIEWS,
+    body: "[".repeat(2.8 * MEGABYTE),
+  })),
+  oneRequest("2.8 MB of [[[[ in YAML", "a user", () => ({
+    path: REVIEWS,
+    type: "application/yaml",
+    body: "[".repeat(2.8 * MEGABYTE),
+  })),
+  oneRequest("2.9 MB of unknown fields to selfsubjectaccessreviews", "a user", () => ({
+    path: REVIEWS,
+    body: `{${lines(2.9, (n) => `"k${n}":1,`)}"z":1}`,
+  })),
+  oneRequest("labelSelector=,,,, 800 KB", "a user", () => ({
+    head: head("GET", `${PODS}?labelSelector=${",".repeat(800_000)}`),
+  })),
+  oneRequest("labelSelector of 200,000 requirements", "a user", () => ({
+    head: head("GET", `${PODS}?labelSelector=${"a=b,".repeat(200_000)}a=b`),
+  })),
+  oneRequest("fieldSelector=,,,, 800 KB", "a user", () => ({
+    head: head("GET", `${PODS}?fieldSelector=${",".repeat(800_000)}`),
+  })),
+  {
+    name: "20 parallel GETs of /openapi/v2",
+    by: "a user",
+    wishMs: WISH_MS,
+    send: async (target) => {
+      await Promise.all(
+        Array.from({ length: 20 }, () =>
+          sendRaw(target, target.identity, head("GET", "/openapi/v2", ACCEPT_JSON)),
+        ),
+      );
+    },
+  },
+  oneRequest("pod with 900,000 empty containers", "an editor", () => ({
+    path: PODS,
+    body: podWith(`"containers":[${"{},".repeat(900_000)}{}]`),
+  })),
+  oneRequest("pod with 900,000 empty volumes in Strict mode", "an editor", () => ({
+    path: `${PODS}?fieldValidation=Strict`,
+    body: podWith(`"containers":[{"name":"a","image":"a"}],"volumes":[${"{},".repeat(900_000)}{}]`),
+  })),
+  oneRequest("pod with 100,000 valid containers", "an editor", () => ({
+    path: PODS,
+    body: podWith(`"containers":[${numbered(100_000, (n) => `{"name":"a${n}","image":"b"}`)}]`),
+  })),
+  oneRequest("pod with 100,000 environment variables", "an editor", () => ({
+    path: PODS,
+    body: podWith(
+      `"containers":[{"name":"a","image":"a","env":[${numbered(100_000, (n) => `{"name":"A${n}"}`)}]}]`,
+    ),
+  })),
+  oneRequest("pod with 200,000 finalizers", "an editor", () => ({
+    path: PODS,
+    body: `{"metadata":{"name":"x","finalizers":[${numbered(200_000, (n) => `"${n}"`)}]},"spec":{"containers":[{"name":"a","image":"a"}]}}`,
+  })),
+  oneRequest("ConfigMap with 200,000 labels", "an editor", () => ({
+    path: CONFIG_MAPS,
+    body: `{"metadata":{"name":"x","labels":{${numbered(200_000, (n) => `"a${n}":""`)}}}}`,
+  })),
+  oneRequest("pod with 8,000 managedFields entries", "an editor", () => ({
+    path: PODS,
+    body: managedPod(8_000),
+  })),
+  patch("JSON patch that shifts a large array 9,900 times", "application/json-patch+json", shifting),
+  patch("merge patch of 240,000 unknown keys", "application/merge-patch+json", () =>
+    `{${numbered(240_000, (n) => `"k${n}":1`)}}`),
+  patch(
+    "strategic merge patch of 100,000 containers",
+    "application/strategic-merge-patch+json",
+    () => `{"spec":{"containers":[${numbered(100_000, (n) => `{"name":"a${n}"}`)}]}}`,
+  ),
+  patch("server-side apply of 60,000 keys", "application/apply-patch+yaml", () => {
+    const labels = numbered(60_000, (n) => `"a${n}":"b"`);
+    return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"victim","annotations":{${labels}}}}`;
+  }),
+];
+
+const ACCEPT_JSON = { Accept: "application/json" };
+
+interface Request {
+  /** A whole request without a body, or … */
+  readonly head?: string;
+  /** … a POST. */
+  readonly path?: string;
+  readonly type?: string;
+  readonly body?: string;
+}
+
+function oneRequest(name: string, by: Attack["by"], make: () => Request): Attack {
+  const large = make().body !== undefined;
+  return {
+    name,
+    by,
+    wishMs: large ? LARGE_BODY_WISH_MS : WISH_MS,
+    send: async (target) => {
+      const { path = "", type = "application/json", body = "", ...made } = make();
+      const length = { "Content-Type": type, "Content-Length": body.length };
+      const text = made.head ?? head("POST", path, length);
+      await sendRaw(target, by === "anybody" ? undefined : target.identity, text, body);
+    },
+  };
+}
+
+/** Of a pod that is there; created if need be. */
+function patch(name: string, type: string, make: () => string): Attack {
+  return {
+    name,
+    by: "an editor",
+    wishMs: LARGE_BODY_WISH_MS,
+    send: async (target) => {
+      const pod = podWith('"containers":[{"name":"a","image":"a"}]', "victim");
+      const created = { "Content-Type": "application/json", "Content-Length": pod.length };
+      await sendRaw(target, target.identity, head("POST", PODS, created), pod);
+      const body = make();
+      const headers = { "Content-Type": type, "Content-Length": body.length };
+      const path = `${PODS}/victim?fieldManager=attack`;
+      await sendRaw(target, target.identity, head("PATCH", path, headers), body);
+    },
+  };
+}
+
+function post(length: number): string {
+  return head("POST", PODS, { "Content-Type": "application/json", "Content-Length": length });
+}
+
+/** Connections that send a part of a request and wait. They are closed after a while. */
+async function halfSent(
+  target: Target,
+  connections: number,
+  start: string,
+  megabytes: number,
+): Promise<void> {
+  const rest = Buffer.alloc(megabytes * MEGABYTE, "a");
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const socket = await openRaw(target, undefined).catch(() => undefined);
+      socket?.resume();
+      socket?.write(start);
+      socket?.write(rest);
+      return socket;
+    }),
+  );
+  await new Promise((resolve) => setTimeout(resolve, HOLD_MS));
+  for (const socket of sockets) socket?.destroy();
+}
+
+const HOLD_MS = 2_000;
+
+async function handshakes(target: Target, { connections }: Scale): Promise<void> {
+  const sockets = await Promise.all(
+    Array.from({ length: connections }, () => openRaw(target, undefined).catch(() => undefined)),
+  );
+  for (const socket of sockets) socket?.destroy();
+}
+
+function manyHeaders(count: number, line: (n: number) => string): string {
+  let text = "GET /readyz HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+  for (let n = 0; n < count; n++) text += `${line(n)}\r\n`;
+  return `${text}\r\n`;
+}
+
+function lines(megabytes: number, line: (n: number) => string): string {
+  let text = "";
+  for (let n = 0; text.length < megabytes * MEGABYTE - 100; n++) text += line(n);
+  return text;
+}
+
+function numbered(count: number, item: (n: number) => string): string {
+  return Array.from({ length: count }, (_, n) => item(n)).join(",");
+}
+
+function podWith(spec: string, name = "attack"): string {
+  return `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${name}"},"spec":{${spec}}}`;
+}
+
+function managedPod(entries: number): string {
+  const managers = numbered(
+    entries,
+    (n) =>
+      `{"manager":"m${n}","operation":"Update","apiVersion":"v1","time":"2030-01-01T00:00:00Z",` +
+      `"fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{"f:a${n}":{}}}}}`,
+  );
+  return (
+    `{"metadata":{"name":"managed","managedFields":[${managers}]},` +
+    `"spec":{"containers":[{"name":"a","image":"a"}]}}`
+  );
+}
+
+/** Every operation copies a list; none of them fails before the last. */
+function shifting(): string {
+  const list = `{"op":"add","path":"/metadata/finalizers","value":[${"1,".repeat(999_999)}1]}`;
+  const shift = `{"op":"remove","path":"/metadata/finalizers/0"}`;
+  return `[${list},${Array.from({ length: 9_900 }, () => shift).join(",")}]`;
+}
