@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemClock } from "#lib/system-clock.ts";
-import { type Attack, ATTACKS } from "./attack/attacks.ts";
+import { ATTACKS, type Attack } from "./attack/attacks.ts";
 import { openProbe } from "./attack/probe.ts";
 import { wanted } from "./load/in-turns.ts";
 import { residentMb, startProgram } from "./load/server-processes.ts";

@@ -136,9 +136,16 @@ export const ATTACKS: readonly Attack[] = [
     path: PODS,
     body: managedPod(8_000),
   })),
-  patch("JSON patch that shifts a large array 9,900 times", "application/json-patch+json", shifting),
-  patch("merge patch of 240,000 unknown keys", "application/merge-patch+json", () =>
-    `{${numbered(240_000, (n) => `"k${n}":1`)}}`),
+  patch(
+    "JSON patch that shifts a large array 9,900 times",
+    "application/json-patch+json",
+    shifting,
+  ),
+  patch(
+    "merge patch of 240,000 unknown keys",
+    "application/merge-patch+json",
+    () => `{${numbered(240_000, (n) => `"k${n}":1`)}}`,
+  ),
   patch(
     "strategic merge patch of 100,000 containers",
     "application/strategic-merge-patch+json",

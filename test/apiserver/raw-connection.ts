@@ -40,8 +40,20 @@ export class Raw implements Disposable {
     });
   }
 
-  static async open(port: number, kubeconfig: string): Promise<Raw> {
-    const options = { ...identityOf(kubeconfig), allowHalfOpen: true };
+  static open(port: number, kubeconfig: string): Promise<Raw> {
+    return Raw.#connect(port, identityOf(kubeconfig));
+  }
+
+  /** Without a client certificate. */
+  static openAnonymous(port: number, kubeconfig: string): Promise<Raw> {
+    return Raw.#connect(port, { ca: identityOf(kubeconfig).ca });
+  }
+
+  static async #connect(
+    port: number,
+    identity: { ca: string; cert?: string; key?: string },
+  ): Promise<Raw> {
+    const options = { ...identity, allowHalfOpen: true };
     const socket = connect({ ...options, host: "127.0.0.1", port, ALPNProtocols: ["http/1.1"] });
     await new Promise<void>((resolve, reject) => {
       socket.once("secureConnect", resolve);

@@ -67,6 +67,54 @@ describe("a connection", () => {
     await raw.until(/\r\n\r\nok$/);
   });
 
+  test("without credentials gets 403 before it has sent the body, and is closed", async () => {
+    using raw = await Raw.openAnonymous(server.port, server.kubeconfig);
+    raw.send(post("{", [`Content-Length: ${2 * MEGABYTE}`]));
+    await raw.until(/^HTTP\/1\.1 403 Forbidden/);
+    await raw.ended;
+  });
+
+  test("without credentials is not told to continue with its body", async () => {
+    using raw = await Raw.openAnonymous(server.port, server.kubeconfig);
+    raw.send(post("", ["Content-Length: 100", "Expect: 100-continue"]));
+    await raw.until(/^HTTP\/1\.1 403 Forbidden/);
+  });
+
+  test("over HTTP/2 without credentials gets 403 and its stream is reset", async () => {
+    const { ca } = identityOf(server.kubeconfig);
+    const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca });
+    const stream = session.request({ ":method": "POST", ":path": CONFIG_MAPS });
+    stream.write(Buffer.alloc(MEGABYTE / 2));
+    stream.resume();
+    const code = await new Promise<unknown>((resolve) =>
+      stream.once("response", (headers: IncomingHttpHeaders) => resolve(headers[":status"])),
+    );
+    assert.equal(code, 403);
+    await new Promise((resolve) => stream.once("close", resolve));
+    session.destroy();
+  });
+
+  test("with more than 2,000 headers gets 431", async () => {
+    const request = (count: number): string =>
+      `GET /healthz HTTP/1.1\r\nHost: x\r\n${"A: b\r\n".repeat(count - 1)}\r\n`;
+    using many = await open();
+    many.send(request(2_000));
+    await many.until(/^HTTP\/1\.1 200 OK/);
+    for (const count of [2_001, 100_000]) {
+      using tooMany = await open();
+      tooMany.send(request(count));
+      await tooMany.until(/^HTTP\/1\.1 431 Request Header Fields Too Large/);
+      await tooMany.ended;
+    }
+  });
+
+  test("with a URL of more than 128 KiB gets 414", async () => {
+    using long = await open();
+    long.send(`GET /healthz?${"a".repeat(900_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await long.until(/^HTTP\/1\.1 414 URI Too Long/);
+    await long.ended;
+  });
+
   test("answers pipelined requests in their order", async () => {
     using raw = await open();
     const paths = ["/version", "/healthz", "/api", "/nothing-here", "/livez"];

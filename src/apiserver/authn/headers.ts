@@ -13,13 +13,23 @@ export function headerValues({ headers, rawHeaders }: WithHeaders, name: string)
   );
 }
 
-/** `prefix<key>: value` headers by key; keys are in lower case and may be percent-encoded. */
-export function keyedHeaders(request: WithHeaders, prefix: string): Map<string, string[]> {
+/**
+ * `prefix<key>: value` headers by key; keys are in lower case and may be percent-encoded. One pass over
+ * the headers, however many there are.
+ */
+export function keyedHeaders(
+  { headers, rawHeaders }: WithHeaders,
+  prefix: string,
+): Map<string, string[]> {
+  const pairs = rawHeaders ?? Object.entries(headers).flat();
   const byKey = new Map<string, string[]>();
-  for (const name of Object.keys(request.headers)) {
+  for (let at = 0; at < pairs.length; at += 2) {
+    const name = pairs[at]!.toLowerCase();
     if (!name.startsWith(prefix)) continue;
     const key = unescapeKey(name.slice(prefix.length));
-    byKey.set(key, [...(byKey.get(key) ?? []), ...headerValues(request, name)]);
+    const values = byKey.get(key);
+    if (values === undefined) byKey.set(key, [pairs[at + 1] ?? ""]);
+    else values.push(pairs[at + 1] ?? "");
   }
   return byKey;
 }

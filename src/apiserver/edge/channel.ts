@@ -11,6 +11,8 @@ import { type FromCore, TOLD_BYTES_MIN } from "./messages.ts";
 export interface EdgeListener {
   /** The client sent more; null: and will send no more. */
   data(bytes: Buffer | null): void;
+  /** The body that was asked for; undefined: it is too long. */
+  body?(bytes: Buffer | undefined): void;
   /** Bytes that were written are on their way to the client. */
   taken(count: number): void;
   /** So is everything up to the end, and that. */

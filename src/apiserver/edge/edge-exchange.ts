@@ -1,8 +1,9 @@
 /** A request that came to the edge, and its answer: the same to whoever answers as one that came here. */
 import { Readable } from "node:stream";
+import { type Deferred, deferred } from "#lib/deferred.ts";
 import type { Deadline } from "../http/deadlines.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { Leaving } from "../http/leaving.ts";
+import { CLIENT_GONE, Leaving } from "../http/leaving.ts";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { PieceBytes } from "../response/byte-chunk.ts";
@@ -10,8 +11,8 @@ import { Channel, type EdgeListener, type Wire } from "./channel.ts";
 import { Inflow } from "./inflow.ts";
 import type { RequestHead } from "./messages.ts";
 
-/** "follows": it is passed on as it comes; "late": it did not come in time. */
-export type EdgeBody = Buffer | "too long" | "late" | "follows";
+/** "follows": it is passed on as it comes; "late": it did not come in time; "unread": it must be asked for. */
+export type EdgeBody = Buffer | "too long" | "late" | "follows" | "unread";
 
 export class EdgeExchange implements Exchange, EdgeListener {
   readonly peer: Peer;
@@ -25,6 +26,7 @@ export class EdgeExchange implements Exchange, EdgeListener {
   readonly #leaving = new Leaving();
   #stream: Readable | undefined;
   #inflow: Inflow | undefined;
+  #reading: Deferred<Uint8Array | undefined> | undefined;
 
   constructor(head: RequestHead, peer: Peer, body: EdgeBody, wire: Wire) {
     this.peer = peer;
@@ -67,6 +69,7 @@ export class EdgeExchange implements Exchange, EdgeListener {
 
   async readBody(): Promise<Uint8Array | undefined> {
     if (this.#body === "follows") throw new Error("a body that is passed on is not read");
+    if (this.#body === "unread") return this.#askForBody();
     return typeof this.#body === "string" ? undefined : this.#body;
   }
 
@@ -108,6 +111,10 @@ export class EdgeExchange implements Exchange, EdgeListener {
     this.#inflow?.add(bytes);
   }
 
+  body(bytes: Buffer | undefined): void {
+    this.#reading?.resolve(bytes);
+  }
+
   taken(count: number): void {
     this.#channel.taken(count);
   }
@@ -115,8 +122,18 @@ export class EdgeExchange implements Exchange, EdgeListener {
   left(): void {
     this.deadline?.end();
     this.#leaving.leave();
+    this.#reading?.reject(CLIENT_GONE);
     this.#channel.left();
     if (this.#inflow !== undefined) this.#stream?.destroy();
+  }
+
+  #askForBody(): Promise<Uint8Array | undefined> {
+    if (this.gone) return Promise.reject(CLIENT_GONE);
+    if (this.#reading === undefined) {
+      this.#reading = deferred();
+      this.#channel.say({ form: "read body", id: this.#head.id });
+    }
+    return this.#reading.promise;
   }
 
   #begin(): void {

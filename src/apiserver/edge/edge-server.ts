@@ -133,6 +133,11 @@ class Core implements Wire {
       case "data":
         this.#open.get(message.id)?.data(message.bytes === null ? null : bytesAt(message.bytes));
         return;
+      case "body": {
+        const { id, bytes } = message;
+        this.#open.get(id)?.body?.(typeof bytes === "string" ? undefined : bytesAt(bytes));
+        return;
+      }
       case "taken":
         this.#open.get(message.id)?.taken(message.count);
         return;

@@ -12,6 +12,7 @@ import { systemClock } from "#lib/system-clock.ts";
 import type { UpgradeRequest } from "../http/answerer.ts";
 import { AHEAD_BYTES_MAX, type HttpRequest, type Reply } from "../http/exchange.ts";
 import { type HttpServer, startHttpServer } from "../http/http-server.ts";
+import { hasSmallBody } from "../http/read-body.ts";
 import { isPassedOn } from "../http/streams-request-body.ts";
 import type { Peer } from "../request/request.ts";
 import { pieceOf } from "../response/byte-chunk.ts";
@@ -53,6 +54,8 @@ class Front {
   readonly #outbox: Outbox<FromEdge>;
   readonly #outgoing = new Map<number, Outgoing>();
   readonly #incoming = new Map<number, Incoming>();
+  /** Whose bodies the core has not asked for. */
+  readonly #unread = new Map<number, HttpRequest>();
   /** Whose bodies are still coming. */
   readonly #slow = new Map<HttpRequest, RequestHead>();
   readonly #connections = new WeakMap<Peer, number>();
@@ -73,6 +76,9 @@ class Front {
       }
       case "start":
         this.#outgoing.get(message.id)?.reply?.start(message.code, message.headers);
+        return;
+      case "read body":
+        void this.#readBody(message.id);
         return;
       case "chunk": {
         const bytes = bytesAt(message.bytes);
@@ -130,6 +136,7 @@ class Front {
     this.#outgoing.set(id, { reply, untoldBytes: 0, waiting: false, to: reply });
     request.onGone(() => {
       this.#slow.delete(request);
+      this.#unread.delete(id);
       if (this.#outgoing.delete(id)) this.#outbox.put({ form: "gone", id });
     });
     if (isPassedOn(request)) {
@@ -142,11 +149,25 @@ class Front {
       this.#outbox.put({ form: "request", head, body: this.#outbox.add(NO_BYTES) });
       return;
     }
+    if (!hasSmallBody(request)) {
+      this.#unread.set(id, request);
+      this.#outbox.put({ form: "request", head, body: "unread" });
+      return;
+    }
     this.#slow.set(request, head);
     const bytes = await request.readBody();
     if (!this.#slow.delete(request)) return;
     const body = bytes === undefined ? "too long" : this.#outbox.add(bytes);
     this.#outbox.put({ form: "request", head, body });
+  }
+
+  async #readBody(id: number): Promise<void> {
+    const request = this.#unread.get(id);
+    this.#unread.delete(id);
+    const bytes = await request?.readBody().catch(() => null); // it is told that the client left
+    if (request === undefined || bytes === null) return;
+    const body = bytes === undefined ? "too long" : this.#outbox.add(bytes);
+    this.#outbox.put({ form: "body", id, bytes: body });
   }
 
   /** The core looks after the time of what it has heard of. */

@@ -50,9 +50,14 @@ export type FromEdge =
   | {
       readonly form: "request";
       readonly head: RequestHead;
-      /** "follows": as `data`, for proxies; "late": the client did not send it in time. */
-      readonly body: Slice | "too long" | "late" | "follows";
+      /**
+       * "follows": as `data`, for proxies; "late": the client did not send it in time; "unread": the
+       * core asks for it.
+       */
+      readonly body: Slice | "too long" | "late" | "follows" | "unread";
     }
+  /** The body that the core has asked for. */
+  | { readonly form: "body"; readonly id: number; readonly bytes: Slice | "too long" }
   /** A connection that wants to speak another protocol; with what it sent after its head. */
   | { readonly form: "upgrade"; readonly head: RequestHead; readonly sent: Slice }
   /** What the client sent on; null is the end. */
@@ -87,6 +92,8 @@ export type FromCore =
       readonly code: number;
       readonly headers: OutgoingHeaders;
     }
+  /** The client may do what it asks: its body is wanted. */
+  | { readonly form: "read body"; readonly id: number }
   | { readonly form: "chunk"; readonly id: number; readonly bytes: Slice }
   /** A chunk of HTTP/1.1 for many. */
   | { readonly form: "piece"; readonly ids: readonly number[]; readonly chunk: Slice }

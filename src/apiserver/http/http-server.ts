@@ -67,8 +67,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     elapsedMs: () => clock.elapsedMs(),
     ...(options.disconnected && { disconnected: (peer) => options.disconnected?.(peer) }),
   });
-  const http1 = createHttp1Server({ answerer, peers, connections, idleMaxMs });
-  const serveHttp2 = createHttp2Server({ answerer, peers, connections, idleMaxMs, streamsMax });
+  const http1 = createHttp1Server({ clock, answerer, peers, connections, idleMaxMs });
+  const serveHttp2 = createHttp2Server({
+    clock,
+    answerer,
+    peers,
+    connections,
+    idleMaxMs,
+    streamsMax,
+  });
   let choose = contextChooser(tls);
   const byName: ChooseContext = (host) => choose(host);
   const server = createTlsServer(options, byName, connections, (socket) => {

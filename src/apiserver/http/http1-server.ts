@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { Clock } from "#lib/clock.ts";
 import { methodNotAllowedStatus } from "../request/router.ts";
 import type { Answerer } from "./answerer.ts";
 import type { Connections } from "./connections.ts";
@@ -10,11 +11,18 @@ import type { KnownPeers } from "./known-peers.ts";
 import { hasBadEscape } from "./split-url.ts";
 
 const HEADERS_BYTES_MAX = 1024 * 1024;
+const HEADERS_COUNT_MAX = 2_000;
+/** Parsing a query costs about 1 µs for each of its parameters. */
+const URL_LENGTH_MAX = 128 * 1024;
 /** Who takes longer to say what they want is not served. */
 const HEADERS_WITHIN_MS = 32_000;
 
+/** So long a client may go on sending the body of a request that was answered without it. */
+const LINGER_MS = 500;
+
 /** What a protocol is served with. */
 export interface ProtocolOptions {
+  readonly clock: Clock;
   readonly answerer: Answerer;
   readonly peers: KnownPeers;
   readonly connections: Connections;
@@ -29,7 +37,8 @@ export function createHttp1Server(options: ProtocolOptions): Server {
     requestTimeout: 0,
     requireHostHeader: false, // looked at here, for the words
   });
-  server.maxHeadersCount = 0; // their bytes are counted
+  // Node drops the headers beyond its limit. One more than allowed shows that there are too many.
+  server.maxHeadersCount = HEADERS_COUNT_MAX + 1;
   server.keepAliveTimeout = idleMaxMs;
   server.headersTimeout = HEADERS_WITHIN_MS;
   // Who says no more may still be waiting for an answer. The types do not know this, node does.
@@ -58,7 +67,7 @@ export function createHttp1Server(options: ProtocolOptions): Server {
 
 /** `wantsContinue`: the client sends its body when it is told that someone wants it. */
 function answer(
-  { answerer, peers, connections }: ProtocolOptions,
+  { clock, answerer, peers, connections }: ProtocolOptions,
   request: IncomingMessage,
   response: ServerResponse,
   wantsContinue: boolean,
@@ -66,6 +75,7 @@ function answer(
   const socket = request.socket as TLSSocket;
   response.on("close", () => {
     if (connections.closing) socket.destroySoon();
+    else if (!request.complete) linger(clock, request);
   });
   const fault = requestFault(request);
   if (fault !== undefined) {
@@ -78,14 +88,31 @@ function answer(
   answerer.run(new Http1Exchange(request, response, peer, done, wantsContinue));
 }
 
+/**
+ * The answer came before the whole body. What still comes is read and dropped for a moment, since a
+ * client that has more to send than the connection takes would not see the answer otherwise.
+ */
+function linger(clock: Clock, request: IncomingMessage): void {
+  const { socket } = request;
+  const timer = clock.schedule(LINGER_MS, () => {
+    if (!request.complete) socket.destroy();
+  });
+  socket.once("close", () => timer.cancel());
+}
+
 /** What makes a request none, in the words of its answer's first line. */
 function requestFault(request: IncomingMessage): string | undefined {
-  const { httpVersionMajor, httpVersionMinor, headers, url = "" } = request;
+  const { httpVersionMajor, httpVersionMinor, url = "" } = request;
   if (httpVersionMajor !== 1) {
     return httpVersionMajor === 0
       ? "400 Bad Request"
       : "505 HTTP Version Not Supported: unsupported protocol version";
   }
+  if (url.length > URL_LENGTH_MAX) return "414 URI Too Long";
+  if (request.rawHeaders.length > HEADERS_COUNT_MAX * 2) {
+    return "431 Request Header Fields Too Large";
+  }
+  const { headers } = request;
   const { host } = headers;
   if (host === undefined) {
     if (httpVersionMinor > 0) return "400 Bad Request: missing required Host header";

@@ -10,6 +10,7 @@ import { Leaving } from "./leaving.ts";
 import { readBody } from "./read-body.ts";
 
 /** Of the codes with which a stream ends (RFC 9113, section 7). */
+const NO_ERROR = 0;
 const INTERNAL_ERROR = 2;
 
 export class Http2Exchange implements Exchange {
@@ -20,6 +21,8 @@ export class Http2Exchange implements Exchange {
   deadline: Deadline | undefined = undefined;
   readonly #stream: ServerHttp2Stream;
   readonly #leaving = new Leaving();
+  /** The client has sent its whole request. */
+  #hasAll: boolean;
 
   constructor(
     stream: ServerHttp2Stream,
@@ -29,6 +32,7 @@ export class Http2Exchange implements Exchange {
     done: () => void,
   ) {
     this.#stream = stream;
+    this.#hasAll = stream.endAfterHeaders;
     this.headers = headers as Record<string, string | undefined>;
     this.rawHeaders = rawHeaders;
     this.peer = peer;
@@ -63,14 +67,18 @@ export class Http2Exchange implements Exchange {
     this.#leaving.onLeave(listener);
   }
 
-  readBody(): Promise<Uint8Array | undefined> {
-    return readBody(this.#stream, Number(this.headers["content-length"] ?? -1));
+  async readBody(): Promise<Uint8Array | undefined> {
+    const bytes = await readBody(this.#stream, Number(this.headers["content-length"] ?? -1));
+    this.#hasAll = bytes !== undefined;
+    return bytes;
   }
 
   send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
     const empty = body.length === 0 || this.method === "HEAD";
     const length = BODILESS.has(code) ? {} : { "content-length": String(body.length) };
-    if (this.#respond(code, { ...headers, ...length }, empty) && !empty) this.#stream.end(body);
+    if (!this.#respond(code, { ...headers, ...length }, empty)) return;
+    if (!empty) this.#stream.end(body, () => this.#refuseRest());
+    else this.#refuseRest();
   }
 
   start(code: number, headers: OutgoingHeaders): void {
@@ -95,6 +103,11 @@ export class Http2Exchange implements Exchange {
 
   destroy(): void {
     this.#stream.close(INTERNAL_ERROR);
+  }
+
+  /** The answer came before the whole body: the client need not send what is left of it. */
+  #refuseRest(): void {
+    if (!this.#hasAll && !this.#stream.destroyed) this.#stream.close(NO_ERROR);
   }
 
   #respond(code: number, headers: OutgoingHeaders, endStream: boolean): boolean {

@@ -1,7 +1,16 @@
 /** The body of a request, whichever protocol brings it. */
 import type { Readable } from "node:stream";
-import { BODY_BYTES_MAX } from "./exchange.ts";
+import { BODY_BYTES_MAX, type HttpRequest } from "./exchange.ts";
 import { CLIENT_GONE } from "./leaving.ts";
+
+/** Node's streams hold so much of what nobody reads. */
+const SMALL_BYTES_MAX = 16 * 1024;
+
+/** Reading it before its sender is known makes the server hold no more than it would anyway. */
+export function hasSmallBody({ headers }: Pick<HttpRequest, "headers">): boolean {
+  const length = Number(headers["content-length"] ?? Number.NaN);
+  return length <= SMALL_BYTES_MAX && headers.expect === undefined;
+}
 
 /**
  * A body that is too long is read to its end, so that the client gets to hear of it, but not kept;

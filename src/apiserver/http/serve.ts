@@ -20,7 +20,9 @@ import { streamWatch } from "../watch/stream-watch.ts";
 import type { WatchFeed } from "../watch/watch-feed.ts";
 import { createFrameEncoder } from "../watch/watch-frames.ts";
 import type { HttpRequest, Reply } from "./exchange.ts";
+import { CLIENT_GONE } from "./leaving.ts";
 import { parseQuery } from "./parse-query.ts";
+import { hasSmallBody } from "./read-body.ts";
 import { type SplitUrl, splitUrl } from "./split-url.ts";
 import { isPassedOn } from "./streams-request-body.ts";
 
@@ -54,12 +56,13 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
     );
     return;
   }
-  const body = await bodyOf(request, api);
+  const body = beginBody(request);
+  await api.turn.wait(); // with all the others that have just come
   if (request.gone) return;
   const apiRequest = new ServedRequest(request, split, body, auditIdOf(api, request));
   const answer = await api.handle(apiRequest);
   try {
-    if (reply.started) return; // it was too late
+    if (reply.started || request.gone) return; // it was too late
     await send(answer, apiRequest, api, reply);
   } finally {
     answer.sent?.();
@@ -79,11 +82,12 @@ class ServedRequest implements ApiRequest {
   readonly headers: ApiRequest["headers"];
   readonly rawHeaders: readonly string[];
   readonly auditId: string;
-  readonly body: RequestBody;
   readonly peer: Peer;
+  body: RequestBody;
+  #pending: PendingBody | undefined;
   readonly #request: HttpRequest;
 
-  constructor(request: HttpRequest, { path, query }: SplitUrl, body: RequestBody, auditId: string) {
+  constructor(request: HttpRequest, { path, query }: SplitUrl, body: Body, auditId: string) {
     this.method = request.method;
     this.path = path;
     this.rawUrl = request.url;
@@ -91,9 +95,24 @@ class ServedRequest implements ApiRequest {
     this.headers = request.headers;
     this.rawHeaders = request.rawHeaders;
     this.auditId = auditId;
-    this.body = body;
+    this.body = body.form === "pending" ? NO_BODY : body;
+    this.#pending = body.form === "pending" ? body : undefined;
     this.peer = request.peer;
     this.#request = request;
+  }
+
+  async receiveBody(): Promise<boolean> {
+    const pending = this.#pending;
+    if (pending === undefined) return true;
+    this.#pending = undefined;
+    try {
+      const bytes = await (pending.reading ?? this.#request.readBody());
+      this.body = bytes === undefined ? TOO_LONG : { form: "bytes", bytes };
+      return true;
+    } catch (error) {
+      if (error === CLIENT_GONE || this.#request.gone) return false;
+      throw error;
+    }
   }
 
   get signal(): AbortSignal {
@@ -208,13 +227,24 @@ export function headersOf({ headers, warnings }: Answer, { auditId }: ApiRequest
 const NO_BODY: RequestBody = { form: "none" };
 const TOO_LONG: RequestBody = { form: "too-long" };
 
-async function bodyOf(request: HttpRequest, { turn }: Pick<Serving, "turn">): Promise<RequestBody> {
+/** Of a request that came over HTTP, not read yet; `reading` if it has begun. */
+interface PendingBody {
+  readonly form: "pending";
+  readonly reading: Promise<Uint8Array | undefined> | undefined;
+}
+
+type Body = RequestBody | PendingBody;
+
+/**
+ * A body is read when it is known that the client may ask what it asks. A small one is read at once:
+ * the stream would hold as much anyway, and it is there when the handler wants it.
+ */
+function beginBody(request: HttpRequest): Body {
   if (isPassedOn(request)) return { form: "stream", stream: request.bodyStream };
-  const bodiless = request.method === "GET" || request.method === "HEAD";
-  const bytes = bodiless ? undefined : await request.readBody();
-  await turn.wait(); // with all the others that have just come
-  if (bodiless) return NO_BODY;
-  return bytes === undefined ? TOO_LONG : { form: "bytes", bytes };
+  if (request.method === "GET" || request.method === "HEAD") return NO_BODY;
+  const reading = hasSmallBody(request) ? request.readBody() : undefined;
+  reading?.catch(() => undefined); // whoever asks for the body is told
+  return { form: "pending", reading };
 }
 
 function acceptsGzip(accepted: string | undefined): boolean {

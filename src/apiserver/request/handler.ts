@@ -121,6 +121,9 @@ async function answerOf(
   if (refusal !== undefined) {
     return statusAnswer(refusal, { media: mediaOrJson(request), headers: NO_SNIFFING });
   }
+  if (request.receiveBody !== undefined && !(await request.receiveBody())) {
+    return statusAnswer(badRequestStatus("unexpected EOF"));
+  }
   if (info.isResource && isServedBelow(options.parts.resources, info)) {
     return await dispatch(options, request, info, user, trail);
   }

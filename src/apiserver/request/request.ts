@@ -44,7 +44,13 @@ export interface ApiRequest {
   readonly rawHeaders?: readonly string[];
   /** Names the request in the audit log and to the client; what it brought, or one of ours. */
   readonly auditId?: string;
+  /** None until `receiveBody`, if there is such a function. */
   readonly body: RequestBody;
+  /**
+   * Reads the body of a request that came over HTTP. Called once it is known that the client may do
+   * what it asks, so that nobody else can make the server hold a body. False: the client left.
+   */
+  receiveBody?(): Promise<boolean>;
   /** What the connection itself proves: the verified client certificate, the address. */
   readonly peer: Peer;
   /** Aborts when the client goes away or the server shuts down. */
