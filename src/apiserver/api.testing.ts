@@ -1,6 +1,6 @@
 /**
  * The API server for tests: in this process, on the memory store and the virtual clock, with
- * everything allowed and no admission. What is tested is what every request goes through.
+ * everything allowed and no admission unless a test asks for some. What is tested is what every request goes through.
  */
 import { createHash } from "node:crypto";
 import { seededRandom } from "#lib/random.ts";
@@ -41,7 +41,7 @@ export interface TestApi extends AsyncDisposable {
 }
 
 export interface TestApiOptions
-  extends Partial<Pick<ApiServerOptions, "storedForm" | "hooks" | "components">> {
+  extends Partial<Pick<ApiServerOptions, "storedForm" | "hooks" | "components" | "admission">> {
   readonly store?: MemoryStore;
 }
 
@@ -53,6 +53,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const api = await startApiServer(
     {
       ...testServerOptions(),
+      admission: () => [],
       ...given,
       store,
       clock,
@@ -70,7 +71,6 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
           objects,
           signal,
         ),
-      admission: () => [],
     },
     life.signal,
   );

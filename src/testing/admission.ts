@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KindOf, KubeObject } from "#api/kind.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "#apiserver/admission/plugin.ts";
+import { type AdmissionRequest, targetOf } from "#apiserver/admission/admission-request.ts";
+import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import type { User } from "#apiserver/request/request.ts";
 import { MemoryObjects } from "./memory-objects.ts";
 
@@ -53,6 +54,8 @@ export async function admitWith<T extends KubeObject>(
   const request: AdmissionRequest = {
     operation: options.old === undefined ? "CREATE" : "UPDATE",
     kind,
+    stored: targetOf(kind),
+    requested: targetOf(kind),
     subresource: "",
     namespace: object?.metadata.namespace ?? "",
     name: object?.metadata.name ?? "",
@@ -61,6 +64,7 @@ export async function admitWith<T extends KubeObject>(
     options: {},
     dryRun: false,
     user: { name: "tester", groups: ["system:authenticated"] },
+    signal: new AbortController().signal,
     warn: (text) => void warnings.push(text),
     annotate: (key, value) => {
       annotations[key] = value;

@@ -7,7 +7,8 @@ import { VirtualClock } from "#lib/virtual-clock.ts";
 import { createAdmissionMetrics } from "../metrics/admission-metrics.ts";
 import type { Objects } from "../storage/objects.ts";
 import { createAdmission } from "./admission-chain.ts";
-import type { AdmissionPlugin, AdmissionRequest, Operation } from "./plugin.ts";
+import { type AdmissionRequest, type Operation, targetOf } from "./admission-request.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
 
 const NAME = "apiserver_admission_controller_admission_duration_seconds";
 
@@ -63,8 +64,10 @@ test("plug-ins are asked about their operations only, and each is timed", async 
 function requestOf(operation: Operation): AdmissionRequest {
   return {
     ...{ operation, kind: podKind, subresource: "", namespace: "default", name: "p" },
+    ...{ stored: targetOf(podKind), requested: targetOf(podKind) },
     ...{ object: undefined, old: undefined, options: {}, dryRun: false },
     user: { name: "tester", groups: [] },
+    signal: new AbortController().signal,
     warn: () => undefined,
   };
 }

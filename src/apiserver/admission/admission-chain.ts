@@ -4,7 +4,8 @@ import type { Clock } from "#lib/clock.ts";
 import { andThen, type Eventual } from "#lib/eventual.ts";
 import type { AdmissionMetrics, ObserveAdmission } from "../metrics/admission-metrics.ts";
 import type { Objects } from "../storage/objects.ts";
-import type { AdmissionContext, AdmissionPlugin, AdmissionRequest, Operation } from "./plugin.ts";
+import type { AdmissionRequest, Operation } from "./admission-request.ts";
+import type { AdmissionContext, AdmissionPlugin } from "./plugin.ts";
 
 export interface Admission {
   /** Lets the plug-ins change the object; a Status refuses it. */

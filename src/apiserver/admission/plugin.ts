@@ -9,30 +9,9 @@
  * 4. On DELETE `object` is undefined; on CONNECT it holds the options.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
-import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import type { Eventual } from "#lib/eventual.ts";
-import type { User } from "../request/request.ts";
 import type { Objects } from "../storage/objects.ts";
-
-export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
-
-export interface AdmissionRequest {
-  readonly operation: Operation;
-  readonly kind: Kind;
-  readonly subresource: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly object: Draft<KubeObject> | undefined;
-  readonly old: KubeObject | undefined;
-  /** CreateOptions, UpdateOptions, DeleteOptions. */
-  readonly options: Readonly<Record<string, unknown>>;
-  readonly dryRun: boolean;
-  readonly user: User;
-  /** Adds a Warning header to the answer. */
-  warn(text: string): void;
-  /** Adds a note to the audit log's entry, if there is one. */
-  annotate?(key: string, value: string): void;
-}
+import type { AdmissionRequest, Operation } from "./admission-request.ts";
 
 export interface AdmissionContext {
   readonly objects: Objects;

@@ -1,7 +1,7 @@
 /** How a plug-in says no: 403, about the object that was sent. */
 import type { Status, StatusCause } from "#api/generated/meta.v1.ts";
 import { forbiddenStatus } from "#api/meta/status.ts";
-import type { AdmissionRequest } from "./plugin.ts";
+import type { AdmissionRequest } from "./admission-request.ts";
 
 export function refuse(
   request: Pick<AdmissionRequest, "kind" | "name" | "object">,

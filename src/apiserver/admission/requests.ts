@@ -5,7 +5,7 @@
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Binding } from "#api/generated/core.v1.ts";
 import type { Draft, Kind, KindOf, KubeObject } from "#api/kind.ts";
-import type { AdmissionRequest, Operation } from "./plugin.ts";
+import type { AdmissionRequest, Operation } from "./admission-request.ts";
 
 export function isOf(kind: Kind, group: string, plural: string): boolean {
   return kind.group === group && kind.names.plural === plural;

@@ -8,7 +8,8 @@ import type { ClusterRole, PolicyRule, Role, RoleBinding } from "#api/generated/
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { forbiddenStatus, notFoundStatus, unknownStatus } from "#api/meta/status.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../admission/plugin.ts";
+import type { AdmissionRequest } from "../admission/admission-request.ts";
+import type { AdmissionPlugin } from "../admission/plugin.ts";
 import type { AccessAttributes, Authorizer } from "./authorizer.ts";
 import { SYSTEM_MASTERS } from "./chain.ts";
 import type { RbacRules } from "./rbac-rules.ts";

@@ -1,6 +1,7 @@
 /** Creates that are answered instead of stored: decode, let admission see it, answer. */
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { failure, type Result, success } from "#api/meta/status.ts";
+import { admissionRequest } from "../admission/admission-request.ts";
 import { type BodyExpectation, decodeBody } from "../request/decode-body.ts";
 import type { RunVerb } from "../request/dispatch.ts";
 import { type WriteOptions, writeOptions } from "../request/query-options.ts";
@@ -20,7 +21,7 @@ export interface AnsweredCreate<T> {
 
 export function answeredCreate<T extends KubeObject>(create: AnsweredCreate<T>): RunVerb {
   const run: RunVerb = async (verb) => {
-    const { request, resource, info, user, warn, parts } = verb;
+    const { request, resource, info, warn, parts } = verb;
     const options = writeOptions(request.query, "CreateOptions");
     if (!options.ok) return options;
     const expected = create.expect(verb);
@@ -36,19 +37,15 @@ export function answeredCreate<T extends KubeObject>(create: AnsweredCreate<T>):
     const placed = settleNamespace(object.metadata, namespaced ? info.namespace : "");
     if (!placed.ok) return placed;
     trackCreate(verb, object, options.value, { schema, apiVersion });
-    const refusal = await parts.admission.admit({
-      operation: "CREATE",
-      kind: resource.stored.kind,
-      subresource: info.subresource,
-      namespace: info.namespace,
-      name: info.name,
-      object,
-      old: undefined,
-      options: options.value.raw,
-      dryRun: options.value.dryRun,
-      user,
-      warn,
-    });
+    const refusal = await parts.admission.admit(
+      admissionRequest(verb, {
+        operation: "CREATE",
+        object,
+        options: options.value.raw,
+        dryRun: options.value.dryRun,
+        type: { group, version, kind: expected.kind },
+      }),
+    );
     if (refusal !== undefined) return failure(refusal);
     const answered = await create.answer(object as KubeObject as T, verb, options.value);
     if (!answered.ok) return answered;

@@ -9,6 +9,7 @@ import {
   success,
 } from "#api/meta/status.ts";
 import { messageOf } from "#lib/caught.ts";
+import { admissionRequest } from "../admission/admission-request.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import { isWebSocket } from "../proxy/client-end.ts";
 import { forward, forwardedHeaders, rewriteAnswer } from "../proxy/forward.ts";
@@ -177,22 +178,16 @@ function tunnelOf(
 }
 
 async function admitConnect(verb: VerbRequest): Promise<Status | undefined> {
-  const { resource, info, user, warn, request, parts } = verb;
+  const { info, request, parts } = verb;
   if (request.query.has("dryRun")) return badRequestStatus("dryRun is not supported");
   const object = { kind: OPTIONS[info.subresource] ?? "", apiVersion: "v1", metadata: {} };
-  const attributes = {
+  const attributes = admissionRequest(verb, {
     operation: "CONNECT",
-    kind: resource.stored.kind,
-    subresource: info.subresource,
-    namespace: info.namespace,
-    name: info.name,
     object: object as Draft<KubeObject>,
-    old: undefined,
     options: Object.fromEntries(request.query),
     dryRun: false,
-    user,
-    warn,
-  } as const;
+    type: { group: "", version: "v1", kind: object.kind },
+  });
   return (await parts.admission.admit(attributes)) ?? (await parts.admission.validate(attributes));
 }
 

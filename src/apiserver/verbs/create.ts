@@ -11,7 +11,7 @@ import {
   success,
   unknownStatus,
 } from "#api/meta/status.ts";
-import type { AdmissionRequest } from "../admission/plugin.ts";
+import { type AdmissionRequest, admissionRequest } from "../admission/admission-request.ts";
 import { decodeBody, expectKind } from "../request/decode-body.ts";
 import { type WriteOptions, writeOptions } from "../request/query-options.ts";
 import {
@@ -68,7 +68,7 @@ async function createDecoded(
   options: WriteOptions,
 ): Promise<Result<Revision>> {
   const stored = toStoredVersion(verb.resource.kind, draft);
-  const admission = admissionRequest(verb, stored, options);
+  const admission = requestFor(verb, stored, options);
   const refusal = await verb.parts.admission.admit(admission);
   if (refusal !== undefined) return failure(refusal);
   dedupeOwners(stored.metadata, verb.warn, true);
@@ -111,7 +111,7 @@ async function createRuled(
   const { stored } = resource;
   const ruled = applyCreateRules(stored.kind, resource.kind, draft, ruleContextOf(verb), verb.warn);
   if (!ruled.ok) return ruled;
-  const refusal = await parts.admission.validate(admissionRequest(verb, draft, options));
+  const refusal = await parts.admission.validate(requestFor(verb, draft, options));
   if (refusal !== undefined) return failure(refusal);
   if (!options.dryRun && (draft.metadata.resourceVersion ?? "") !== "") {
     return failure(unknownStatus("resourceVersion should not be set on objects to be created"));
@@ -139,25 +139,14 @@ function existsStatus(verb: VerbRequest, name: string, current: Revision | undef
   return { ...status, message: `object is being deleted: ${status.message}` };
 }
 
-function admissionRequest(
-  { resource, info, user, warn, annotate }: VerbRequest,
+function requestFor(
+  verb: VerbRequest,
   object: Draft<KubeObject>,
-  options: WriteOptions,
+  { raw, dryRun }: WriteOptions,
 ): AdmissionRequest {
   const { name = "", namespace = "" } = object.metadata;
-  return {
-    operation: "CREATE",
-    kind: resource.stored.kind,
-    subresource: info.subresource,
-    namespace:
-      resource.kind.names.plural === "namespaces" && resource.kind.group === "" ? name : namespace,
-    name,
-    object,
-    old: undefined,
-    options: options.raw,
-    dryRun: options.dryRun,
-    user,
-    warn,
-    ...(annotate === undefined ? {} : { annotate }),
-  };
+  const { group, names } = verb.resource.kind;
+  const isNamespace = group === "" && names.plural === "namespaces";
+  const place = { namespace: isNamespace ? name : namespace, name };
+  return admissionRequest(verb, { operation: "CREATE", object, options: raw, dryRun, place });
 }

@@ -1,6 +1,7 @@
 /** DELETE of one object: graceful, finalized, or at once. */
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import { conflictStatus, failure, type Result, success } from "#api/meta/status.ts";
+import { admissionRequest } from "../admission/admission-request.ts";
 import { decodeDeleteOptions } from "../request/decode-delete-options.ts";
 import { groupResourceOf, hooksOf, type VerbRequest, type VerbResult } from "../request/verb.ts";
 import { keyOf } from "../storage/resources.ts";
@@ -119,26 +120,22 @@ async function carryOut(
 }
 
 async function admitDelete(
-  { parts, resource, info, user, warn }: VerbRequest,
+  verb: VerbRequest,
   current: Revision,
   options: DeleteOptions,
   dryRun: boolean,
 ): Promise<Status | undefined> {
+  const { parts, info } = verb;
   if (info.subresource !== "") return undefined; // an eviction was admitted as such
   const { name = "", namespace = "" } = current.value.metadata;
-  const request = {
+  const request = admissionRequest(verb, {
     operation: "DELETE",
-    kind: resource.stored.kind,
-    subresource: info.subresource,
-    namespace,
-    name,
     object: undefined,
     old: current.value,
     options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options },
     dryRun,
-    user,
-    warn,
-  } as const;
+    place: { namespace, name },
+  });
   return (await parts.admission.admit(request)) ?? (await parts.admission.validate(request));
 }
 

@@ -1,6 +1,6 @@
 import type { Draft, KubeObject, SubresourceSpec } from "#api/kind.ts";
 import { failure, type Result, serverTimeoutStatus, success } from "#api/meta/status.ts";
-import type { AdmissionRequest, Operation } from "../admission/plugin.ts";
+import { type AdmissionRequest, admissionRequest } from "../admission/admission-request.ts";
 import type { WriteOptions } from "../request/query-options.ts";
 import { groupResourceOf, hooksOf, type VerbRequest } from "../request/verb.ts";
 import { keyOf } from "../storage/resources.ts";
@@ -77,7 +77,8 @@ async function createMissing(verb: VerbRequest, plan: UpdatePlan, key: string): 
   const draft = toStoredVersion(resource.kind, next.value);
   const placed = placeIn(verb, draft);
   if (!placed.ok) return placed;
-  const request = admissionRequest(verb, "CREATE", draft, undefined, plan.options);
+  const { raw: options, dryRun } = plan.options;
+  const request = admissionRequest(verb, { operation: "CREATE", object: draft, options, dryRun });
   const refusal = await parts.admission.admit(request);
   if (refusal !== undefined) return failure(refusal);
   dedupeOwners(draft.metadata, verb.warn, true);
@@ -133,7 +134,9 @@ async function updateCurrent(
   const draft = toStoredVersion(resource.kind, next.value);
   const placed = placeIn(verb, draft);
   if (!placed.ok) return placed;
-  const request = admissionRequest(verb, "UPDATE", draft, old, plan.options);
+  const { raw: options, dryRun } = plan.options;
+  const write = { operation: "UPDATE", object: draft, old, options, dryRun } as const;
+  const request = admissionRequest(verb, write);
   const refusal = await parts.admission.admit(request);
   if (refusal !== undefined) return failure(refusal);
   dedupeOwners(draft.metadata, verb.warn, true);
@@ -225,27 +228,4 @@ function placeIn({ resource, info }: VerbRequest, draft: Draft<KubeObject>): Res
     draft.metadata,
     resource.kind.scope === "Namespaced" ? info.namespace : "",
   );
-}
-
-function admissionRequest(
-  { resource, info, user, warn, annotate }: VerbRequest,
-  operation: Operation,
-  object: Draft<KubeObject>,
-  old: KubeObject | undefined,
-  options: WriteOptions,
-): AdmissionRequest {
-  return {
-    operation,
-    kind: resource.stored.kind,
-    subresource: info.subresource,
-    namespace: info.namespace,
-    name: info.name,
-    object,
-    old,
-    options: options.raw,
-    dryRun: options.dryRun,
-    user,
-    warn,
-    ...(annotate === undefined ? {} : { annotate }),
-  };
 }

@@ -8,7 +8,8 @@ import { fromPem } from "#pki/pem.ts";
 import { type ReadSubject, readSubject } from "#pki/subject.ts";
 import type { Authorizer } from "../../authz/authorizer.ts";
 import { SYSTEM_MASTERS } from "../../authz/chain.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { draftOf, oldObject } from "../requests.ts";
 

@@ -16,7 +16,8 @@ import {
   STRING,
   struct,
 } from "../../config/config-file.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 
 const TYPES = ["Server", "Namespace", "User", "SourceAndObject"] as const;
 

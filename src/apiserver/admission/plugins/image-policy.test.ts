@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
-import type { AdmissionContext, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionContext } from "../plugin.ts";
 import { imagePolicyWebhook } from "./image-policy.ts";
 
 const context = {} as AdmissionContext;

@@ -10,7 +10,8 @@ import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import { ExpiringCache } from "../../webhook/expiring-cache.ts";
 import type { AskWebhook } from "../../webhook/webhook.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { draftOf } from "../requests.ts";
 

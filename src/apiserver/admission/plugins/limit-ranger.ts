@@ -15,7 +15,8 @@ import {
 import { podLimits, podRequests } from "#api/quota/pod-amounts.ts";
 import { aggregateText } from "../../config/aggregate-text.ts";
 import type { Objects } from "../../storage/objects.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { draftOf } from "../requests.ts";
 

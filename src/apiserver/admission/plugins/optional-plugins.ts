@@ -7,7 +7,8 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { isExtendedResource } from "#api/kinds/core/v1/resources/resource-names.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { draftOf, isOf } from "../requests.ts";
 

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { OwnerReference } from "#api/generated/meta.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import type { AccessAttributes, Authorizer } from "../../authz/authorizer.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { isOf } from "../requests.ts";
 

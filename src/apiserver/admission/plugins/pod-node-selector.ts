@@ -7,7 +7,8 @@ import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { notFoundStatus, unknownStatus } from "#api/meta/status.ts";
 import type { Objects } from "../../storage/objects.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { draftOf } from "../requests.ts";
 

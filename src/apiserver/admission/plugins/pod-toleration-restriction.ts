@@ -12,7 +12,8 @@ import {
   listOf,
 } from "../../config/config-file.ts";
 import type { Objects } from "../../storage/objects.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import { draftOf } from "../requests.ts";
 import { covers, mergeTolerations } from "./merge-tolerations.ts";
 

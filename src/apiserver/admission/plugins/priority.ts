@@ -7,7 +7,8 @@ import type { Draft } from "#api/kind.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { priorityClassKind } from "#api/kinds/scheduling/v1/priority-class.ts";
 import type { Objects } from "../../storage/objects.ts";
-import type { AdmissionPlugin, AdmissionRequest } from "../plugin.ts";
+import type { AdmissionRequest } from "../admission-request.ts";
+import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { draftOf, oldObject } from "../requests.ts";
 

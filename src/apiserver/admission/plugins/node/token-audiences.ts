@@ -8,7 +8,7 @@ import { csiDriverKind } from "#api/kinds/storage/v1/csi-driver.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import type { Authorizer } from "../../../authz/authorizer.ts";
 import type { Objects } from "../../../storage/objects.ts";
-import type { AdmissionRequest } from "../../plugin.ts";
+import type { AdmissionRequest } from "../../admission-request.ts";
 
 interface Asked {
   readonly asked: TokenRequest;

@@ -19,7 +19,7 @@ import {
   STRING,
   struct,
 } from "../../../config/config-file.ts";
-import type { AdmissionRequest } from "../../plugin.ts";
+import type { AdmissionRequest } from "../../admission-request.ts";
 import { refuse } from "../../refuse.ts";
 import type { Demand } from "./quota-charge.ts";
 
