@@ -18,6 +18,7 @@ import type { ExpressionCompiler } from "#api/expressions.ts";
 import type { UserInfo } from "#api/generated/authentication.v1.ts";
 import type { ObjectMeta, TableRowCondition, TypeMeta } from "#api/generated/meta.v1.ts";
 import type { SignatureChecker } from "#api/kinds/certificates/x509.ts";
+import type { StructSchema } from "#api/schema/schema.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 
 /** Any object with metadata; what is stored and watched. */
@@ -95,8 +96,8 @@ export interface KindSpec<T extends KubeObject> {
   readonly version: string;
   readonly names: KindNames;
   readonly scope: "Namespaced" | "Cluster";
-  /** Its struct in the fact tables: `core.v1.Pod`. */
-  readonly type: string;
+  /** What its objects look like. Made when it is first asked for, and always the same. */
+  schema(): StructSchema;
   /** All of them unless given. */
   readonly verbs?: readonly Verb[];
   /** As a `NameRule`. `object`: whose name it is, where the name follows from the rest. */
@@ -167,7 +168,7 @@ export interface StoredAs<T> {
 
 /** A finished kind, its type forgotten, so that kinds can stand in one table. */
 // biome-ignore lint/suspicious/noExplicitAny: a registry of kinds of different types needs a type that any kind fits
-export type Kind = Required<Pick<KindSpec<any>, "group" | "version" | "scope" | "type">> &
+export type Kind = Required<Pick<KindSpec<any>, "group" | "version" | "scope" | "schema">> &
   // biome-ignore lint/suspicious/noExplicitAny: as above
   Omit<KindSpec<any>, "names" | "verbs"> & {
     readonly names: Required<KindNames>;

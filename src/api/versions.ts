@@ -1,7 +1,8 @@
 /** Versions of a kind that differ from the stored one in nothing but their name. */
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { defineKind, type KindOf, type KindSpec, type KubeObject, type StoredAs } from "./kind.ts";
 
-/** The same kind served under another version as well. `type` is its struct there. */
+/** The same kind served under another version as well. `type` names its struct in the fact tables. */
 export function alsoServedAs<T extends KubeObject>(
   stored: KindSpec<T>,
   version: string,
@@ -11,7 +12,7 @@ export function alsoServedAs<T extends KubeObject>(
   return defineKind<T>({
     ...stored,
     version,
-    type,
+    schema: builtInSchema(type),
     storedAs: renamedOnly(stored, version),
     ...changes,
   });

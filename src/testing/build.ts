@@ -1,7 +1,6 @@
 /** Objects as the server would hand them out, made from the few fields that a test cares about. */
 import { normalize } from "#api/codec/json.ts";
 import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 
 /** An object of which only some is said; the rest is defaulted or left out. */
 export type Draft<T> = T extends readonly (infer Item)[]
@@ -23,7 +22,7 @@ export function build<T extends KubeObject>(kind: KindOf<T>, draft: Draft<T>): T
 
 /** With everything that is always there, as if it had come in a request. */
 export function completed<T extends KubeObject>(kind: KindOf<T>, draft: Draft<T>): DeepDraft<T> {
-  const decoded = normalize(schemaOf(kind.type), draft);
+  const decoded = normalize(kind.schema(), draft);
   if (!decoded.ok) throw new Error(decoded.error);
   return { ...decoded.value, apiVersion: kind.apiVersion, kind: kind.names.kind } as DeepDraft<T>;
 }

@@ -6,7 +6,6 @@ import type {
   ValidatingAdmissionPolicySpec,
 } from "#api/generated/admissionregistration.v1.ts";
 import type { Kind } from "#api/kind.ts";
-import { findSchema } from "#api/schema/from-facts.ts";
 import { COMMON_ENVIRONMENT, declaredType } from "./admission.ts";
 import { type DeclaredType, typesIn } from "./declared-type.ts";
 import { kindType } from "./kind-type.ts";
@@ -22,8 +21,7 @@ export function policyWarnings(
 ): ExpressionWarning[] {
   const params = paramsType(spec, kinds);
   const environments = matchedKinds(spec, kinds).flatMap((kind) => {
-    const schema = findSchema(kind.type);
-    const type = schema && kindType(schema, kind.names.kind);
+    const type = kindType(kind.schema(), kind.names.kind);
     if (type === undefined) return [];
     const name = `${kind.group}/${kind.version}, Kind=${kind.names.kind}`;
     return [{ name, environment: environmentFor(spec, type, params) }];
@@ -72,8 +70,7 @@ function paramsType(
   const kind = kinds.find(({ group, version, names }) => {
     return (group === "" ? version : `${group}/${version}`) === apiVersion && names.kind === name;
   });
-  const schema = kind && findSchema(kind.type);
-  return (schema && kindType(schema, name)) ?? "dynamic";
+  return (kind && kindType(kind.schema(), name)) ?? "dynamic";
 }
 
 function environmentFor(

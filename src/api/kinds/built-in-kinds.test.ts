@@ -1,7 +1,6 @@
 /** What must hold for the registry of kinds as a whole. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { schemaOf } from "../schema/from-facts.ts";
 import { builtInKinds, findByKind } from "./built-in-kinds.ts";
 
 const nameOf = ({ apiVersion, names }: (typeof builtInKinds)[number]) =>
@@ -20,8 +19,8 @@ describe("built-in kinds", () => {
 
   for (const kind of builtInKinds) {
     test(`${nameOf(kind)} has a type, and objects of it a place to be stored`, () => {
-      const fields = schemaOf(kind.type).fields.map(({ name }) => name);
-      assert.ok(fields.includes("metadata"), kind.type);
+      const fields = kind.schema().fields.map(({ name }) => name);
+      assert.ok(fields.includes("metadata"), kind.schema().name);
       const stored =
         kind.storedAs === undefined
           ? kind

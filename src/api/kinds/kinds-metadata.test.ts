@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { normalize } from "#api/codec/json.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 import type { Kind, KubeObject } from "../kind.ts";
 import { objectOf } from "../members.ts";
@@ -69,7 +68,7 @@ describe("faults in metadata", () => {
 });
 
 function withMetadata(kind: Kind, metadata: object): KubeObject {
-  const decoded = normalize(schemaOf(kind.type), {
+  const decoded = normalize(kind.schema(), {
     metadata: { name: "x", resourceVersion: "1", ...metadata },
   });
   assert.ok(decoded.ok);

@@ -30,6 +30,11 @@ export function schemaOf(type: string): StructSchema {
   return schema;
 }
 
+/** The schema of a built-in type as a kind carries it: its table is not read before it is asked for. */
+export function builtInSchema(type: string): () => StructSchema {
+  return () => schemaOf(type);
+}
+
 /** The same, or undefined for a name that no table has. */
 export function findSchema(type: string): StructSchema | undefined {
   const known = schemas.get(type);

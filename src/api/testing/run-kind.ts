@@ -2,7 +2,6 @@
 import { normalize } from "#api/codec/json.ts";
 import type { Kind, KindOf, KubeObject, NameRule, RuleContext } from "#api/kind.ts";
 import { objectOf } from "#api/members.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
 import { validateObjectMeta } from "#api/validation/object-meta.ts";
@@ -69,7 +68,7 @@ function prepared(kind: Kind, value: object): KubeObject {
 
 function normal(kind: Kind, value: object): KubeObject {
   const { metadata, ...rest } = value as { metadata?: object };
-  const decoded = normalize(schemaOf(kind.type), {
+  const decoded = normalize(kind.schema(), {
     ...rest,
     apiVersion: kind.apiVersion,
     kind: kind.names.kind,

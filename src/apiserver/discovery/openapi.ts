@@ -114,7 +114,7 @@ function openApiResource(served: ServedResource): OpenApiResource {
     kind: kind.names.kind,
     namespaced: kind.scope === "Namespaced",
     verbs: kind.verbs,
-    definition: schemaOf(kind.type).name,
+    definition: kind.schema().name,
     // The documents never learnt that namespaces are answered with themselves.
     deleteAnswersObject: deleteTraits(stored).returnsObject && kind.names.kind !== "Namespace",
     subresources: subresourcesOf(served).map((route) => ({

@@ -16,11 +16,11 @@ import {
   success,
   unsupportedMediaTypeStatus,
 } from "#api/meta/status.ts";
-import { findSchemaOfKind, schemaOf } from "#api/schema/from-facts.ts";
+import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { bodyEncoding, MEDIA_TYPES } from "../response/negotiate.ts";
 import { bodyBytes } from "./body-bytes.ts";
-import { internalPackage } from "./internal-package.ts";
+import { internalPackageOf } from "./internal-package.ts";
 import type { FieldValidation } from "./query-options.ts";
 import type { ApiRequest } from "./request.ts";
 import { strictWarnings } from "./strict-warnings.ts";
@@ -40,7 +40,7 @@ export function expectKind(kind: Kind): BodyExpectation {
     kind: kind.names.kind,
     group: kind.group,
     version: kind.version,
-    schema: schemaOf(kind.type),
+    schema: kind.schema(),
     ...(kind.unreadable === undefined ? {} : { unreadable: kind.unreadable }),
   };
 }
@@ -214,7 +214,7 @@ function kindFault(
     return cannotBeHandled(expected, kind, version, error);
   }
   if (kind !== expected.kind || group !== expected.group) {
-    const target = `${packageOf(expected)}.${expected.kind}`;
+    const target = `${internalPackageOf(expected.schema)}.${expected.kind}`;
     const error = `converting (${schema.goType}) to (${target}): unknown conversion`;
     return cannotBeHandled(expected, kind, version, error);
   }
@@ -232,11 +232,6 @@ function cannotBeHandled(
   error: string,
 ): string {
   return `${kind} in version ${goQuote(version)} cannot be handled as a ${expected.kind}: ${error}`;
-}
-
-/** The Go package of a group's own types: `core` for `io.k8s.api.core.v1.Pod`. */
-function packageOf({ schema }: BodyExpectation): string {
-  return internalPackage(schema.name.split(".").at(-3) ?? "");
 }
 
 function apiVersionOf({ group, version }: BodyExpectation): string {

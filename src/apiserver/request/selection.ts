@@ -13,7 +13,6 @@ import {
 import { goQuote } from "#api/meta/go-quote.ts";
 import { matchesLabels, parseSelector, type Selector } from "#api/meta/label-selector.ts";
 import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 import { keyOf, type ServedResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
 import type { Trigger } from "../watch/resource-cache.ts";
@@ -115,7 +114,7 @@ function selectableNames(kind: Kind): ReadonlySet<string> {
   if (kind.selectableFields === undefined) return NONE;
   const known = names.get(kind);
   if (known !== undefined) return known;
-  const empty = normalize(schemaOf(kind.type), { metadata: {} });
+  const empty = normalize(kind.schema(), { metadata: {} });
   const object = objectOf(empty.ok ? empty.value : { metadata: {} });
   const found: ReadonlySet<string> = new Set(Object.keys(kind.selectableFields(object)));
   names.set(kind, found);

@@ -4,7 +4,7 @@ import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { badRequestStatus, notAcceptableStatus } from "#api/meta/status.ts";
-import { internalPackage } from "../request/internal-package.ts";
+import { internalPackageOf } from "../request/internal-package.ts";
 import type { AnswerBody } from "./answer.ts";
 import type { Media } from "./negotiate.ts";
 
@@ -39,8 +39,8 @@ export function refuseTransform(
 }
 
 /** `core.ConfigMap`: the type without its version, as upstream handles it inside. */
-function goTypeOf({ type }: Kind, name: string): string {
-  return `${internalPackage(type.split(".")[0]!)}.${name}`;
+function goTypeOf(kind: Kind, name: string): string {
+  return `${internalPackageOf(kind.schema())}.${name}`;
 }
 
 function refused(message: string): Status {

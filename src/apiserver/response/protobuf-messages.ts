@@ -3,7 +3,6 @@
  * they are of: lists and watchers share them.
  */
 import { encodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 import type { Revision } from "../storage/revision.ts";
 
 const envelopes = new WeakMap<Revision, Uint8Array>();
@@ -14,7 +13,7 @@ export function envelopeOf(revision: Revision): Uint8Array {
   if (known !== undefined) return known;
   const { kind, value } = revision;
   const typed = { ...value, kind: kind.names.kind, apiVersion: kind.apiVersion };
-  const made = encodeProtobuf(schemaOf(kind.type), typed);
+  const made = encodeProtobuf(kind.schema(), typed);
   envelopes.set(revision, made);
   return made;
 }

@@ -17,7 +17,6 @@ import {
 } from "#api/meta/status.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
 import type { WriteOptions } from "../request/query-options.ts";
@@ -176,7 +175,7 @@ function readConfiguration(
 }
 
 function typeOf(kind: Kind): TrackedType {
-  return { schema: schemaOf(kind.type), apiVersion: kind.apiVersion };
+  return { schema: kind.schema(), apiVersion: kind.apiVersion };
 }
 
 interface Circumstances {
@@ -203,7 +202,7 @@ function versionSeam(own: Kind, resources: Resources): VersionSeam {
   return {
     schema: (apiVersion) => {
       const kind = inVersion(apiVersion);
-      return kind && schemaOf(kind.type);
+      return kind?.schema();
     },
     convert: (object, apiVersion) => {
       const stored = toStoredVersion(own, objectOf(object) as Draft<KubeObject>);

@@ -16,10 +16,10 @@ import { applyJsonPatch, jsonPatchOperations, unknownPatchFields } from "#api/pa
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import { applyMergePatch } from "#api/patch/merge-patch.ts";
 import { applyStrategicMergePatch } from "#api/patch/strategic-merge.ts";
-import { findSchemaOfKind, schemaOf } from "#api/schema/from-facts.ts";
+import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import { invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
-import { internalPackage } from "../request/internal-package.ts";
+import { internalPackageOf } from "../request/internal-package.ts";
 import type { WriteOptions } from "../request/query-options.ts";
 import { strictWarnings } from "../request/strict-warnings.ts";
 import { goMapText, patchedText } from "./patched-text.ts";
@@ -51,7 +51,7 @@ export function patchDocument(
     );
 
   const decoded =
-    type === "strategic" ? normalize(schemaOf(kind.type), document) : decodePatched(document, kind);
+    type === "strategic" ? normalize(kind.schema(), document) : decodePatched(document, kind);
   if (!decoded.ok) return refuse(decoded.error);
   const strictErrors = [...parsed.duplicates, ...patchErrors, ...decoded.strictErrors];
   if (strictErrors.length > 0 && fieldValidation === "Strict") {
@@ -92,7 +92,7 @@ function applyPatch(
     return merged.ok ? success({ document: merged.value, patchErrors: [] }) : merged;
   }
   if (patch !== null && !isObject(patch)) return failure(badRequestStatus(notAMap(patch, "")));
-  const merged = applyStrategicMergePatch(current, patch ?? {}, schemaOf(kind.type));
+  const merged = applyStrategicMergePatch(current, patch ?? {}, kind.schema());
   return merged.ok ? success({ document: merged.value, patchErrors: [] }) : merged;
 }
 
@@ -114,7 +114,7 @@ function decodePatched(document: unknown, kind: Kind): Decoded {
   const saidKind = String(said.kind || kind.names.kind);
   const apiVersion = String(said.apiVersion || kind.apiVersion);
   if (saidKind === kind.names.kind && apiVersion === kind.apiVersion) {
-    return normalize(schemaOf(kind.type), document);
+    return normalize(kind.schema(), document);
   }
   const slash = apiVersion.indexOf("/");
   const group = slash < 0 ? "" : apiVersion.slice(0, slash);
@@ -125,6 +125,6 @@ function decodePatched(document: unknown, kind: Kind): Decoded {
   }
   const decoded = normalize(schema, document);
   if (!decoded.ok) return decoded;
-  const target = `${internalPackage(kind.type.split(".")[0]!)}.${kind.names.kind}`;
+  const target = `${internalPackageOf(kind.schema())}.${kind.names.kind}`;
   return { ok: false, error: `converting (${schema.goType}) to (${target}): unknown conversion` };
 }

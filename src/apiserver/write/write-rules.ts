@@ -14,7 +14,6 @@ import {
   success,
 } from "#api/meta/status.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 import { pathSegmentName } from "#api/validation/names.ts";
 import {
@@ -144,7 +143,7 @@ function wanted(object: KubeObject & { readonly status?: unknown }): Record<stri
 export function finishObject(kind: Kind, draft: KubeObject, old?: KubeObject): Result<KubeObject> {
   const taken = old === undefined ? undefined : takenParts(draft, old);
   const changed = taken === undefined ? draft : withoutParts(draft, taken);
-  const normal = normalize(schemaOf(kind.type), changed);
+  const normal = normalize(kind.schema(), changed);
   if (!normal.ok) return failure(internalErrorStatus(`${kind.names.kind}: ${normal.error}`));
   const { kind: _, apiVersion: __, metadata, ...rest } = normal.value;
   const parts = taken === undefined || taken.size === 0 ? rest : withParts(rest, taken, old!);

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import type { Command as Parser } from "commander";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 import { decodeLeniently } from "#apiserver/config/config-file.ts";
 import {
   RECYCLER_TEMPLATE,
@@ -58,7 +57,7 @@ function settingsOf(flags: Flags, names: Names): RecyclerSettings {
 
 function templateFrom(file: string, flag: string): RecyclerSettings["template"] {
   try {
-    const kind = { kind: "Pod", apiVersions: ["v1"], schema: schemaOf(podKind.type) };
+    const kind = { kind: "Pod", apiVersions: ["v1"], schema: podKind.schema() };
     const { metadata, spec } = decodeLeniently(readFileSync(file, "utf8"), kind, () => {}) as Pod;
     if ((spec.volumes ?? []).length === 0) throw new Error("does not contain any volume(s)");
     return { metadata, spec };

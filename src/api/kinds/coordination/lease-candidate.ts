@@ -1,7 +1,9 @@
 /** coordination.k8s.io LeaseCandidate, served in two versions that are alike. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { LeaseCandidate, LeaseCandidateSpec } from "#api/generated/coordination.v1beta1.ts";
 import { defineKind, type KindSpec } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
@@ -20,7 +22,7 @@ const spec: KindSpec<LeaseCandidate> = {
   version: "v1beta1",
   names: { kind: "LeaseCandidate", plural: "leasecandidates" },
   scope: "Namespaced",
-  type: "coordination.v1beta1.LeaseCandidate",
+  schema: builtInSchema("coordination.v1beta1.LeaseCandidate"),
   deprecation:
     "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
   nameRule: isConfigMapKey,

@@ -3,6 +3,7 @@
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { MutatingAdmissionPolicy, Mutation } from "#api/generated/admissionregistration.v1.ts";
 import { defineKind, type KindSpec, type RuleContext } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateOneOf } from "#api/validation/faults.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
@@ -39,7 +40,7 @@ const spec: KindSpec<MutatingAdmissionPolicy> = {
     categories: ["api-extensions"],
   },
   scope: "Cluster",
-  type: "admissionregistration.v1beta1.MutatingAdmissionPolicy",
+  schema: builtInSchema("admissionregistration.v1beta1.MutatingAdmissionPolicy"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   defaults: ({ spec }) => {

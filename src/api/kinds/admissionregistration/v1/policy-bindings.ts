@@ -8,6 +8,7 @@ import type {
 } from "#api/generated/admissionregistration.v1.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import { type Column, defineKind, type KindSpec } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalidEach, validateOneOf } from "#api/validation/faults.ts";
 import {
   duplicate,
@@ -64,7 +65,7 @@ export const validatingAdmissionPolicyBindingKind = defineKind<ValidatingAdmissi
     categories: ["api-extensions"],
   },
   scope: "Cluster",
-  type: "admissionregistration.v1.ValidatingAdmissionPolicyBinding",
+  schema: builtInSchema("admissionregistration.v1.ValidatingAdmissionPolicyBinding"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   defaults: ({ spec }) => defaultMatchResources(spec.matchResources),
@@ -87,7 +88,7 @@ const mutatingSpec: KindSpec<MutatingAdmissionPolicyBinding> = {
     categories: ["api-extensions"],
   },
   scope: "Cluster",
-  type: "admissionregistration.v1beta1.MutatingAdmissionPolicyBinding",
+  schema: builtInSchema("admissionregistration.v1beta1.MutatingAdmissionPolicyBinding"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   defaults: ({ spec }) => defaultMatchResources(spec.matchResources),

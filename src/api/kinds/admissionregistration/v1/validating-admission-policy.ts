@@ -11,6 +11,7 @@ import type {
 } from "#api/generated/admissionregistration.v1.ts";
 import { parseJsonPath } from "#api/json-path/parse.ts";
 import { defineKind, type RuleContext } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateConditions } from "#api/validation/conditions.ts";
 import { invalidEach, validateOneOf } from "#api/validation/faults.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
@@ -45,7 +46,7 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
     categories: ["api-extensions"],
   },
   scope: "Cluster",
-  type: "admissionregistration.v1.ValidatingAdmissionPolicy",
+  schema: builtInSchema("admissionregistration.v1.ValidatingAdmissionPolicy"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   defaults: ({ spec }) => {

@@ -8,6 +8,7 @@ import type {
   ValidatingWebhookConfiguration,
 } from "#api/generated/admissionregistration.v1.ts";
 import { type Column, type Draft, defineKind, type RuleContext } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateOneOf } from "#api/validation/faults.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -49,7 +50,7 @@ export const validatingWebhookConfigurationKind = defineKind<ValidatingWebhookCo
     categories: ["api-extensions"],
   },
   scope: "Cluster",
-  type: "admissionregistration.v1.ValidatingWebhookConfiguration",
+  schema: builtInSchema("admissionregistration.v1.ValidatingWebhookConfiguration"),
   nameRule: nameIsDnsSubdomain,
   defaults: ({ webhooks = [] }) => webhooks.forEach(setDefaults),
   prepareCreate: ({ metadata }) => {
@@ -71,7 +72,7 @@ export const mutatingWebhookConfigurationKind = defineKind<MutatingWebhookConfig
     categories: ["api-extensions"],
   },
   scope: "Cluster",
-  type: "admissionregistration.v1.MutatingWebhookConfiguration",
+  schema: builtInSchema("admissionregistration.v1.MutatingWebhookConfiguration"),
   nameRule: nameIsDnsSubdomain,
   defaults: ({ webhooks = [] }) => {
     for (const webhook of webhooks) {

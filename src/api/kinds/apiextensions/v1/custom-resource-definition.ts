@@ -8,6 +8,7 @@ import type {
 } from "#api/generated/apiextensions.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { parseGoUrl } from "#api/validation/go-url.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
@@ -33,7 +34,7 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
     categories: ["api-extensions"],
   },
   scope: "Cluster",
-  type: "apiextensions.v1.CustomResourceDefinition",
+  schema: builtInSchema("apiextensions.v1.CustomResourceDefinition"),
   nameRule: (name, prefix, definition) => [
     ...nameIsDnsSubdomain(name, prefix),
     ...(definition === undefined || name === wantedName(definition) ? [] : [NAME_FAULT]),

@@ -9,6 +9,7 @@ import type {
 } from "#api/generated/apiregistration.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalidEach, validateOneOf } from "#api/validation/faults.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
@@ -30,7 +31,7 @@ export const apiServiceKind = defineKind<APIService>({
   version: "v1",
   names: { kind: "APIService", plural: "apiservices", categories: ["api-extensions"] },
   scope: "Cluster",
-  type: "apiregistration.v1.APIService",
+  schema: builtInSchema("apiregistration.v1.APIService"),
   nameRule: nameFaults,
   defaults: ({ spec }) => {
     if (spec.service !== undefined) spec.service.port ??= 443;

@@ -1,7 +1,9 @@
 /** apps/v1 ControllerRevision: a state that a controller may want to go back to. */
+
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type { ControllerRevision } from "#api/generated/apps.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import {
@@ -21,7 +23,7 @@ export const controllerRevisionKind = defineKind<ControllerRevision>({
   version: "v1",
   names: { kind: "ControllerRevision", plural: "controllerrevisions" },
   scope: "Namespaced",
-  type: "apps.v1.ControllerRevision",
+  schema: builtInSchema("apps.v1.ControllerRevision"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   validate: (object) => [

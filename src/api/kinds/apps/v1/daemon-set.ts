@@ -1,4 +1,5 @@
 /** apps/v1 DaemonSet: one pod of a template on every node that fits. */
+
 import { ageColumn, formatLabels, nameColumn } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { DaemonSet, DaemonSetUpdateStrategy } from "#api/generated/apps.v1.ts";
@@ -23,6 +24,7 @@ import {
 } from "#api/kinds/core/v1/workload/workload.ts";
 import { selectorOf } from "#api/meta/label-selector.ts";
 import { int64Fault } from "#api/meta/parse-int.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import { validateAtMost100Percent, validateIntOrPercent } from "#api/validation/int-or-percent.ts";
@@ -43,7 +45,7 @@ export const daemonSetKind = defineKind<DaemonSet>({
   version: "v1",
   names: { kind: "DaemonSet", plural: "daemonsets", short: ["ds"], categories: ["all"] },
   scope: "Namespaced",
-  type: "apps.v1.DaemonSet",
+  schema: builtInSchema("apps.v1.DaemonSet"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   unreadable: ({ metadata }) => {

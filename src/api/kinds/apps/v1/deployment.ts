@@ -1,4 +1,5 @@
 /** apps/v1 Deployment: replicas of a pod, replaced step by step when the template changes. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { assign, keep } from "#api/draft.ts";
 import type { Deployment, DeploymentSpec, DeploymentStrategy } from "#api/generated/apps.v1.ts";
@@ -21,6 +22,7 @@ import {
   validateCounts,
 } from "#api/kinds/core/v1/workload/workload.ts";
 import { formatSelector, selectorOf } from "#api/meta/label-selector.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, forbidden, invalid, notSupported } from "#api/validation/field-error.ts";
 import { semanticEqual, validateImmutableField } from "#api/validation/immutable.ts";
 import { validateAtMost100Percent, validateIntOrPercent } from "#api/validation/int-or-percent.ts";
@@ -40,7 +42,7 @@ export const deploymentKind = defineKind<Deployment>({
   version: "v1",
   names: { kind: "Deployment", plural: "deployments", short: ["deploy"], categories: ["all"] },
   scope: "Namespaced",
-  type: "apps.v1.Deployment",
+  schema: builtInSchema("apps.v1.Deployment"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults,

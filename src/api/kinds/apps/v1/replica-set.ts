@@ -17,6 +17,7 @@ import {
   replicaStatus,
 } from "#api/kinds/core/v1/workload/replicas.ts";
 import { podNameWarnings, validateCounts } from "#api/kinds/core/v1/workload/workload.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
@@ -31,7 +32,7 @@ export const replicaSetKind = defineKind<ReplicaSet>({
   version: "v1",
   names: { kind: "ReplicaSet", plural: "replicasets", short: ["rs"], categories: ["all"] },
   scope: "Namespaced",
-  type: "apps.v1.ReplicaSet",
+  schema: builtInSchema("apps.v1.ReplicaSet"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ spec }) => {

@@ -1,4 +1,5 @@
 /** apps/v1 StatefulSet: pods with names of their own, in order, each with its own volumes. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { StatefulSet } from "#api/generated/apps.v1.ts";
@@ -13,6 +14,7 @@ import { roundToMillis } from "#api/kinds/core/v1/resources/round-resources.ts";
 import { templateRules } from "#api/kinds/core/v1/workload/pod-template-validation.ts";
 import { REPLICA_SCALE, readyColumn } from "#api/kinds/core/v1/workload/replicas.ts";
 import { countChange, specsDiffer } from "#api/kinds/core/v1/workload/workload.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateFinalizers } from "#api/validation/kube-meta.ts";
 import { nameIsDnsLabel } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
@@ -29,7 +31,7 @@ export const statefulSetKind = defineKind<StatefulSet>({
   version: "v1",
   names: { kind: "StatefulSet", plural: "statefulsets", short: ["sts"], categories: ["all"] },
   scope: "Namespaced",
-  type: "apps.v1.StatefulSet",
+  schema: builtInSchema("apps.v1.StatefulSet"),
   nameRule: nameIsDnsLabel,
   unconditionalUpdate: true,
   defaults,

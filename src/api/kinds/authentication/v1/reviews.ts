@@ -2,12 +2,14 @@
  * authentication.k8s.io/v1: whose token is this, and who am I? Answered at once and never stored.
  * TokenRequest is written through a ServiceAccount's `token` subresource.
  */
+
 import type {
   SelfSubjectReview,
   TokenRequest,
   TokenReview,
 } from "#api/generated/authentication.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
 
@@ -29,13 +31,13 @@ const REVIEW = {
 export const tokenReviewKind = defineKind<TokenReview>({
   ...REVIEW,
   names: { kind: "TokenReview", plural: "tokenreviews" },
-  type: "authentication.v1.TokenReview",
+  schema: builtInSchema("authentication.v1.TokenReview"),
 });
 
 export const selfSubjectReviewKind = defineKind<SelfSubjectReview>({
   ...REVIEW,
   names: { kind: "SelfSubjectReview", plural: "selfsubjectreviews" },
-  type: "authentication.v1.SelfSubjectReview",
+  schema: builtInSchema("authentication.v1.SelfSubjectReview"),
 });
 
 export function withTokenDefaults(request: TokenRequest): TokenRequest {

@@ -2,6 +2,7 @@
  * authorization.k8s.io/v1 reviews: may someone do something? They are answered at once and never
  * stored; the answer itself is the server's.
  */
+
 import type {
   FieldSelectorAttributes,
   LabelSelectorAttributes,
@@ -15,6 +16,7 @@ import type {
 } from "#api/generated/authorization.v1.ts";
 import type { FieldSelectorRequirement, ObjectMeta } from "#api/generated/meta.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, forbidden, invalid, required } from "#api/validation/field-error.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { validateLabelSelectorRequirement } from "#api/validation/labels.ts";
@@ -33,7 +35,7 @@ export const subjectAccessReviewKind = defineKind<SubjectAccessReview>({
   ...REVIEW,
   names: { kind: "SubjectAccessReview", plural: "subjectaccessreviews" },
   scope: "Cluster",
-  type: "authorization.v1.SubjectAccessReview",
+  schema: builtInSchema("authorization.v1.SubjectAccessReview"),
   validate: ({ metadata, spec }) => [
     ...validateSubjectSpec(spec),
     ...validateEmptyMetadata(metadata, [], "must be empty"),
@@ -44,7 +46,7 @@ export const selfSubjectAccessReviewKind = defineKind<SelfSubjectAccessReview>({
   ...REVIEW,
   names: { kind: "SelfSubjectAccessReview", plural: "selfsubjectaccessreviews" },
   scope: "Cluster",
-  type: "authorization.v1.SelfSubjectAccessReview",
+  schema: builtInSchema("authorization.v1.SelfSubjectAccessReview"),
   validate: ({ metadata, spec }) => [
     ...validateTarget(spec),
     ...validateAttributes(spec.resourceAttributes),
@@ -56,7 +58,7 @@ export const localSubjectAccessReviewKind = defineKind<LocalSubjectAccessReview>
   ...REVIEW,
   names: { kind: "LocalSubjectAccessReview", plural: "localsubjectaccessreviews" },
   scope: "Namespaced",
-  type: "authorization.v1.LocalSubjectAccessReview",
+  schema: builtInSchema("authorization.v1.LocalSubjectAccessReview"),
   validate: validateLocalReview,
 });
 
@@ -65,7 +67,7 @@ export const selfSubjectRulesReviewKind = defineKind<SelfSubjectRulesReview>({
   ...REVIEW,
   names: { kind: "SelfSubjectRulesReview", plural: "selfsubjectrulesreviews" },
   scope: "Cluster",
-  type: "authorization.v1.SelfSubjectRulesReview",
+  schema: builtInSchema("authorization.v1.SelfSubjectRulesReview"),
 });
 
 function validateLocalReview({ metadata, spec }: LocalSubjectAccessReview): FieldError[] {

@@ -13,6 +13,7 @@ import {
   DEFAULT_CPU_UTILIZATION,
   ROUND_TRIP_ANNOTATIONS,
 } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { readAnnotation } from "./annotation-json.ts";
@@ -28,7 +29,7 @@ export const horizontalPodAutoscalerV1Kind = defineKind<v1.HorizontalPodAutoscal
     categories: ["all"],
   },
   scope: "Namespaced",
-  type: "autoscaling.v1.HorizontalPodAutoscaler",
+  schema: builtInSchema("autoscaling.v1.HorizontalPodAutoscaler"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ spec }) => {

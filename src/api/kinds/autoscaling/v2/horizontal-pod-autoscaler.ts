@@ -1,4 +1,5 @@
 /** autoscaling/v2 HorizontalPodAutoscaler: how many replicas a workload has, by what is measured. */
+
 import { keepFields } from "#api/draft.ts";
 import type {
   HorizontalPodAutoscaler,
@@ -6,6 +7,7 @@ import type {
   HPAScalingRules,
 } from "#api/generated/autoscaling.v2.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
@@ -38,7 +40,7 @@ export const horizontalPodAutoscalerKind = defineKind<HorizontalPodAutoscaler>({
     categories: ["all"],
   },
   scope: "Namespaced",
-  type: "autoscaling.v2.HorizontalPodAutoscaler",
+  schema: builtInSchema("autoscaling.v2.HorizontalPodAutoscaler"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: setDefaults,

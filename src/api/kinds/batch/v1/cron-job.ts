@@ -1,4 +1,5 @@
 /** batch/v1 CronJob: Jobs at given times. */
+
 import { ageColumn, ageOf, NONE, nameColumn } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { CronJob, CronJobSpec } from "#api/generated/batch.v1.ts";
@@ -15,6 +16,7 @@ import {
   specsDiffer,
   validateCounts,
 } from "#api/kinds/core/v1/workload/workload.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
@@ -36,7 +38,7 @@ export const cronJobKind = defineKind<CronJob>({
   version: "v1",
   names: { kind: "CronJob", plural: "cronjobs", short: ["cj"], categories: ["all"] },
   scope: "Namespaced",
-  type: "batch.v1.CronJob",
+  schema: builtInSchema("batch.v1.CronJob"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults,

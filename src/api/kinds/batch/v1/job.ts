@@ -1,4 +1,5 @@
 /** batch/v1 Job: pods that run until as many as needed have succeeded. */
+
 import { ageColumn, humanDuration, nameColumn } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { Job, JobSpec } from "#api/generated/batch.v1.ts";
@@ -7,6 +8,7 @@ import { containerColumns, selectorColumn } from "#api/kinds/core/v1/container-c
 import { defaultPodTemplate } from "#api/kinds/core/v1/pod/defaults.ts";
 import { dropDisabledTemplateFields } from "#api/kinds/core/v1/pod/drop-disabled.ts";
 import { countChange, podNameWarnings, specsDiffer } from "#api/kinds/core/v1/workload/workload.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { validateJobCreate, validateJobUpdate } from "./job-rules.ts";
@@ -23,7 +25,7 @@ export const jobKind = defineKind<Job>({
   version: "v1",
   names: { kind: "Job", plural: "jobs", categories: ["all"] },
   scope: "Namespaced",
-  type: "batch.v1.Job",
+  schema: builtInSchema("batch.v1.Job"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: (job) => {

@@ -9,6 +9,7 @@ import type {
 } from "#api/generated/certificates.v1.ts";
 import { type Draft, defineKind, type RuleContext } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import {
   validateFinalizers,
   validateKubeMeta,
@@ -33,7 +34,7 @@ export const certificateSigningRequestKind = defineKind<CertificateSigningReques
     short: ["csr"],
   },
   scope: "Cluster",
-  type: "certificates.v1.CertificateSigningRequest",
+  schema: builtInSchema("certificates.v1.CertificateSigningRequest"),
   nameRule: META.nameRule,
   unconditionalUpdate: true,
   prepareCreate: (draft, { user }) => {

@@ -4,6 +4,7 @@ import { NONE, nameColumn } from "#api/columns.ts";
 import type { ClusterTrustBundle } from "#api/generated/certificates.v1beta1.ts";
 import { defineKind, type KindSpec, type NameRule } from "#api/kind.ts";
 import { parsePem } from "#api/meta/pem.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, tooLong } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import {
@@ -26,7 +27,7 @@ const spec: KindSpec<ClusterTrustBundle> = {
   version: "v1beta1",
   names: { kind: "ClusterTrustBundle", plural: "clustertrustbundles" },
   scope: "Cluster",
-  type: "certificates.v1beta1.ClusterTrustBundle",
+  schema: builtInSchema("certificates.v1beta1.ClusterTrustBundle"),
   nameRule: (name, prefix, bundle) =>
     bundle === undefined ? [] : nameFaults(name, prefix, bundle.spec.signerName ?? ""),
   validate: (bundle) => [...validateFinalizers(bundle.metadata), ...validateBundle(bundle, true)],

@@ -4,6 +4,7 @@ import { formatLabels, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { PodCertificateRequest } from "#api/generated/certificates.v1beta1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalid } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
@@ -20,7 +21,7 @@ export const podCertificateRequestKind = defineKind<PodCertificateRequest>({
   version: "v1beta1",
   names: { kind: "PodCertificateRequest", plural: "podcertificaterequests" },
   scope: "Namespaced",
-  type: "certificates.v1beta1.PodCertificateRequest",
+  schema: builtInSchema("certificates.v1beta1.PodCertificateRequest"),
   nameRule: nameIsDnsSubdomain,
   defaults: ({ spec }) => {
     spec.maxExpirationSeconds ??= 24 * 60 * 60;

@@ -1,7 +1,9 @@
 /** coordination.k8s.io/v1 Lease: who holds something, and until when. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { Lease, LeaseSpec } from "#api/generated/coordination.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
@@ -16,7 +18,7 @@ export const leaseKind = defineKind<Lease>({
   version: "v1",
   names: { kind: "Lease", plural: "leases" },
   scope: "Namespaced",
-  type: "coordination.v1.Lease",
+  schema: builtInSchema("coordination.v1.Lease"),
   nameRule: nameIsDnsSubdomain,
   createOnUpdate: true,
 

@@ -1,7 +1,9 @@
 /** v1 Binding: the order to run a pod on a node. It is only ever created, and not stored. */
+
 import { nameColumn } from "#api/columns.ts";
 import type { Binding } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, notSupported, required } from "#api/validation/field-error.ts";
 import { pathSegmentName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
@@ -11,7 +13,7 @@ export const bindingKind = defineKind<Binding>({
   version: "v1",
   names: { kind: "Binding", plural: "bindings" },
   scope: "Namespaced",
-  type: "core.v1.Binding",
+  schema: builtInSchema("core.v1.Binding"),
   verbs: ["create"],
   nameRule: pathSegmentName,
   validate,

@@ -1,7 +1,9 @@
 /** v1 ComponentStatus: the health of the control plane's parts, made up on every read. */
+
 import { nameColumn } from "#api/columns.ts";
 import type { ComponentCondition, ComponentStatus } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { pathSegmentName } from "#api/validation/names.ts";
 
 export const componentStatusKind = defineKind<ComponentStatus>({
@@ -9,7 +11,7 @@ export const componentStatusKind = defineKind<ComponentStatus>({
   version: "v1",
   names: { kind: "ComponentStatus", plural: "componentstatuses", short: ["cs"] },
   scope: "Cluster",
-  type: "core.v1.ComponentStatus",
+  schema: builtInSchema("core.v1.ComponentStatus"),
   verbs: ["get", "list"],
   nameRule: pathSegmentName,
   deprecation: "v1 ComponentStatus is deprecated in v1.19+",

@@ -1,7 +1,9 @@
 /** v1 Endpoints: the addresses behind a Service, in one object; EndpointSlices replace it. */
+
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type { EndpointAddress, EndpointPort, Endpoints } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateEndpointIp } from "#api/validation/endpoint-ip.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -30,7 +32,7 @@ export const endpointsKind = defineKind<Endpoints>({
   version: "v1",
   names: { kind: "Endpoints", plural: "endpoints", singular: "endpoints", short: ["ep"] },
   scope: "Namespaced",
-  type: "core.v1.Endpoints",
+  schema: builtInSchema("core.v1.Endpoints"),
   nameRule: nameIsDnsSubdomain,
   deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
   createOnUpdate: true,

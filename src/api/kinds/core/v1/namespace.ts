@@ -1,8 +1,10 @@
 /** v1 Namespace. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { Namespace } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import {
   validateFinalizers,
@@ -25,7 +27,7 @@ export const namespaceKind = defineKind<Namespace>({
   version: "v1",
   names: { kind: "Namespace", plural: "namespaces", short: ["ns"] },
   scope: "Cluster",
-  type: "core.v1.Namespace",
+  schema: builtInSchema("core.v1.Namespace"),
   verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
   nameRule: nameIsDnsLabel,
   unconditionalUpdate: true,

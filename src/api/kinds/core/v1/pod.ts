@@ -1,6 +1,8 @@
 /** v1 Pod: containers that run together on one node. The rules of its parts are in pod/. */
+
 import type { Pod } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { isDns1123Label, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { podColumns, podRowConditions } from "./pod/columns.ts";
@@ -24,7 +26,7 @@ export const podKind = defineKind<Pod>({
   version: "v1",
   names: { kind: "Pod", plural: "pods", short: ["po"], categories: ["all"] },
   scope: "Namespaced",
-  type: "core.v1.Pod",
+  schema: builtInSchema("core.v1.Pod"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: defaultPod,

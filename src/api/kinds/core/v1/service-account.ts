@@ -1,7 +1,9 @@
 /** v1 ServiceAccount. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { ServiceAccount } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import {
   validateFinalizers,
   validateKubeMeta,
@@ -16,7 +18,7 @@ export const serviceAccountKind = defineKind<ServiceAccount>({
   version: "v1",
   names: { kind: "ServiceAccount", plural: "serviceaccounts", short: ["sa"] },
   scope: "Namespaced",
-  type: "core.v1.ServiceAccount",
+  schema: builtInSchema("core.v1.ServiceAccount"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,4 +1,5 @@
 /** discovery.k8s.io/v1 EndpointSlice: a part of the addresses behind a Service. */
+
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import type {
   Endpoint,
@@ -8,6 +9,7 @@ import type {
 } from "#api/generated/discovery.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { PROTOCOLS } from "#api/kinds/core/v1/endpoints.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateFullyQualifiedDomainName } from "#api/validation/domain-names.ts";
 import { validateEndpointIp } from "#api/validation/endpoint-ip.ts";
 import {
@@ -52,7 +54,7 @@ export const endpointSliceKind = defineKind<EndpointSlice>({
   version: "v1",
   names: { kind: "EndpointSlice", plural: "endpointslices" },
   scope: "Namespaced",
-  type: "discovery.v1.EndpointSlice",
+  schema: builtInSchema("discovery.v1.EndpointSlice"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -8,6 +8,7 @@ import {
   validateStrictEvent,
   validateStrictEventUpdate,
 } from "#api/kinds/core/v1/event/event-rules.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 
 export const eventKind = defineKind<Event>({
@@ -15,7 +16,7 @@ export const eventKind = defineKind<Event>({
   version: "v1",
   names: { kind: "Event", plural: "events", short: ["ev"] },
   scope: "Namespaced",
-  type: "events.v1.Event",
+  schema: builtInSchema("events.v1.Event"),
   nameRule: nameIsDnsSubdomain,
   createOnUpdate: true,
   unconditionalUpdate: true,

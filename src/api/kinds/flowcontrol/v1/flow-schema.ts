@@ -3,6 +3,7 @@
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type { FlowSchema, FlowSchemaSpec } from "#api/generated/flowcontrol.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -26,7 +27,7 @@ export const flowSchemaKind = defineKind<FlowSchema>({
   version: "v1",
   names: { kind: "FlowSchema", plural: "flowschemas" },
   scope: "Cluster",
-  type: "flowcontrol.v1.FlowSchema",
+  schema: builtInSchema("flowcontrol.v1.FlowSchema"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

@@ -9,6 +9,7 @@ import type {
   QueuingConfiguration,
 } from "#api/generated/flowcontrol.v1.ts";
 import { type Column, type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import {
   type FieldError,
   forbidden,
@@ -36,7 +37,7 @@ export const priorityLevelConfigurationKind = defineKind<PriorityLevelConfigurat
   version: "v1",
   names: { kind: "PriorityLevelConfiguration", plural: "prioritylevelconfigurations" },
   scope: "Cluster",
-  type: "flowcontrol.v1.PriorityLevelConfiguration",
+  schema: builtInSchema("flowcontrol.v1.PriorityLevelConfiguration"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

@@ -1,4 +1,5 @@
 /** internal.apiserver.k8s.io/v1alpha1 StorageVersion: in which version each server stores a resource. */
+
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -8,6 +9,7 @@ import type {
   StorageVersionStatus,
 } from "#api/generated/apiserverinternal.v1alpha1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { regexFault } from "#api/validation/formats.ts";
@@ -23,7 +25,7 @@ export const storageVersionKind = defineKind<StorageVersion>({
   version: "v1alpha1",
   names: { kind: "StorageVersion", plural: "storageversions" },
   scope: "Cluster",
-  type: "apiserverinternal.v1alpha1.StorageVersion",
+  schema: builtInSchema("apiserverinternal.v1alpha1.StorageVersion"),
   nameRule: nameFaults,
   prepareCreate: (draft) => {
     draft.status = {};

@@ -7,6 +7,7 @@ import type {
   IngressClassSpec,
 } from "#api/generated/networking.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateDomainPrefixedPath } from "#api/validation/domain-prefixed.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import {
@@ -37,7 +38,7 @@ export const ingressClassKind = defineKind<IngressClass>({
   version: "v1",
   names: { kind: "IngressClass", plural: "ingressclasses" },
   scope: "Cluster",
-  type: "networking.v1.IngressClass",
+  schema: builtInSchema("networking.v1.IngressClass"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

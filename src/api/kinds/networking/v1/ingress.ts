@@ -12,6 +12,7 @@ import type {
   IngressTLS,
 } from "#api/generated/networking.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { ipWarnings, isIp, parseIp } from "#api/validation/ip.ts";
@@ -45,7 +46,7 @@ export const ingressKind = defineKind<Ingress>({
   version: "v1",
   names: { kind: "Ingress", plural: "ingresses", short: ["ing"] },
   scope: "Namespaced",
-  type: "networking.v1.Ingress",
+  schema: builtInSchema("networking.v1.Ingress"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

@@ -3,6 +3,7 @@
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type { IPAddress, ParentReference } from "#api/generated/networking.v1.ts";
 import { defineKind, type KindSpec } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
@@ -25,7 +26,7 @@ const spec: KindSpec<IPAddress> = {
   version: "v1",
   names: { kind: "IPAddress", plural: "ipaddresses", short: ["ip"] },
   scope: "Cluster",
-  type: "networking.v1.IPAddress",
+  schema: builtInSchema("networking.v1.IPAddress"),
   nameRule: isCanonicalIp,
   unconditionalUpdate: true,
   validate: ({ metadata, spec }) => [

@@ -9,6 +9,7 @@ import type {
   NetworkPolicySpec,
 } from "#api/generated/networking.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalidEach, validateOneOf } from "#api/validation/faults.ts";
 import { type FieldError, forbidden, invalid, required } from "#api/validation/field-error.ts";
 import { type Cidr, cidrWarnings, isCidr, parseCidr } from "#api/validation/ip.ts";
@@ -31,7 +32,7 @@ export const networkPolicyKind = defineKind<NetworkPolicy>({
   version: "v1",
   names: { kind: "NetworkPolicy", plural: "networkpolicies", short: ["netpol"] },
   scope: "Namespaced",
-  type: "networking.v1.NetworkPolicy",
+  schema: builtInSchema("networking.v1.NetworkPolicy"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

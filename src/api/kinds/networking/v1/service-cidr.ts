@@ -5,6 +5,7 @@ import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { ServiceCIDR, ServiceCIDRSpec } from "#api/generated/networking.v1.ts";
 import { defineKind, type KindSpec } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
@@ -21,7 +22,7 @@ const spec: KindSpec<ServiceCIDR> = {
   version: "v1",
   names: { kind: "ServiceCIDR", plural: "servicecidrs" },
   scope: "Cluster",
-  type: "networking.v1.ServiceCIDR",
+  schema: builtInSchema("networking.v1.ServiceCIDR"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   prepareCreate: (draft) => {

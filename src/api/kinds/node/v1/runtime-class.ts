@@ -1,4 +1,5 @@
 /** node.k8s.io/v1 RuntimeClass: a way of running containers that nodes offer. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { Toleration } from "#api/generated/core.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
@@ -7,6 +8,7 @@ import { validateOverhead } from "#api/kinds/core/v1/pod/containers/resources.ts
 import { nodeLabelDeprecation } from "#api/kinds/core/v1/pod/placement/placement-warnings.ts";
 import { validateTolerations } from "#api/kinds/core/v1/pod/placement/tolerations.ts";
 import { roundToMillis } from "#api/kinds/core/v1/resources/round-resources.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
@@ -24,7 +26,7 @@ export const runtimeClassKind = defineKind<RuntimeClass>({
   version: "v1",
   names: { kind: "RuntimeClass", plural: "runtimeclasses" },
   scope: "Cluster",
-  type: "node.v1.RuntimeClass",
+  schema: builtInSchema("node.v1.RuntimeClass"),
   nameRule: nameIsDnsSubdomain,
   createOnUpdate: true,
 

@@ -1,9 +1,11 @@
 /** policy/v1 PodDisruptionBudget: how many pods of a set evictions must leave. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields } from "#api/draft.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from "#api/generated/policy.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateConditions } from "#api/validation/conditions.ts";
 import { type FieldError, invalid, notSupported } from "#api/validation/field-error.ts";
 import { validateAtMost100Percent, validateIntOrPercent } from "#api/validation/int-or-percent.ts";
@@ -23,7 +25,7 @@ export const podDisruptionBudgetKind = defineKind<PodDisruptionBudget>({
   version: "v1",
   names: { kind: "PodDisruptionBudget", plural: "poddisruptionbudgets", short: ["pdb"] },
   scope: "Namespaced",
-  type: "policy.v1.PodDisruptionBudget",
+  schema: builtInSchema("policy.v1.PodDisruptionBudget"),
   nameRule: pathSegmentName,
   generation: true,
   defaults: ({ spec }) => stripV1beta1Label(spec.selector),

@@ -3,6 +3,7 @@
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { ClusterRoleBinding, RoleBinding, RoleRef, Subject } from "#api/generated/rbac.v1.ts";
 import { type Column, type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, notSupported, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
@@ -23,7 +24,7 @@ export const roleBindingKind = defineKind<RoleBinding>({
   version: "v1",
   names: { kind: "RoleBinding", plural: "rolebindings" },
   scope: "Namespaced",
-  type: "rbac.v1.RoleBinding",
+  schema: builtInSchema("rbac.v1.RoleBinding"),
   nameRule: pathSegmentName,
   createOnUpdate: true,
   unconditionalUpdate: true,
@@ -38,7 +39,7 @@ export const clusterRoleBindingKind = defineKind<ClusterRoleBinding>({
   version: "v1",
   names: { kind: "ClusterRoleBinding", plural: "clusterrolebindings" },
   scope: "Cluster",
-  type: "rbac.v1.ClusterRoleBinding",
+  schema: builtInSchema("rbac.v1.ClusterRoleBinding"),
   nameRule: pathSegmentName,
   createOnUpdate: true,
   unconditionalUpdate: true,

@@ -3,6 +3,7 @@
 import { createdAtColumn, nameColumn } from "#api/columns.ts";
 import type { ClusterRole, Role } from "#api/generated/rbac.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import {
   validateFinalizers,
@@ -19,7 +20,7 @@ export const roleKind = defineKind<Role>({
   version: "v1",
   names: { kind: "Role", plural: "roles" },
   scope: "Namespaced",
-  type: "rbac.v1.Role",
+  schema: builtInSchema("rbac.v1.Role"),
   nameRule: pathSegmentName,
   createOnUpdate: true,
   unconditionalUpdate: true,
@@ -40,7 +41,7 @@ export const clusterRoleKind = defineKind<ClusterRole>({
   version: "v1",
   names: { kind: "ClusterRole", plural: "clusterroles" },
   scope: "Cluster",
-  type: "rbac.v1.ClusterRole",
+  schema: builtInSchema("rbac.v1.ClusterRole"),
   nameRule: pathSegmentName,
   createOnUpdate: true,
   unconditionalUpdate: true,

@@ -4,6 +4,7 @@ import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { DeviceClass, DeviceClassSpec } from "#api/generated/resource.v1.ts";
 import { defineKind, type KindSpec, type RuleContext } from "#api/kind.ts";
 import { isExtendedResource } from "#api/kinds/core/v1/resources/resource-names.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
@@ -25,7 +26,7 @@ const spec: KindSpec<DeviceClass> = {
   version: "v1",
   names: { kind: "DeviceClass", plural: "deviceclasses" },
   scope: "Cluster",
-  type: "resource.v1.DeviceClass",
+  schema: builtInSchema("resource.v1.DeviceClass"),
   nameRule: nameIsLongName,
   generation: true,
   unconditionalUpdate: true,

@@ -10,6 +10,7 @@ import type {
   ResourceClaimTemplateSpec,
 } from "#api/generated/resource.v1.ts";
 import { defineKind, type KindSpec, type RuleContext } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
@@ -35,7 +36,7 @@ export const resourceClaimSpec: KindSpec<ResourceClaim> = {
   version: "v1",
   names: { kind: "ResourceClaim", plural: "resourceclaims" },
   scope: "Namespaced",
-  type: "resource.v1.ResourceClaim",
+  schema: builtInSchema("resource.v1.ResourceClaim"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ spec, status }) => {
@@ -93,7 +94,7 @@ export const resourceClaimTemplateSpec: KindSpec<ResourceClaimTemplate> = {
   version: "v1",
   names: { kind: "ResourceClaimTemplate", plural: "resourceclaimtemplates" },
   scope: "Namespaced",
-  type: "resource.v1.ResourceClaimTemplate",
+  schema: builtInSchema("resource.v1.ResourceClaimTemplate"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ spec }) => defaultClaim(spec.spec),

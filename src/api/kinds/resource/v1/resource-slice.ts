@@ -13,6 +13,7 @@ import { type Draft, defineKind, type KindSpec } from "#api/kind.ts";
 import { validateNodeSelector } from "#api/kinds/core/v1/pod/placement/affinity.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { semanticEqual, validateImmutableField } from "#api/validation/immutable.ts";
@@ -36,7 +37,7 @@ export const resourceSliceSpec: KindSpec<ResourceSlice> = {
   version: "v1",
   names: { kind: "ResourceSlice", plural: "resourceslices" },
   scope: "Cluster",
-  type: "resource.v1.ResourceSlice",
+  schema: builtInSchema("resource.v1.ResourceSlice"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

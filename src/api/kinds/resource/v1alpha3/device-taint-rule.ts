@@ -9,6 +9,7 @@ import type {
 } from "#api/generated/resource.v1alpha3.ts";
 import { defineKind, type KindSpec } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateConditions } from "#api/validation/conditions.ts";
 import { type FieldError, tooMany } from "#api/validation/field-error.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
@@ -28,7 +29,7 @@ const spec: KindSpec<DeviceTaintRule> = {
   version: "v1alpha3",
   names: { kind: "DeviceTaintRule", plural: "devicetaintrules" },
   scope: "Cluster",
-  type: "resource.v1alpha3.DeviceTaintRule",
+  schema: builtInSchema("resource.v1alpha3.DeviceTaintRule"),
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

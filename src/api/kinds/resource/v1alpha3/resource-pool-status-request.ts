@@ -1,4 +1,5 @@
 /** resource.k8s.io/v1alpha3 ResourcePoolStatusRequest: asks once how the pools of a driver are. */
+
 import { ageOf, NONE, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -8,6 +9,7 @@ import type {
   ResourcePoolStatusRequestStatus,
 } from "#api/generated/resource.v1alpha3.ts";
 import { type Column, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateConditions } from "#api/validation/conditions.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import {
@@ -40,7 +42,7 @@ export const resourcePoolStatusRequestKind = defineKind<ResourcePoolStatusReques
   version: "v1alpha3",
   names: { kind: "ResourcePoolStatusRequest", plural: "resourcepoolstatusrequests" },
   scope: "Cluster",
-  type: "resource.v1alpha3.ResourcePoolStatusRequest",
+  schema: builtInSchema("resource.v1alpha3.ResourcePoolStatusRequest"),
   nameRule: nameIsDnsSubdomain,
   defaults: ({ spec }) => {
     spec.limit ??= LIMIT_DEFAULT;

@@ -1,4 +1,5 @@
 /** The kinds of resource.k8s.io/v1beta1 whose objects look different there. */
+
 import type {
   ResourceClaim as StoredClaim,
   ResourceSlice as StoredSlice,
@@ -12,6 +13,7 @@ import type {
   ResourceSlice,
 } from "#api/generated/resource.v1beta1.ts";
 import { type Column, type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { deprecationOf } from "../deprecation.ts";
 import { defaultTolerations } from "../v1/device-parts.ts";
@@ -32,7 +34,7 @@ export const resourceClaimV1beta1Kind = defineKind<ResourceClaim>({
   ...SAME,
   names: resourceClaimSpec.names,
   scope: "Namespaced",
-  type: "resource.v1beta1.ResourceClaim",
+  schema: builtInSchema("resource.v1beta1.ResourceClaim"),
   deprecation: deprecationOf("v1beta1", "ResourceClaim"),
   defaults: ({ spec, status }) => {
     defaultClaim(spec);
@@ -57,7 +59,7 @@ export const resourceClaimTemplateV1beta1Kind = defineKind<ResourceClaimTemplate
   ...SAME,
   names: resourceClaimTemplateSpec.names,
   scope: "Namespaced",
-  type: "resource.v1beta1.ResourceClaimTemplate",
+  schema: builtInSchema("resource.v1beta1.ResourceClaimTemplate"),
   deprecation: deprecationOf("v1beta1", "ResourceClaimTemplate"),
   defaults: ({ spec }) => defaultClaim(spec.spec),
   columns: columnsOf(resourceClaimTemplateSpec.columns, toStoredTemplate),
@@ -77,7 +79,7 @@ export const resourceSliceV1beta1Kind = defineKind<ResourceSlice>({
   ...SAME,
   names: resourceSliceSpec.names,
   scope: "Cluster",
-  type: "resource.v1beta1.ResourceSlice",
+  schema: builtInSchema("resource.v1beta1.ResourceSlice"),
   deprecation: deprecationOf("v1beta1", "ResourceSlice"),
   generation: true,
   defaults: ({ spec }) => {

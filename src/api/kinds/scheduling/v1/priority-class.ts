@@ -1,7 +1,9 @@
 /** scheduling.k8s.io/v1 PriorityClass. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { PriorityClass } from "#api/generated/scheduling.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, forbidden, notSupported, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import { METADATA, validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
@@ -21,7 +23,7 @@ export const priorityClassKind = defineKind<PriorityClass>({
   version: "v1",
   names: { kind: "PriorityClass", plural: "priorityclasses", short: ["pc"] },
   scope: "Cluster",
-  type: "scheduling.v1.PriorityClass",
+  schema: builtInSchema("scheduling.v1.PriorityClass"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

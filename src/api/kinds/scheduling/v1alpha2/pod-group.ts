@@ -1,4 +1,5 @@
 /** scheduling.k8s.io/v1alpha2 PodGroup: pods that are scheduled with regard to each other. */
+
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import { keep, keepMetadata } from "#api/draft.ts";
 import type {
@@ -7,6 +8,7 @@ import type {
   PodGroupTemplateReference,
 } from "#api/generated/scheduling.v1alpha2.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateConditions } from "#api/validation/conditions.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -23,7 +25,7 @@ export const podGroupKind = defineKind<PodGroup>({
   version: "v1alpha2",
   names: { kind: "PodGroup", plural: "podgroups" },
   scope: "Namespaced",
-  type: "scheduling.v1alpha2.PodGroup",
+  schema: builtInSchema("scheduling.v1alpha2.PodGroup"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

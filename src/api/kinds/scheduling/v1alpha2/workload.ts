@@ -1,4 +1,5 @@
 /** scheduling.k8s.io/v1alpha2 Workload: the groups of pods that something bigger is made of. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type {
   PodGroupTemplate,
@@ -7,6 +8,7 @@ import type {
   WorkloadSpec,
 } from "#api/generated/scheduling.v1alpha2.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { duplicate, type FieldError, required, tooMany } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
@@ -28,7 +30,7 @@ export const workloadKind = defineKind<Workload>({
   version: "v1alpha2",
   names: { kind: "Workload", plural: "workloads" },
   scope: "Namespaced",
-  type: "scheduling.v1alpha2.Workload",
+  schema: builtInSchema("scheduling.v1alpha2.Workload"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

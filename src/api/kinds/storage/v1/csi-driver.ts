@@ -1,7 +1,9 @@
 /** storage.k8s.io/v1 CSIDriver: what a storage driver can do and wants to be told. */
+
 import { ageColumn, NONE, nameColumn, UNSET } from "#api/columns.ts";
 import type { CSIDriver, CSIDriverSpec, TokenRequest } from "#api/generated/storage.v1.ts";
 import { type Column, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import {
   duplicate,
   type FieldError,
@@ -28,7 +30,7 @@ export const csiDriverKind = defineKind<CSIDriver>({
   version: "v1",
   names: { kind: "CSIDriver", plural: "csidrivers" },
   scope: "Cluster",
-  type: "storage.v1.CSIDriver",
+  schema: builtInSchema("storage.v1.CSIDriver"),
   nameRule: nameIsDnsSubdomain,
 
   defaults({ spec }) {

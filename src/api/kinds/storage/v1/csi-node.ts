@@ -1,8 +1,10 @@
 /** storage.k8s.io/v1 CSINode: the storage drivers that a node has. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { CSINode, CSINodeDriver } from "#api/generated/storage.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { validateCsiDriver } from "#api/kinds/core/v1/persistent-volume/disk-sources.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
@@ -20,7 +22,7 @@ export const csiNodeKind = defineKind<CSINode>({
   version: "v1",
   names: { kind: "CSINode", plural: "csinodes" },
   scope: "Cluster",
-  type: "storage.v1.CSINode",
+  schema: builtInSchema("storage.v1.CSINode"),
   nameRule: nameIsDnsSubdomain,
 
   validate: (node) => [...validateFinalizers(node.metadata), ...validateDrivers(node)],

@@ -1,10 +1,12 @@
 /** storage.k8s.io/v1 CSIStorageCapacity: how much room a driver has for a class in a place. */
+
 import { createdAtColumn, nameColumn } from "#api/columns.ts";
 import type { CSIStorageCapacity } from "#api/generated/storage.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { validateClassName } from "#api/kinds/core/v1/persistent-volume/access-modes.ts";
 import { nodeLabelDeprecation } from "#api/kinds/core/v1/pod/placement/placement-warnings.ts";
 import { quantityOf, quantitySign } from "#api/meta/quantity.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import {
@@ -23,7 +25,7 @@ export const csiStorageCapacityKind = defineKind<CSIStorageCapacity>({
   version: "v1",
   names: { kind: "CSIStorageCapacity", plural: "csistoragecapacities" },
   scope: "Namespaced",
-  type: "storage.v1.CSIStorageCapacity",
+  schema: builtInSchema("storage.v1.CSIStorageCapacity"),
   nameRule: nameIsDnsSubdomain,
 
   validate: (capacity) => [

@@ -1,10 +1,12 @@
 /** storage.k8s.io/v1 StorageClass: how volumes are made on demand. */
+
 import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { TopologySelectorTerm } from "#api/generated/core.v1.ts";
 import type { StorageClass } from "#api/generated/storage.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { nodeLabelDeprecation } from "#api/kinds/core/v1/pod/placement/placement-warnings.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { duplicate, type FieldError, notSupported, required } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import {
@@ -30,7 +32,7 @@ export const storageClassKind = defineKind<StorageClass>({
   version: "v1",
   names: { kind: "StorageClass", plural: "storageclasses", short: ["sc"] },
   scope: "Cluster",
-  type: "storage.v1.StorageClass",
+  schema: builtInSchema("storage.v1.StorageClass"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

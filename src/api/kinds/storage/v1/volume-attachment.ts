@@ -1,4 +1,5 @@
 /** storage.k8s.io/v1 VolumeAttachment: the wish to attach a volume to a node, and what came of it. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keep, keepMetadata } from "#api/draft.ts";
 import type {
@@ -10,6 +11,7 @@ import { defineKind } from "#api/kind.ts";
 import { validateCsiDriver } from "#api/kinds/core/v1/persistent-volume/disk-sources.ts";
 import { defaultVolumeSource } from "#api/kinds/core/v1/persistent-volume/sources.ts";
 import { validateInlineVolumeSpec } from "#api/kinds/core/v1/persistent-volume/spec.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import {
   type FieldError,
   forbidden,
@@ -33,7 +35,7 @@ export const volumeAttachmentKind = defineKind<VolumeAttachment>({
   version: "v1",
   names: { kind: "VolumeAttachment", plural: "volumeattachments" },
   scope: "Cluster",
-  type: "storage.v1.VolumeAttachment",
+  schema: builtInSchema("storage.v1.VolumeAttachment"),
   nameRule: nameIsDnsSubdomain,
 
   defaults({ spec: { source } }) {

@@ -1,7 +1,9 @@
 /** storage.k8s.io VolumeAttributesClass, served in two versions that are alike. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { VolumeAttributesClass } from "#api/generated/storage.v1.ts";
 import { defineKind, type KindSpec } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, forbidden, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
@@ -19,7 +21,7 @@ const spec: KindSpec<VolumeAttributesClass> = {
   version: "v1",
   names: { kind: "VolumeAttributesClass", plural: "volumeattributesclasses", short: ["vac"] },
   scope: "Cluster",
-  type: "storage.v1.VolumeAttributesClass",
+  schema: builtInSchema("storage.v1.VolumeAttributesClass"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -8,6 +8,7 @@ import type {
   StorageVersionMigrationStatus,
 } from "#api/generated/storagemigration.v1beta1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateConditions } from "#api/validation/conditions.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -28,7 +29,7 @@ export const storageVersionMigrationKind = defineKind<StorageVersionMigration>({
   version: "v1beta1",
   names: { kind: "StorageVersionMigration", plural: "storageversionmigrations" },
   scope: "Cluster",
-  type: "storagemigration.v1beta1.StorageVersionMigration",
+  schema: builtInSchema("storagemigration.v1beta1.StorageVersionMigration"),
   nameRule: nameIsDnsSubdomain,
   prepareCreate: (draft) => {
     draft.status = {};

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Namespace, Pod } from "#api/generated/core.v1.ts";
-import { defineKind } from "#api/kind.ts";
+import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { admitWith, looseObject } from "#testing/admission.ts";
@@ -273,16 +273,6 @@ describe("pods", () => {
 });
 
 describe("controllers", () => {
-  const deploymentKind = defineKind({
-    group: "apps",
-    version: "v1",
-    names: { kind: "Deployment", plural: "deployments" },
-    scope: "Namespaced",
-    type: "apps.v1.Deployment",
-    nameRule: () => [],
-    columns: [],
-  });
-
   test("are let in with a warning when their pods would be refused", async () => {
     const objects = new MemoryObjects();
     objects.put(namespaceKind, namespace({ enforce: "baseline" }));

@@ -1,7 +1,9 @@
 /** v1 ConfigMap. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, tooLong } from "#api/validation/field-error.ts";
 import {
   validateFinalizers,
@@ -18,7 +20,7 @@ export const configMapKind = defineKind<ConfigMap>({
   version: "v1",
   names: { kind: "ConfigMap", plural: "configmaps", short: ["cm"] },
   scope: "Namespaced",
-  type: "core.v1.ConfigMap",
+  schema: builtInSchema("core.v1.ConfigMap"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,9 +1,11 @@
 /** v1 Secret. */
+
 import { bytesOf, bytesToBase64 } from "#api/codec/base64.ts";
 import { findJsonSyntaxError } from "#api/codec/json-syntax.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { Secret } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, required, tooLong } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
 import {
@@ -26,7 +28,7 @@ export const secretKind = defineKind<Secret>({
   version: "v1",
   names: { kind: "Secret", plural: "secrets" },
   scope: "Namespaced",
-  type: "core.v1.Secret",
+  schema: builtInSchema("core.v1.Secret"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

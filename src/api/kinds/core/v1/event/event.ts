@@ -1,7 +1,9 @@
 /** v1 Event: something that happened to an object. */
+
 import { ageOf, nameColumn } from "#api/columns.ts";
 import type { Event } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { pathSegmentName } from "#api/validation/names.ts";
 import { validateLegacyEvent } from "./event-rules.ts";
 
@@ -10,7 +12,7 @@ export const eventKind = defineKind<Event>({
   version: "v1",
   names: { kind: "Event", plural: "events", short: ["ev"] },
   scope: "Namespaced",
-  type: "core.v1.Event",
+  schema: builtInSchema("core.v1.Event"),
   nameRule: pathSegmentName,
   createOnUpdate: true,
   unconditionalUpdate: true,

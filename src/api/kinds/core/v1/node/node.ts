@@ -1,8 +1,10 @@
 /** v1 Node. */
+
 import { ageColumn, NONE, nameColumn, UNKNOWN } from "#api/columns.ts";
 import { assign, keep } from "#api/draft.ts";
 import type { Node } from "#api/generated/core.v1.ts";
 import { type Column, type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { cidrWarnings } from "#api/validation/ip.ts";
 import { validateFinalizers, validateKubeMeta } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
@@ -19,7 +21,7 @@ export const nodeKind = defineKind<Node>({
   version: "v1",
   names: { kind: "Node", plural: "nodes", short: ["no"] },
   scope: "Cluster",
-  type: "core.v1.Node",
+  schema: builtInSchema("core.v1.Node"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,8 +1,10 @@
 /** v1 PersistentVolumeClaim. */
+
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { PersistentVolumeClaim } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { required } from "#api/validation/field-error.ts";
 import {
   METADATA,
@@ -27,7 +29,7 @@ export const persistentVolumeClaimKind = defineKind<PersistentVolumeClaim>({
   version: "v1",
   names: { kind: "PersistentVolumeClaim", plural: "persistentvolumeclaims", short: ["pvc"] },
   scope: "Namespaced",
-  type: "core.v1.PersistentVolumeClaim",
+  schema: builtInSchema("core.v1.PersistentVolumeClaim"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,4 +1,5 @@
 /** v1 PersistentVolume. */
+
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type {
@@ -8,6 +9,7 @@ import type {
 } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, forbidden, invalid, required } from "#api/validation/field-error.ts";
 import { semanticEqual, validateImmutableField } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
@@ -69,7 +71,7 @@ export const persistentVolumeKind = defineKind<PersistentVolume>({
   version: "v1",
   names: { kind: "PersistentVolume", plural: "persistentvolumes", short: ["pv"] },
   scope: "Cluster",
-  type: "core.v1.PersistentVolume",
+  schema: builtInSchema("core.v1.PersistentVolume"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,8 +1,10 @@
 /** v1 LimitRange: bounds and defaults for the resources of what a namespace holds. */
+
 import { createdAtColumn, nameColumn } from "#api/columns.ts";
 import type { LimitRange, LimitRangeItem, ResourceList } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { quantityMilliValue, quantityOf, quantityValue } from "#api/meta/quantity.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import {
   duplicate,
   type FieldError,
@@ -33,7 +35,7 @@ export const limitRangeKind = defineKind<LimitRange>({
   version: "v1",
   names: { kind: "LimitRange", plural: "limitranges", short: ["limits"] },
   scope: "Namespaced",
-  type: "core.v1.LimitRange",
+  schema: builtInSchema("core.v1.LimitRange"),
   nameRule: nameIsDnsSubdomain,
   createOnUpdate: true,
   unconditionalUpdate: true,

@@ -1,8 +1,10 @@
 /** v1 ResourceQuota: how much a namespace may hold. */
+
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { ResourceList, ResourceQuota, ResourceQuotaSpec } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
@@ -47,7 +49,7 @@ export const resourceQuotaKind = defineKind<ResourceQuota>({
   version: "v1",
   names: { kind: "ResourceQuota", plural: "resourcequotas", short: ["quota"] },
   scope: "Namespaced",
-  type: "core.v1.ResourceQuota",
+  schema: builtInSchema("core.v1.ResourceQuota"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

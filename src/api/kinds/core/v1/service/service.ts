@@ -2,10 +2,12 @@
  * v1 Service. Between defaults and the prepare hooks the server allocates addresses and ports:
  * `keepAllocatedValues` (updates only), `alignClusterIps`, `decideFamilies`, then the allocation.
  */
+
 import { ageColumn, formatLabels, NONE, nameColumn, UNKNOWN } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { Service, ServiceSpec } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { cidrWarnings, ipWarnings } from "#api/validation/ip.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
@@ -29,7 +31,7 @@ export const serviceKind = defineKind<Service>({
   version: "v1",
   names: { kind: "Service", plural: "services", short: ["svc"], categories: ["all"] },
   scope: "Namespaced",
-  type: "core.v1.Service",
+  schema: builtInSchema("core.v1.Service"),
   nameRule: nameIsDnsLabel,
   createOnUpdate: true,
   unconditionalUpdate: true,

@@ -1,7 +1,9 @@
 /** v1 PodTemplate: a template on its own, for whoever wants to make pods from it. */
+
 import { formatLabels, nameColumn } from "#api/columns.ts";
 import type { PodTemplate } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
@@ -19,7 +21,7 @@ export const podTemplateKind = defineKind<PodTemplate>({
   version: "v1",
   names: { kind: "PodTemplate", plural: "podtemplates" },
   scope: "Namespaced",
-  type: "core.v1.PodTemplate",
+  schema: builtInSchema("core.v1.PodTemplate"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ template }) => defaultPodTemplate(template),

@@ -1,8 +1,10 @@
 /** v1 ReplicationController: what ReplicaSets were before they had selectors with expressions. */
+
 import { formatLabels } from "#api/columns.ts";
 import type { ReplicationController } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
+import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, notFound, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
@@ -42,7 +44,7 @@ export const replicationControllerKind = defineKind<ReplicationController>({
     categories: ["all"],
   },
   scope: "Namespaced",
-  type: "core.v1.ReplicationController",
+  schema: builtInSchema("core.v1.ReplicationController"),
   nameRule: nameIsLongName,
   unconditionalUpdate: true,
   defaults,
