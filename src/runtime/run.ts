@@ -7,8 +7,10 @@ import type { KubeObject } from "#api/kind.ts";
 import { type Cache, keyOf } from "#client/cache.ts";
 import type { Client, Typed } from "#client/client.ts";
 import type { EventRecorder } from "#client/event-recorder.ts";
-import { Informer } from "#client/informer.ts";
+import { QueueMetrics } from "#client/queue-metrics.ts";
+import { type InformerHold, SharedInformers } from "#client/shared-informers.ts";
 import type { ResourceRef } from "#client/transport.ts";
+import { WorkQueue } from "#client/work-queue.ts";
 import { onAbort, signalForMany, untilAborted } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -18,8 +20,6 @@ import { TimeSlice } from "#lib/time-slice.ts";
 import type { Caches, Controller, EventNote, Key, Outcome, Reconciled } from "./controller.ts";
 import { DecisionLog } from "./decision-record.ts";
 import { type Execution, execute } from "./executor.ts";
-import { QueueMetrics } from "./queue-metrics.ts";
-import { WorkQueue } from "./work-queue.ts";
 
 const WORKERS = 5;
 
@@ -52,8 +52,7 @@ interface Loop {
 export class Runtime {
   readonly decisions = new DecisionLog();
   readonly #options: RuntimeOptions;
-  readonly #informers = new Map<string, Informer<KubeObject>>();
-  readonly #started = new Set<Informer<KubeObject>>();
+  readonly #informers: SharedInformers;
   readonly #queues: WorkQueue<Key>[] = [];
   readonly #slice: TimeSlice;
   readonly #queueMetrics: QueueMetrics;
@@ -63,6 +62,7 @@ export class Runtime {
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.#slice = new TimeSlice(options.clock);
+    this.#informers = new SharedInformers({ ...options, slice: this.#slice });
     this.#queueMetrics = new QueueMetrics(options.metrics, options.clock);
     this.#reconciles = options.metrics.counter({
       name: "k8ts_controller_reconciles_total",
@@ -83,7 +83,7 @@ export class Runtime {
   }
 
   cache<T extends KubeObject>(kind: Typed<T>): Cache<T> {
-    return typed(kind, this.#informer(kind).cache);
+    return this.#informers.informer(kind).cache;
   }
 
   /**
@@ -93,11 +93,7 @@ export class Runtime {
   async run(controllers: readonly AnyController[], until: AbortSignal): Promise<void> {
     const signal = signalForMany(until);
     const loops = controllers.map((controller) => this.#prepare(controller, signal));
-    const waiting = [...this.#informers.values()].filter(
-      (informer) => !this.#started.has(informer),
-    );
-    for (const informer of waiting) this.#started.add(informer);
-    await Promise.all([...waiting.map((i) => i.run(signal)), ...loops.map((loop) => loop())]);
+    await Promise.all(loops.map((loop) => loop()));
   }
 
   #prepare(controller: AnyController, signal: AbortSignal): () => Promise<void> {
@@ -106,13 +102,15 @@ export class Runtime {
     const memory = new Map<string, unknown>();
     this.#queues.push(queue);
     const called = this.#options.queueName?.(controller.name) ?? controller.name;
-    queue.tell(this.#queueMetrics.observe(called, queue));
+    queue.observe(this.#queueMetrics.observe(called, queue));
     const caches = this.#cachesFor(controller.name);
     for (const { kind, name, values } of controller.indexes ?? [])
       this.cache(kind).addIndex(name, values);
+    const holds: InformerHold<KubeObject>[] = [];
     for (const { kind, keys, keysOfChange, delayMs = 0 } of controller.feeds) {
       const add = (key: Key): void => (delayMs > 0 ? queue.addAfter(key, delayMs) : queue.add(key));
-      this.#informer(kind).on((change) => {
+      holds.push(this.#informers.hold(kind, {}, signal));
+      this.#informers.informer(kind).on((change) => {
         const { next, old } = change;
         if (keysOfChange !== undefined) {
           keysOfChange(change, caches).forEach(add);
@@ -125,7 +123,7 @@ export class Runtime {
     onAbort(signal, () => queue.close());
     return async () => {
       await this.#allSynced(controller, signal);
-      // An informer that ran before told its news before this controller listened.
+      // A shared informer may have been running before this controller listened.
       const addAll = async (): Promise<void> => {
         for (const { kind, keys } of controller.feeds) {
           for (const object of this.cache(kind).list()) {
@@ -142,7 +140,7 @@ export class Runtime {
       const workers = Array.from({ length: controller.workers ?? WORKERS }, () =>
         this.#work(loop, signal),
       );
-      await Promise.all(workers);
+      await Promise.all([...workers, ...holds.map(({ released }) => released)]);
     };
   }
 
@@ -152,7 +150,7 @@ export class Runtime {
     return <T extends KubeObject>(kind: Typed<T>) => {
       let cache = known.get(kind);
       if (cache === undefined) {
-        cache = this.#informers.get(idOf(kind))?.cache;
+        cache = this.#informers.find<KubeObject>(kind)?.cache;
         if (cache === undefined) {
           throw new Error(`${controller} reads ${idOf(kind)}, which is not among its feeds`);
         }
@@ -249,7 +247,7 @@ export class Runtime {
     const { clock, recorder } = this.#options;
     const client = this.#clientFor(controller);
     const find = (kind: ResourceRef): Cache<KubeObject> | undefined =>
-      this.#informers.get(idOf(kind))?.cache;
+      this.#informers.find<KubeObject>(kind)?.cache;
     const note = (event: EventNote): void =>
       recorder.record(controller.component ?? controller.name, event);
     outcome.events?.forEach(note);
@@ -268,20 +266,8 @@ export class Runtime {
   }
 
   async #allSynced(controller: AnyController, signal: AbortSignal): Promise<void> {
-    const synced = controller.feeds.map(({ kind }) => this.#informer(kind).synced);
+    const synced = controller.feeds.map(({ kind }) => this.#informers.informer(kind).synced);
     await Promise.race([Promise.all(synced), untilAborted(signal)]);
-  }
-
-  #informer(kind: ResourceRef): Informer<KubeObject> {
-    const id = idOf(kind);
-    let informer = this.#informers.get(id);
-    if (informer === undefined) {
-      const { client, clock, random, logger } = this.#options;
-      const slice = this.#slice;
-      informer = new Informer<KubeObject>({ client, kind, clock, random, logger, slice });
-      this.#informers.set(id, informer);
-    }
-    return informer;
   }
 }
 

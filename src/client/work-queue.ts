@@ -23,9 +23,9 @@ export class WorkQueue<K> implements WatchedQueue {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #ready = new Map<string, Waiting<K>>();
-  /** The ids of those that are ready, in order: a map that loses its first again and again is slow. */
+  /** Ids of ready keys in order. Taking the first entry of a Map again and again is slow. */
   readonly #order = new Fifo<string>();
-  /** Since when. */
+  /** Keys that a worker has, with the time when it took them. */
   readonly #running = new Map<string, number>();
   readonly #again = new Map<string, K>();
   readonly #delayed = new Map<string, { readonly dueMs: number; readonly timer: Timer }>();
@@ -33,7 +33,7 @@ export class WorkQueue<K> implements WatchedQueue {
   readonly #idOf: (key: K) => string;
   #wake: (() => void)[] = [];
   #closed = false;
-  /** Told of what comes and goes. */
+  /** Its metrics. */
   #observer: QueueObserver | undefined;
 
   constructor(clock: Clock, random: Random, idOf: (key: K) => string) {
@@ -46,7 +46,7 @@ export class WorkQueue<K> implements WatchedQueue {
     return this.#ready.size;
   }
 
-  /** Ready, running or waiting for a time. */
+  /** Keys that are ready or running. Delayed keys are not counted. */
   get busy(): number {
     return this.#ready.size + this.#running.size;
   }
@@ -55,7 +55,7 @@ export class WorkQueue<K> implements WatchedQueue {
     return this.#running.values();
   }
 
-  tell(observer: QueueObserver): void {
+  observe(observer: QueueObserver): void {
     this.#observer = observer;
   }
 
@@ -86,7 +86,7 @@ export class WorkQueue<K> implements WatchedQueue {
     this.#delayed.set(id, { dueMs, timer });
   }
 
-  /** Puts the key back for later; answers after how long. */
+  /** Queues the key again after its back-off; returns the delay. */
   retry(key: K): number {
     const id = this.#idOf(key);
     let backoff = this.#backoffs.get(id);

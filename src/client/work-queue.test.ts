@@ -91,9 +91,9 @@ test("what metrics tell of a queue, under upstream's names", async () => {
   const { clock, queue } = setUp();
   const metrics = new Metrics();
   const all = new QueueMetrics(metrics, clock);
-  queue.tell(all.observe("things", queue));
+  queue.observe(all.observe("things", queue));
   const other = setUp().queue;
-  other.tell(all.observe("things", other));
+  other.observe(all.observe("things", other));
   queue.add("a");
   queue.add("a");
   queue.add("b");
