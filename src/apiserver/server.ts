@@ -4,6 +4,7 @@ import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";
 import { onAbort } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
+import { LinesByKey } from "#lib/lines-by-key.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -47,6 +48,8 @@ import { FanOuts } from "./watch/fan-out.ts";
 
 const WATCH_TIMEOUT_MIN_MS = 1_800_000;
 const WRITE_TIMEOUT_MS = 34_000;
+/** Longer than a hundred writes of one object take, short beside the time that a webhook has. */
+const LINE_WAIT_MS = 500;
 
 export interface ApiServerOptions {
   readonly kinds: readonly Kind[];
@@ -153,6 +156,7 @@ export async function startApiServer(
       allowPrivileged: options.allowPrivileged,
       watchTimeoutMinMs: options.watchTimeoutMinMs ?? WATCH_TIMEOUT_MIN_MS,
       writeLimit: createWriteLimit(clock, signal),
+      updateLines: new LinesByKey(clock, LINE_WAIT_MS),
       deprecated: (info, warning) => watched.deprecated(info, warning),
       hooks: { "/services": createServiceHooks({ objects, addresses, ports }) },
     },

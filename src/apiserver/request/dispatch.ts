@@ -2,7 +2,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Verb } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { badRequestStatus, failure, noSuchPathStatus, timeoutStatus } from "#api/meta/status.ts";
+import { badRequestStatus, failure, noSuchPathStatus } from "#api/meta/status.ts";
 import type { AuditTrail } from "../audit/audit.ts";
 import { type Answer, answer, statusAnswer } from "../response/answer.ts";
 import { refuseTransform } from "../response/check-transform.ts";
@@ -29,6 +29,7 @@ import { nameFaults } from "./request-info.ts";
 import { methodNotAllowedStatus, routeOf, unsupportedByRouteStatus } from "./router.ts";
 import type { RequestSecurity } from "./security.ts";
 import { findSubresource, type SubresourceRoute } from "./subresource-routes.ts";
+import { tooLateStatus } from "./time-limit.ts";
 import type { ServerParts, VerbRequest, VerbResult } from "./verb.ts";
 
 export interface RunVerb {
@@ -132,8 +133,7 @@ export async function dispatch(
 const LIMITED_VERBS: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);
 
 function tooLate(): VerbResult {
-  const why = "request did not complete within requested timeout - context deadline exceeded";
-  return failure(timeoutStatus(why));
+  return failure(tooLateStatus());
 }
 
 /** What a failure is sent in: what the client accepts if we can, else JSON. */

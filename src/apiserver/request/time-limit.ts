@@ -1,11 +1,22 @@
 /** Work that is not waited for longer than a limit. It goes on, but nobody hears of its end. */
+import type { Status } from "#api/generated/meta.v1.ts";
+import { timeoutStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import { Deadlines } from "../http/deadlines.ts";
 
+/** What the client of a write hears that took too long. */
+export function tooLateStatus(): Status {
+  return timeoutStatus(
+    "request did not complete within requested timeout - context deadline exceeded",
+  );
+}
+
 export class TimeLimit {
+  readonly ms: number;
   readonly #deadlines: Deadlines<() => void>;
 
   constructor(clock: Clock, ms: number) {
+    this.ms = ms;
     this.#deadlines = new Deadlines(clock, ms, (giveUp) => giveUp());
   }
 

@@ -4,6 +4,7 @@ import type { Kind } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Eventual } from "#lib/eventual.ts";
+import type { LinesByKey } from "#lib/lines-by-key.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Admission } from "../admission/admission-chain.ts";
@@ -27,6 +28,8 @@ export interface ServerParts {
   readonly watchTimeoutMinMs: number;
   /** How long a write may take before its client hears that it did. */
   readonly writeLimit: TimeLimit;
+  /** Where updates of one object wait that others have overtaken, by its key. */
+  readonly updateLines: LinesByKey;
   /** Told of requests for what warns about itself. */
   deprecated?(info: RequestInfo, warning: string): void;
   /** By `GROUP/PLURAL`. */

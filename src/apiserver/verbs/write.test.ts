@@ -56,6 +56,24 @@ describe("writes", () => {
     await t.want(200, "DELETE", `${CONFIG_MAPS}/a`, { body: { ...kind, kind: "DeleteOptions" } });
   });
 
+  test("merge patches of one object at the same time all succeed, in the order of coming", async () => {
+    await using t = await startTestApi();
+    await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
+    const order: number[] = [];
+    const patches = Array.from({ length: 150 }, async (_, n) => {
+      const body = { data: { [`k${n}`]: `${n}` } };
+      await t.want(200, "PATCH", `${CONFIG_MAPS}/a`, { headers: MERGE, body });
+      order.push(n);
+    });
+    await Promise.all(patches);
+    const { data } = await t.want(200, "GET", `${CONFIG_MAPS}/a`);
+    assert.equal(Object.keys(data).filter((key) => /^k\d/.test(key)).length, 150);
+    assert.deepEqual(
+      order,
+      order.toSorted((a, b) => a - b),
+    );
+  });
+
   test("a stale update is refused, an update without a version is taken as it is", async () => {
     await using t = await startTestApi();
     const { metadata } = await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });

@@ -1,8 +1,9 @@
 import type { Draft, KubeObject, SubresourceSpec } from "#api/kind.ts";
-import { failure, type Result, serverTimeoutStatus, success } from "#api/meta/status.ts";
+import { failure, type Result, success } from "#api/meta/status.ts";
 import { type AdmissionRequest, admissionRequest } from "../admission/admission-request.ts";
 import type { WriteOptions } from "../request/query-options.ts";
-import { groupResourceOf, hooksOf, type VerbRequest } from "../request/verb.ts";
+import { tooLateStatus } from "../request/time-limit.ts";
+import { hooksOf, type VerbRequest } from "../request/verb.ts";
 import { keyOf } from "../storage/resources.ts";
 import { Revision } from "../storage/revision.ts";
 import { notFound } from "../verbs/get.ts";
@@ -17,9 +18,6 @@ import {
   fromStoredVersion,
   toStoredVersion,
 } from "./write-rules.ts";
-
-/** Someone else being faster so many times in a row means that something is wrong. */
-const ATTEMPTS_MAX = 100;
 
 export interface UpdatePlan {
   readonly options: WriteOptions;
@@ -42,23 +40,36 @@ export interface Updated {
   readonly created: boolean;
 }
 
+/**
+ * Tries until it is written, or until the client has heard that it took too long. Who was overtaken
+ * gets in line, and so does who comes while there is a line: so that each attempt but the first
+ * succeeds, and a client that is slower than others has its turn, too.
+ */
 export async function updateObject(verb: VerbRequest, plan: UpdatePlan): Promise<Result<Updated>> {
-  const { parts, resource, info } = verb;
-  const { stored } = resource;
-  const key = keyOf(stored, info.namespace, info.name);
-  const found = await parts.objects.read(stored, key);
-  if (!found.ok) return found;
-  let current = found.value;
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  const { objects, updateLines, writeLimit, clock } = verb.parts;
+  const { stored } = verb.resource;
+  const key = keyOf(stored, verb.info.namespace, verb.info.name);
+  const startMs = clock.elapsedMs();
+  const attempt = async (): Promise<Result<Updated> | "overtaken"> => {
+    const found = await objects.read(stored, key);
+    if (!found.ok) return found;
     const step =
-      current === undefined
+      found.value === undefined
         ? await createMissing(verb, plan, key)
-        : await updateCurrent(verb, plan, current);
+        : await updateCurrent(verb, plan, found.value);
     if (!step.ok) return step;
-    if (step.value.outcome === "written") return success(step.value);
-    current = step.value.current;
+    return step.value.outcome === "written" ? success(step.value) : "overtaken";
+  };
+  if (!updateLines.isBusy(key)) {
+    const updated = await attempt();
+    if (updated !== "overtaken") return updated;
   }
-  return failure(serverTimeoutStatus(groupResourceOf(resource), "update", 1));
+  while (clock.elapsedMs() - startMs < writeLimit.ms) {
+    using _turn = await updateLines.enter(key);
+    const updated = await attempt();
+    if (updated !== "overtaken") return updated;
+  }
+  return failure(tooLateStatus());
 }
 
 type Step = Result<
