@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test } from "vitest";
+import { defineMessage } from "#lib/protobuf/message.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore, restoreEmbeddedStore } from "#store/embedded.ts";
 import { Endpoints } from "#store/etcd/endpoints.ts";
-import { defineMessage } from "#store/etcd/message.ts";
 import type { Method } from "#store/etcd/rpc.ts";
 import { openEtcdStore, restoreEtcdStore } from "#store/etcd.ts";
 import { bytes, rejects, text } from "#store/testing/contract-suite.ts";
@@ -268,11 +268,11 @@ const alarm: Method<Alarm & { action: number }, { alarms: Alarm[] }> = {
   path: "/etcdserverpb.Maintenance/Alarm",
   request: defineMessage<Alarm & { action: number }>({
     action: [1, "int"],
-    member: [2, "id"],
+    member: [2, "int64"],
     alarm: [3, "int"],
   }),
   response: defineMessage<{ alarms: Alarm[] }>({
-    alarms: [2, { many: defineMessage<Alarm>({ member: [1, "id"], alarm: [2, "int"] }) }],
+    alarms: [2, { many: defineMessage<Alarm>({ member: [1, "int64"], alarm: [2, "int"] }) }],
   }),
 };
 const defragment: Method<object, object> = {

@@ -2,7 +2,7 @@
  * The part of etcd's API that the store uses: names and numbers of the public protocol
  * (etcdserverpb, mvccpb). What is not here is skipped when it is received.
  */
-import { type Codec, defineMessage } from "./message.ts";
+import { type Codec, defineMessage } from "#lib/protobuf/message.ts";
 
 export interface Method<Request, Response> {
   readonly path: string;
@@ -29,7 +29,7 @@ const keyValue = defineMessage<KeyValue>({
   modRevision: [3, "int"],
   version: [4, "int"],
   value: [5, "bytes"],
-  lease: [6, "id"],
+  lease: [6, "int64"],
 });
 
 export interface RangeRequest {
@@ -70,7 +70,7 @@ export interface PutRequest {
 const putRequest = defineMessage<PutRequest>({
   key: [1, "bytes"],
   value: [2, "bytes"],
-  lease: [3, "id"],
+  lease: [3, "int64"],
 });
 
 export interface DeleteRangeRequest {
@@ -220,7 +220,7 @@ export interface LeaseGrantResponse {
 export const leaseGrant: Method<LeaseGrantRequest, LeaseGrantResponse> = {
   path: "/etcdserverpb.Lease/LeaseGrant",
   request: defineMessage<LeaseGrantRequest>({ ttlSeconds: [1, "int"] }),
-  response: defineMessage<LeaseGrantResponse>({ id: [2, "id"] }),
+  response: defineMessage<LeaseGrantResponse>({ id: [2, "int64"] }),
 };
 
 export interface LeaseTimeToLiveRequest {
@@ -233,6 +233,6 @@ export interface LeaseTimeToLiveResponse {
 
 export const leaseTimeToLive: Method<LeaseTimeToLiveRequest, LeaseTimeToLiveResponse> = {
   path: "/etcdserverpb.Lease/LeaseTimeToLive",
-  request: defineMessage<LeaseTimeToLiveRequest>({ id: [1, "id"] }),
+  request: defineMessage<LeaseTimeToLiveRequest>({ id: [1, "int64"] }),
   response: defineMessage<LeaseTimeToLiveResponse>({ ttlSeconds: [3, "int"] }),
 };

@@ -1,4 +1,4 @@
-/** The protobuf wire format, as far as etcd's messages use it: varints and lengths. */
+/** The protobuf wire format: varints, lengths and doubles; 32-bit fixed fields are skipped. */
 
 const VARINT = 0;
 const FIXED64 = 1;
@@ -26,6 +26,20 @@ export class WireWriter {
 
   text(field: number, value: string): void {
     this.bytes(field, encoder.encode(value));
+  }
+
+  double(field: number, value: number): void {
+    const bytes = Buffer.alloc(8);
+    bytes.writeDoubleLE(value);
+    this.#push(varintBytes(BigInt(field * 8 + FIXED64)));
+    this.#push(bytes);
+  }
+
+  /** A repeated integer; nothing is written for an empty list. */
+  packed(field: number, values: readonly number[]): void {
+    if (values.length === 0) return;
+    const parts = values.map((value) => varintBytes(BigInt.asUintN(64, BigInt(value))));
+    this.bytes(field, Buffer.concat(parts));
   }
 
   finish(): Buffer {
@@ -56,10 +70,19 @@ export function* wireFields(message: Uint8Array): Generator<WireField, void> {
     if (kind === VARINT) yield { number, value: reader.varint(), bytes: NOTHING };
     else if (kind === DELIMITED) {
       yield { number, value: 0n, bytes: reader.take(Number(reader.varint())) };
-    } else if (kind === FIXED64) reader.take(8);
+    } else if (kind === FIXED64) yield { number, value: 0n, bytes: reader.take(8) };
     else if (kind === FIXED32) reader.take(4);
     else throw new RangeError(`a field of wire type ${kind}`);
   }
+}
+
+export function* packedVarints(bytes: Uint8Array): Generator<bigint, void> {
+  const reader = new WireReader(bytes);
+  while (!reader.atEnd) yield reader.varint();
+}
+
+export function doubleOf(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true);
 }
 
 export function textOf(bytes: Uint8Array): string {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { seededRandom } from "#lib/random.ts";
-import { defineMessage } from "./message.ts";
-import { COMPARE, TARGET, txn, watch } from "./rpc.ts";
+import { COMPARE, TARGET, txn, watch } from "#store/etcd/rpc.ts";
+import { defineMessage, message } from "./message.ts";
 
 interface Sample {
   small: number;
@@ -18,7 +18,7 @@ const inner = defineMessage<{ value: number }>({ value: [1, "int"] });
 const sample = defineMessage<Sample>({
   small: [1, "int"],
   big: [2, "int"],
-  id: [3, "id"],
+  id: [3, "int64"],
   flag: [4, "bool"],
   blob: [5, "bytes"],
   name: [6, "text"],
@@ -111,4 +111,28 @@ test("broken bytes are refused, never read beyond their end", () => {
       assert.ok(error instanceof RangeError, `${error}`);
     }
   }
+});
+
+test("message: repeated scalars, maps and doubles read as they were written", () => {
+  const metadata = message({ name: [1, "text"], attempt: [2, "int"] });
+  const config = message({
+    metadata: [1, { one: metadata }],
+    groups: [2, { list: "int" }],
+    command: [3, { list: "text" }],
+    labels: [4, { map: "text" }],
+    average: [5, "double"],
+    items: [6, { many: metadata }],
+  });
+  const value = {
+    metadata: { name: "a", attempt: 1 },
+    groups: [0, 1, 65_534],
+    command: ["sh", "", "-c"],
+    labels: { app: "web", empty: "" },
+    average: 0.25,
+    items: [{ name: "b", attempt: 0 }],
+  };
+  const read = config.decode(config.encode(value));
+  assert.deepEqual({ ...read, labels: { ...read.labels } }, value);
+  assert.equal(config.encode({}).length, 0);
+  assert.deepEqual(config.decode(Buffer.from("10051006", "hex")).groups, [5, 6]);
 });

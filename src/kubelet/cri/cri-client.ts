@@ -1,0 +1,62 @@
+/**
+ * The container runtime as the kubelet sees it: CRI v1 over one socket. Every function takes the
+ * message that the protocol names and answers with the response; failures are `GrpcError`.
+ */
+import { type CallOptions, GrpcClient, type GrpcMethod } from "#lib/grpc/grpc-client.ts";
+import { imageMethods } from "./image-methods.ts";
+import { type ContainerEvent, runtimeMethods } from "./runtime-methods.ts";
+
+/** Upstream's `runtimeRequestTimeout`. Calls that wait for a program get its time on top. */
+const TIMEOUT_MS = 120_000;
+
+type Calls<Methods> = {
+  readonly [Name in keyof Methods]: Methods[Name] extends GrpcMethod<infer Request, infer Response>
+    ? (request: Request, options?: CallOptions) => Promise<Response>
+    : never;
+};
+
+export type RuntimeService = Calls<Omit<typeof runtimeMethods, "getContainerEvents">>;
+export type ImageService = Calls<typeof imageMethods>;
+
+export interface CriClient extends Disposable {
+  readonly runtime: RuntimeService;
+  readonly images: ImageService;
+  /** Events of containers, where the runtime has them: containerd from 1.7 on. */
+  containerEvents(signal: AbortSignal): AsyncIterable<ContainerEvent>;
+}
+
+export interface CriOptions {
+  /** `unix:///run/containerd/containerd.sock` */
+  readonly endpoint: string;
+  readonly imageEndpoint?: string | undefined;
+  readonly timeoutMs?: number;
+}
+
+export function createCriClient(options: CriOptions): CriClient {
+  const { endpoint, imageEndpoint = endpoint, timeoutMs = TIMEOUT_MS } = options;
+  const client = new GrpcClient(endpoint);
+  const imageClient = imageEndpoint === endpoint ? client : new GrpcClient(imageEndpoint);
+  const { getContainerEvents, ...unary } = runtimeMethods;
+  return {
+    runtime: callsOf(client, unary, timeoutMs),
+    images: callsOf(imageClient, imageMethods, timeoutMs),
+    containerEvents: (signal) => client.stream(getContainerEvents, {}, signal),
+    [Symbol.dispose]: () => {
+      client.close();
+      imageClient.close();
+    },
+  };
+}
+
+function callsOf<Methods extends object>(
+  client: GrpcClient,
+  methods: Methods,
+  timeoutMs: number,
+): Calls<Methods> {
+  const calls = Object.entries(methods).map(([name, method]) => [
+    name,
+    (request: never, options: CallOptions = {}) =>
+      client.call(method as GrpcMethod<never, unknown>, request, { timeoutMs, ...options }),
+  ]);
+  return Object.fromEntries(calls) as Calls<Methods>;
+}
