@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
-import type { Draft, KindOf, KubeObject } from "#api/kind.ts";
+import type { KindOf, KubeObject } from "#api/kind.ts";
 import { type AdmissionRequest, targetOf } from "#apiserver/admission/admission-request.ts";
 import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import type { User } from "#apiserver/request/request.ts";
+import { deepFreeze } from "#lib/deep-freeze.ts";
 import { MemoryObjects } from "./memory-objects.ts";
 
 /** Fields as a test writes them, right or wrong. */
@@ -40,7 +41,7 @@ export interface AdmitOptions extends Partial<Omit<AdmissionRequest, "kind" | "o
   readonly nowMs?: number;
 }
 
-/** `admit` and then, if nothing was refused, `validate`. The object given is not changed. */
+/** `admit` and then, if nothing was refused, `validate`. The object is frozen, so that a hook that changes it in place fails. */
 export async function admitWith<T extends KubeObject>(
   plugin: AdmissionPlugin,
   kind: KindOf<T>,
@@ -50,7 +51,6 @@ export async function admitWith<T extends KubeObject>(
   const { objects = new MemoryObjects(), nowMs = 0, ...changes } = options;
   const warnings: string[] = [];
   const annotations: Record<string, string> = {};
-  const draft = structuredClone(object) as Draft<KubeObject> | undefined;
   const request: AdmissionRequest = {
     operation: options.old === undefined ? "CREATE" : "UPDATE",
     kind,
@@ -59,7 +59,7 @@ export async function admitWith<T extends KubeObject>(
     subresource: "",
     namespace: object?.metadata.namespace ?? "",
     name: object?.metadata.name ?? "",
-    object: draft,
+    object: deepFreeze(structuredClone(object)),
     old: undefined,
     options: {},
     dryRun: false,
@@ -72,7 +72,11 @@ export async function admitWith<T extends KubeObject>(
     ...changes,
   };
   const context = { objects, nowMs };
+  const verdict = await plugin.admit?.(request, context);
+  const admitted = verdict?.ok ? verdict.value : request.object;
   const status =
-    (await plugin.admit?.(request, context)) ?? (await plugin.validate?.(request, context));
-  return { status, object: draft as T | undefined, warnings, annotations };
+    verdict?.ok === false
+      ? verdict.status
+      : await plugin.validate?.({ ...request, object: admitted }, context);
+  return { status, object: admitted as T | undefined, warnings, annotations };
 }

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import type { KubeObject } from "#api/kind.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
-import { forbiddenStatus } from "#api/meta/status.ts";
+import { failure, forbiddenStatus, success } from "#api/meta/status.ts";
+import { deepFreeze } from "#lib/deep-freeze.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { createAdmissionMetrics } from "../metrics/admission-metrics.ts";
 import type { Objects } from "../storage/objects.ts";
-import { createAdmission } from "./admission-chain.ts";
+import { type Admission, createAdmission } from "./admission-chain.ts";
 import { type AdmissionRequest, type Operation, targetOf } from "./admission-request.ts";
+import { withMetadata } from "./changed-object.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 
 const NAME = "apiserver_admission_controller_admission_duration_seconds";
@@ -27,7 +30,7 @@ test("plug-ins are asked about their operations only, and each is timed", async 
     {
       name: "Refuses",
       operations: ["DELETE"],
-      admit: () => forbiddenStatus({ group: "", resource: "pods" }, "p", "no"),
+      admit: () => failure(forbiddenStatus({ group: "", resource: "pods" }, "p", "no")),
     },
     { name: "After", admit: () => undefined, validate: () => undefined },
   ];
@@ -35,7 +38,8 @@ test("plug-ins are asked about their operations only, and each is timed", async 
   const ask = async (operation: Operation): Promise<number | undefined> => {
     const answer = admission.admit(requestOf(operation));
     await clock.advance(20);
-    return (await answer)?.code;
+    const admitted = await answer;
+    return admitted.ok ? undefined : admitted.status.code;
   };
   assert.equal(await ask("CREATE"), undefined);
   assert.equal(await ask("DELETE"), 403);
@@ -61,11 +65,60 @@ test("plug-ins are asked about their operations only, and each is timed", async 
   has(`${step}_summary{operation="CREATE",rejected="false",type="admit",quantile="0.99"} 0.02`);
 });
 
-function requestOf(operation: Operation): AdmissionRequest {
+test("mutating plug-ins: each sees the object that the one before returned, and none changes it", async () => {
+  const seen: unknown[] = [];
+  const label = (name: string, later: boolean): AdmissionPlugin => ({
+    name,
+    admit: ({ object }) => {
+      seen.push(object?.metadata.labels);
+      const labels = { ...object?.metadata.labels, [name]: "1" };
+      const verdict = success(withMetadata(object!, { labels }));
+      return later ? Promise.resolve(verdict) : verdict;
+    },
+  });
+  const admission = admissionOf([label("a", false), label("b", true), label("c", false)]);
+  const object = deepFreeze({ metadata: { name: "p" } });
+  const admitted = await admission.admit(requestOf("CREATE", object));
+  assert.deepEqual(seen, [undefined, { a: "1" }, { a: "1", b: "1" }]);
+  assert.deepEqual(admitted.ok && admitted.value, {
+    metadata: { name: "p", labels: { a: "1", b: "1", c: "1" } },
+  });
+});
+
+test("reinvocation: a mutating plug-in that asks for it has all of them run once more, not twice", async () => {
+  const passes: string[] = [];
+  const plugins: AdmissionPlugin[] = [
+    {
+      name: "BuiltIn",
+      admit: (_, { reinvocation }) => {
+        passes.push(reinvocation === undefined ? "built-in" : "built-in again");
+        return undefined;
+      },
+    },
+    {
+      name: "Webhooks",
+      admit: async ({ object }, { reinvocation }) => {
+        passes.push(`webhooks ${reinvocation?.get("Webhooks") ?? "first"}`);
+        return { ok: true, value: object!, reinvoke: true, memory: "called a and b" };
+      },
+    },
+  ];
+  const admitted = await admissionOf(plugins).admit(requestOf("CREATE", { metadata: {} }));
+  assert.equal(admitted.ok, true);
+  const want = ["built-in", "webhooks first", "built-in again", "webhooks called a and b"];
+  assert.deepEqual(passes, want);
+});
+
+function admissionOf(plugins: readonly AdmissionPlugin[]): Admission {
+  const metrics = createAdmissionMetrics(new Metrics());
+  return createAdmission(plugins, {} as Objects, new VirtualClock(), metrics);
+}
+
+function requestOf(operation: Operation, object?: KubeObject): AdmissionRequest {
   return {
     ...{ operation, kind: podKind, subresource: "", namespace: "default", name: "p" },
     ...{ stored: targetOf(podKind), requested: targetOf(podKind) },
-    ...{ object: undefined, old: undefined, options: {}, dryRun: false },
+    ...{ object, old: undefined, options: {}, dryRun: false },
     user: { name: "tester", groups: [] },
     signal: new AbortController().signal,
     warn: () => undefined,

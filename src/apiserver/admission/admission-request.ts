@@ -2,7 +2,7 @@
  * The admission request: what every plug-in, webhook and policy is asked about. There is one builder,
  * so that all writes say the same things about themselves, in the terms of an AdmissionReview.
  */
-import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import type { Kind, KubeObject } from "#api/kind.ts";
 import type { User } from "../request/request.ts";
 import type { VerbRequest } from "../request/verb.ts";
 
@@ -26,7 +26,7 @@ export interface AdmissionTarget {
   readonly resource: GroupVersionResource;
 }
 
-export interface AdmissionRequest<Written = Draft<KubeObject> | undefined> {
+export interface AdmissionRequest<Written = KubeObject | undefined> {
   readonly operation: Operation;
   /** The resource that is written, in the stored version. `object` and `old` are in that version. */
   readonly kind: Kind;

@@ -4,7 +4,7 @@
  */
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Binding } from "#api/generated/core.v1.ts";
-import type { Draft, Kind, KindOf, KubeObject } from "#api/kind.ts";
+import type { Kind, KindOf, KubeObject } from "#api/kind.ts";
 import type { AdmissionRequest, Operation } from "./admission-request.ts";
 
 export function isOf(kind: Kind, group: string, plural: string): boolean {
@@ -12,23 +12,20 @@ export function isOf(kind: Kind, group: string, plural: string): boolean {
 }
 
 /** The object of a write to one kind itself, or to one of its subresources if named. */
-export function draftOf<T extends KubeObject>(
+export function objectOfKind<T extends KubeObject>(
   request: AdmissionRequest,
   kind: KindOf<T>,
   operations: readonly Operation[],
   subresource = "",
-): Draft<T> | undefined {
+): T | undefined {
   if (!operations.includes(request.operation) || request.subresource !== subresource) return;
   if (!isOf(request.kind, kind.group, kind.names.plural)) return;
-  return request.object as Draft<T> | undefined;
+  return request.object as T | undefined;
 }
 
 /** The object of a write that the caller knows to be of this kind and to have one; throws if not. */
-export function writtenObject<T extends KubeObject>(
-  request: AdmissionRequest,
-  kind: KindOf<T>,
-): Draft<T> {
-  return ofKind(request, kind, request.object) as Draft<T>;
+export function writtenObject<T extends KubeObject>(request: AdmissionRequest, kind: KindOf<T>): T {
+  return ofKind(request, kind, request.object) as T;
 }
 
 /** What stood there before a write that the caller knows to be of this kind; throws if nothing did. */
@@ -46,10 +43,10 @@ interface SubresourceBodies {
 export function bodyOf<Place extends keyof SubresourceBodies>(
   { operation, kind, subresource, object }: AdmissionRequest,
   place: Place,
-): Draft<SubresourceBodies[Place]> | undefined {
+): SubresourceBodies[Place] | undefined {
   if (operation !== "CREATE" || kind.group !== "") return;
   if (`${kind.names.plural}/${subresource}` !== place) return;
-  return object as Draft<SubresourceBodies[Place]> | undefined;
+  return object as SubresourceBodies[Place] | undefined;
 }
 
 function ofKind<Object>(

@@ -7,7 +7,7 @@ import type { Status } from "#api/generated/meta.v1.ts";
 import type { ClusterRole, PolicyRule, Role, RoleBinding } from "#api/generated/rbac.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { forbiddenStatus, notFoundStatus, unknownStatus } from "#api/meta/status.ts";
+import { failure, forbiddenStatus, notFoundStatus, unknownStatus } from "#api/meta/status.ts";
 import type { AdmissionRequest } from "../admission/admission-request.ts";
 import type { AdmissionPlugin } from "../admission/plugin.ts";
 import type { AccessAttributes, Authorizer } from "./authorizer.ts";
@@ -66,7 +66,8 @@ export function createEscalationCheck(rules: RbacRules, authorizer: Authorizer):
       if (kind.group !== GROUP || subresource !== "") return;
       if (operation !== "CREATE" && operation !== "UPDATE") return;
       if (user.groups.includes(SYSTEM_MASTERS)) return;
-      return kind.names.plural.endsWith("roles") ? checkRole(request) : checkBinding(request);
+      const check = kind.names.plural.endsWith("roles") ? checkRole : checkBinding;
+      return check(request).then((status) => (status === undefined ? undefined : failure(status)));
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Creates that are answered instead of stored: decode, let admission see it, answer. */
 import type { Draft, KubeObject } from "#api/kind.ts";
-import { failure, type Result, success } from "#api/meta/status.ts";
+import { type Result, success } from "#api/meta/status.ts";
 import { admissionRequest } from "../admission/admission-request.ts";
 import { type BodyExpectation, decodeBody } from "../request/decode-body.ts";
 import type { RunVerb } from "../request/dispatch.ts";
@@ -37,7 +37,7 @@ export function answeredCreate<T extends KubeObject>(create: AnsweredCreate<T>):
     const placed = settleNamespace(object.metadata, namespaced ? info.namespace : "");
     if (!placed.ok) return placed;
     trackCreate(verb, object, options.value, { schema, apiVersion });
-    const refusal = await parts.admission.admit(
+    const admitted = await parts.admission.admit(
       admissionRequest(verb, {
         operation: "CREATE",
         object,
@@ -46,8 +46,8 @@ export function answeredCreate<T extends KubeObject>(create: AnsweredCreate<T>):
         type: { group, version, kind: expected.kind },
       }),
     );
-    if (refusal !== undefined) return failure(refusal);
-    const answered = await create.answer(object as KubeObject as T, verb, options.value);
+    if (!admitted.ok) return admitted;
+    const answered = await create.answer(admitted.value as KubeObject as T, verb, options.value);
     if (!answered.ok) return answered;
     return success({ code: 201, body: { form: "value", value: answered.value } });
   };

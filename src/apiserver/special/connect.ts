@@ -188,7 +188,9 @@ async function admitConnect(verb: VerbRequest): Promise<Status | undefined> {
     dryRun: false,
     type: { group: "", version: "v1", kind: object.kind },
   });
-  return (await parts.admission.admit(attributes)) ?? (await parts.admission.validate(attributes));
+  const admitted = await parts.admission.admit(attributes);
+  if (!admitted.ok) return admitted.status;
+  return await parts.admission.validate({ ...attributes, object: admitted.value });
 }
 
 const OPTIONS: Readonly<Record<string, string>> = {

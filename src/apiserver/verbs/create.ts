@@ -67,10 +67,10 @@ async function createDecoded(
   draft: Draft<KubeObject>,
   options: WriteOptions,
 ): Promise<Result<Revision>> {
-  const stored = toStoredVersion(verb.resource.kind, draft);
-  const admission = requestFor(verb, stored, options);
-  const refusal = await verb.parts.admission.admit(admission);
-  if (refusal !== undefined) return failure(refusal);
+  const wanted = toStoredVersion(verb.resource.kind, draft);
+  const admitted = await verb.parts.admission.admit(requestFor(verb, wanted, options));
+  if (!admitted.ok) return admitted;
+  const stored = admitted.value;
   dedupeOwners(stored.metadata, verb.warn, true);
 
   const { generateName = "", name = "" } = stored.metadata;
@@ -143,7 +143,7 @@ function requestFor(
   verb: VerbRequest,
   object: Draft<KubeObject>,
   { raw, dryRun }: WriteOptions,
-): AdmissionRequest {
+): AdmissionRequest<Draft<KubeObject>> {
   const { name = "", namespace = "" } = object.metadata;
   const { group, names } = verb.resource.kind;
   const isNamespace = group === "" && names.plural === "namespaces";

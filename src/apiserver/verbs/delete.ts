@@ -136,7 +136,8 @@ async function admitDelete(
     dryRun,
     place: { namespace, name },
   });
-  return (await parts.admission.admit(request)) ?? (await parts.admission.validate(request));
+  const admitted = await parts.admission.admit(request);
+  return admitted.ok ? await parts.admission.validate(request) : admitted.status;
 }
 
 function checkPreconditions(

@@ -85,13 +85,14 @@ async function createMissing(verb: VerbRequest, plan: UpdatePlan, key: string): 
   if (plan.uid !== undefined) return failure(uidMismatch(verb, plan, key, ""));
   const next = await plan.next(undefined);
   if (!next.ok) return next;
-  const draft = toStoredVersion(resource.kind, next.value);
-  const placed = placeIn(verb, draft);
+  const object = toStoredVersion(resource.kind, next.value);
+  const placed = placeIn(verb, object);
   if (!placed.ok) return placed;
   const { raw: options, dryRun } = plan.options;
-  const request = admissionRequest(verb, { operation: "CREATE", object: draft, options, dryRun });
-  const refusal = await parts.admission.admit(request);
-  if (refusal !== undefined) return failure(refusal);
+  const request = admissionRequest(verb, { operation: "CREATE", object, options, dryRun });
+  const admitted = await parts.admission.admit(request);
+  if (!admitted.ok) return admitted;
+  const draft = admitted.value;
   dedupeOwners(draft.metadata, verb.warn, true);
 
   delete draft.metadata.resourceVersion;
@@ -142,14 +143,15 @@ async function updateCurrent(
   }
   const next = await plan.next(fromStoredVersion(resource.kind, old));
   if (!next.ok) return next;
-  const draft = toStoredVersion(resource.kind, next.value);
-  const placed = placeIn(verb, draft);
+  const object = toStoredVersion(resource.kind, next.value);
+  const placed = placeIn(verb, object);
   if (!placed.ok) return placed;
   const { raw: options, dryRun } = plan.options;
-  const write = { operation: "UPDATE", object: draft, old, options, dryRun } as const;
+  const write = { operation: "UPDATE", object, old, options, dryRun } as const;
   const request = admissionRequest(verb, write);
-  const refusal = await parts.admission.admit(request);
-  if (refusal !== undefined) return failure(refusal);
+  const admitted = await parts.admission.admit(request);
+  if (!admitted.ok) return admitted;
+  const draft = admitted.value;
   dedupeOwners(draft.metadata, verb.warn, true);
 
   const version = checkVersion(verb, draft, current);

@@ -11,7 +11,7 @@ import { SYSTEM_MASTERS } from "../../authz/chain.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf, oldObject } from "../requests.ts";
+import { objectOfKind, oldObject } from "../requests.ts";
 
 const CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
 
@@ -20,7 +20,7 @@ export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
     name: "CertificateApproval",
     operations: ["UPDATE"],
     validate(request) {
-      if (!draftOf(request, certificateSigningRequestKind, ["UPDATE"], "approval")) return;
+      if (!objectOfKind(request, certificateSigningRequestKind, ["UPDATE"], "approval")) return;
       return signerFault(authorizer, request, "approve");
     },
   };
@@ -31,7 +31,7 @@ export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
     name: "CertificateSigning",
     operations: ["UPDATE"],
     validate(request) {
-      const signed = draftOf(request, certificateSigningRequestKind, ["UPDATE"], "status");
+      const signed = objectOfKind(request, certificateSigningRequestKind, ["UPDATE"], "status");
       if (signed === undefined) return;
       const { status } = oldObject(request, certificateSigningRequestKind);
       const unchanged =
@@ -46,7 +46,7 @@ export const certificateSubjectRestriction: AdmissionPlugin = {
   name: "CertificateSubjectRestriction",
   operations: ["CREATE"],
   validate(request) {
-    const asked = draftOf(request, certificateSigningRequestKind, ["CREATE"]);
+    const asked = objectOfKind(request, certificateSigningRequestKind, ["CREATE"]);
     if (asked?.spec.signerName !== CLIENT_SIGNER) return;
     const subject = certificateRequestSubject(asked.spec.request ?? "");
     if (!subject?.organizations.includes(SYSTEM_MASTERS)) return;

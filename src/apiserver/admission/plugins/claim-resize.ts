@@ -6,13 +6,13 @@ import { compareAmounts } from "#api/kinds/core/v1/resources/resource-lists.ts";
 import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf, oldObject } from "../requests.ts";
+import { objectOfKind, oldObject } from "../requests.ts";
 
 export const persistentVolumeClaimResize: AdmissionPlugin = {
   name: "PersistentVolumeClaimResize",
   operations: ["UPDATE"],
   validate(request, { objects }) {
-    const claim = draftOf(request, persistentVolumeClaimKind, ["UPDATE"]);
+    const claim = objectOfKind(request, persistentVolumeClaimKind, ["UPDATE"]);
     if (claim === undefined) return;
     const old = oldObject(request, persistentVolumeClaimKind);
     if (compareAmounts(sizeOf(claim), sizeOf(old)) <= 0) return;

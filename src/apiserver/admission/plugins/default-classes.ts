@@ -5,8 +5,10 @@ import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-
 import { ingressKind } from "#api/kinds/networking/v1/ingress.ts";
 import { ingressClassKind } from "#api/kinds/networking/v1/ingress-class.ts";
 import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
+import { success } from "#api/meta/status.ts";
+import { withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
-import { draftOf } from "../requests.ts";
+import { objectOfKind } from "../requests.ts";
 
 const DEFAULT_STORAGE = [
   "storageclass.kubernetes.io/is-default-class",
@@ -18,12 +20,12 @@ export const defaultStorageClass: AdmissionPlugin = {
   name: "DefaultStorageClass",
   operations: ["CREATE"],
   admit(request, { objects }) {
-    const claim = draftOf(request, persistentVolumeClaimKind, ["CREATE"]);
+    const claim = objectOfKind(request, persistentVolumeClaimKind, ["CREATE"]);
     if (claim === undefined || claim.spec.storageClassName !== undefined) return;
     if (claim.metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] !== undefined)
       return;
     const name = newestMarked(objects.list(storageClassKind), DEFAULT_STORAGE);
-    if (name !== undefined) claim.spec.storageClassName = name;
+    return name === undefined ? undefined : success(withSpec(claim, { storageClassName: name }));
   },
 };
 
@@ -31,11 +33,11 @@ export const defaultIngressClass: AdmissionPlugin = {
   name: "DefaultIngressClass",
   operations: ["CREATE"],
   admit(request, { objects }) {
-    const ingress = draftOf(request, ingressKind, ["CREATE"]);
+    const ingress = objectOfKind(request, ingressKind, ["CREATE"]);
     if (ingress === undefined || ingress.spec.ingressClassName !== undefined) return;
     if (ingress.metadata.annotations?.["kubernetes.io/ingress.class"] !== undefined) return;
     const name = newestMarked(objects.list(ingressClassKind), DEFAULT_INGRESS);
-    if (name !== undefined) ingress.spec.ingressClassName = name;
+    return name === undefined ? undefined : success(withSpec(ingress, { ingressClassName: name }));
   },
 };
 

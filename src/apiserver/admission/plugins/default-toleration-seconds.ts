@@ -2,8 +2,10 @@
 
 import type { Toleration } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { success } from "#api/meta/status.ts";
+import { withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
-import { draftOf } from "../requests.ts";
+import { objectOfKind } from "../requests.ts";
 
 export interface TolerationSeconds {
   readonly notReady: number;
@@ -22,7 +24,7 @@ export function defaultTolerationSeconds(seconds: TolerationSeconds): AdmissionP
     name: "DefaultTolerationSeconds",
     operations: ["CREATE", "UPDATE"],
     admit(request) {
-      const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+      const pod = objectOfKind(request, podKind, ["CREATE", "UPDATE"]);
       if (pod === undefined) return;
       const tolerations = [...(pod.spec.tolerations ?? [])];
       const given = tolerations.length;
@@ -30,7 +32,7 @@ export function defaultTolerationSeconds(seconds: TolerationSeconds): AdmissionP
         if (tolerations.some((one) => tolerates(one, key))) continue;
         tolerations.push({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds });
       }
-      if (tolerations.length > given) pod.spec.tolerations = tolerations;
+      return tolerations.length > given ? success(withSpec(pod, { tolerations })) : undefined;
     },
   };
 }

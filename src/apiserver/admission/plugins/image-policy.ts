@@ -13,7 +13,7 @@ import type { AskWebhook } from "../../webhook/webhook.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf } from "../requests.ts";
+import { objectOfKind } from "../requests.ts";
 
 /** A webhook by its kubeconfig file, asked again first after so long. */
 export type OpenWebhook = (kubeconfig: string, firstRetryMs: number) => AskWebhook;
@@ -60,8 +60,8 @@ export function imagePolicyWebhook(
     operations: ["CREATE", "UPDATE"],
     validate(request) {
       const pod =
-        draftOf(request, podKind, ["CREATE", "UPDATE"]) ??
-        draftOf(request, podKind, ["UPDATE"], "ephemeralcontainers");
+        objectOfKind(request, podKind, ["CREATE", "UPDATE"]) ??
+        objectOfKind(request, podKind, ["UPDATE"], "ephemeralcontainers");
       return pod === undefined ? undefined : review(request, pod, options, cache);
     },
   };
@@ -98,7 +98,7 @@ function msOf(value = 0, unitMs: number, { otherwiseMs, minMs, maxMs, text }: Ra
 
 async function review(
   request: AdmissionRequest,
-  pod: Draft<Pod>,
+  pod: Pod,
   { ask, allowedMs, refusedMs, allowsUnasked }: Options,
   cache: ExpiringCache<ReviewStatus>,
 ) {
@@ -117,7 +117,9 @@ async function review(
     } catch (error) {
       if (!allowsUnasked) return refuse(request, messageOf(error));
       request.annotate?.(`${NOTES}failed-open`, "true");
-      pod.metadata.annotations = { ...pod.metadata.annotations, [FAILED_OPEN]: "true" };
+      // The one change that validating admission makes: upstream notes and stores it here, too.
+      const { metadata } = pod as Draft<Pod>;
+      metadata.annotations = { ...metadata.annotations, [FAILED_OPEN]: "true" };
       return undefined;
     }
     cache.set(key, status, status.allowed ? allowedMs : refusedMs);
@@ -134,7 +136,7 @@ async function review(
   );
 }
 
-function specOf({ namespace, subresource }: AdmissionRequest, { metadata, spec }: Draft<Pod>) {
+function specOf({ namespace, subresource }: AdmissionRequest, { metadata, spec }: Pod) {
   const containers =
     subresource === ""
       ? [...(spec.containers ?? []), ...(spec.initContainers ?? [])]

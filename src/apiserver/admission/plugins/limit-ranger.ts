@@ -1,7 +1,12 @@
 /** Defaults and bounds of what containers, pods and claims of a namespace may ask for. */
 
-import type { LimitRange, LimitRangeItem, Pod, ResourceList } from "#api/generated/core.v1.ts";
-import type { Draft } from "#api/kind.ts";
+import type {
+  Container,
+  LimitRange,
+  LimitRangeItem,
+  Pod,
+  ResourceList,
+} from "#api/generated/core.v1.ts";
 import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { limitRangeKind } from "#api/kinds/core/v1/resources/limit-range.ts";
@@ -12,13 +17,15 @@ import {
   quantityOf,
   quantitySign,
 } from "#api/meta/quantity.ts";
+import { success } from "#api/meta/status.ts";
 import { podLimits, podRequests } from "#api/quota/pod-amounts.ts";
 import { aggregateText } from "../../config/aggregate-text.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
+import { withFields, withMetadata, withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf } from "../requests.ts";
+import { objectOfKind } from "../requests.ts";
 
 const ANNOTATION = "kubernetes.io/limit-ranger";
 
@@ -28,18 +35,20 @@ export const limitRanger: AdmissionPlugin = {
   admit(request, { objects }) {
     const pod = podOf(request);
     if (pod === undefined) return;
-    for (const range of rangesOf(request, objects)) setDefaults(pod, range);
+    let next = pod;
+    for (const range of rangesOf(request, objects)) next = withDefaults(next, range);
+    return next === pod ? undefined : success(next);
   },
   validate(request, { objects }) {
     const pod = podOf(request);
     const claim =
       pod === undefined
-        ? draftOf(request, persistentVolumeClaimKind, ["CREATE", "UPDATE"])
+        ? objectOfKind(request, persistentVolumeClaimKind, ["CREATE", "UPDATE"])
         : undefined;
     if ((pod ?? claim) === undefined) return;
     for (const range of rangesOf(request, objects)) {
       const faults = (range.spec.limits ?? []).flatMap((limit) => {
-        if (pod !== undefined) return podFaults(pod as Pod, limit);
+        if (pod !== undefined) return podFaults(pod, limit);
         return limit.type === "PersistentVolumeClaim"
           ? claimFaults(claim!.spec.resources.requests ?? {}, limit)
           : [];
@@ -51,44 +60,60 @@ export const limitRanger: AdmissionPlugin = {
 };
 
 /** Containers cannot be changed later except by a resize. */
-function podOf(request: AdmissionRequest): Draft<Pod> | undefined {
-  return draftOf(request, podKind, ["CREATE"]) ?? draftOf(request, podKind, ["UPDATE"], "resize");
+function podOf(request: AdmissionRequest): Pod | undefined {
+  return (
+    objectOfKind(request, podKind, ["CREATE"]) ??
+    objectOfKind(request, podKind, ["UPDATE"], "resize")
+  );
 }
 
 function rangesOf({ namespace, old }: AdmissionRequest, objects: Objects): Iterable<LimitRange> {
   return old?.metadata.deletionTimestamp ? [] : objects.list(limitRangeKind, namespace);
 }
 
-function setDefaults(pod: Draft<Pod>, { spec }: LimitRange): void {
+function withDefaults(pod: Pod, { spec }: LimitRange): Pod {
   const items = (spec.limits ?? []).filter(({ type }) => type === "Container");
-  const requests = Object.assign({}, ...items.map((item) => item.defaultRequest));
-  const limits = Object.assign({}, ...items.map((item) => item.default));
-  const notes: string[] = [];
-  for (const [what, containers] of [
-    ["container", pod.spec.containers ?? []],
-    ["init container", pod.spec.initContainers ?? []],
-  ] as const) {
-    for (const container of containers) {
-      container.resources ??= {};
-      const { resources } = container;
-      const note = (side: "requests" | "limits", defaults: ResourceList): void => {
-        const missing = Object.keys(defaults)
-          .filter((name) => resources[side]?.[name] === undefined)
-          .sort();
-        if (missing.length === 0) return;
-        const added = missing.map((name) => [name, defaults[name]!] as const);
-        resources[side] = { ...resources[side], ...Object.fromEntries(added) };
-        notes.push(`${missing.join(", ")} ${side.slice(0, -1)} for ${what} ${container.name}`);
-      };
-      note("requests", requests);
-      note("limits", limits);
-    }
-  }
-  if (notes.length === 0) return;
-  pod.metadata.annotations = {
-    ...pod.metadata.annotations,
-    [ANNOTATION]: `LimitRanger plugin set: ${notes.join("; ")}`,
+  const defaults: Defaults = {
+    requests: Object.assign({}, ...items.map((item) => item.defaultRequest)),
+    limits: Object.assign({}, ...items.map((item) => item.default)),
   };
+  const notes: string[] = [];
+  const filled = (what: string, containers: readonly Container[]): Container[] =>
+    containers.map((container) => containerWith(container, defaults, what, notes));
+  const { containers, initContainers } = pod.spec;
+  const next = withSpec(pod, {
+    ...(containers && { containers: filled("container", containers) }),
+    ...(initContainers && { initContainers: filled("init container", initContainers) }),
+  });
+  if (notes.length === 0) return next;
+  const annotation = `LimitRanger plugin set: ${notes.join("; ")}`;
+  return withMetadata(next, {
+    annotations: { ...pod.metadata.annotations, [ANNOTATION]: annotation },
+  });
+}
+
+type Defaults = Readonly<Record<"requests" | "limits", ResourceList>>;
+
+/** Adds to `notes` what was missing. */
+function containerWith(
+  container: Container,
+  defaults: Defaults,
+  what: string,
+  notes: string[],
+): Container {
+  const given = container.resources ?? {};
+  let resources: Container["resources"] = given;
+  for (const side of ["requests", "limits"] as const) {
+    const missing = Object.keys(defaults[side])
+      .filter((name) => given[side]?.[name] === undefined)
+      .sort();
+    if (missing.length === 0) continue;
+    const added = missing.map((name) => [name, defaults[side][name]!] as const);
+    const filled = { ...given[side], ...Object.fromEntries(added) };
+    resources = withFields(resources, { [side]: filled });
+    notes.push(`${missing.join(", ")} ${side.slice(0, -1)} for ${what} ${container.name}`);
+  }
+  return withFields(container, { resources });
 }
 
 function podFaults(pod: Pod, limit: LimitRangeItem): string[] {

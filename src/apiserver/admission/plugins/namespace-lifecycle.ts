@@ -1,6 +1,6 @@
 /** Nothing is created in a namespace that is not there or is going away; some cannot be deleted. */
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
-import { forbiddenStatus, notFoundStatus } from "#api/meta/status.ts";
+import { failure, forbiddenStatus, notFoundStatus } from "#api/meta/status.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { isOf } from "../requests.ts";
@@ -15,7 +15,7 @@ export const namespaceLifecycle: AdmissionPlugin = {
     if (isOf(kind, "", "namespaces")) {
       if (operation !== "DELETE" || !IMMORTAL.has(name)) return;
       const resource = { group: "", resource: "namespaces" };
-      return forbiddenStatus(resource, name, "this namespace may not be deleted");
+      return failure(forbiddenStatus(resource, name, "this namespace may not be deleted"));
     }
     if (namespace === "" || operation === "DELETE" || operation === "CONNECT") return;
     // An answer about the namespace would tell someone who may not look whether it is there.
@@ -23,16 +23,15 @@ export const namespaceLifecycle: AdmissionPlugin = {
 
     const found = objects.get(namespaceKind, "", namespace);
     if (found === undefined)
-      return notFoundStatus({ group: "", resource: "namespaces" }, namespace);
+      return failure(notFoundStatus({ group: "", resource: "namespaces" }, namespace));
     if (operation !== "CREATE" || found.status.phase !== "Terminating") return;
-    return refuse(
-      request,
-      `unable to create new content in namespace ${namespace} because it is being terminated`,
-      {
+    const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+    return failure(
+      refuse(request, why, {
         reason: "NamespaceTerminating",
         message: `namespace ${namespace} is being terminated`,
         field: "metadata.namespace",
-      },
+      }),
     );
   },
 };

@@ -1,22 +1,22 @@
 /** Plug-ins that run only when a flag asks for them. */
 
-import type { Container, Pod, Service } from "#api/generated/core.v1.ts";
-import type { Draft } from "#api/kind.ts";
+import type { Container, Service } from "#api/generated/core.v1.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { isExtendedResource } from "#api/kinds/core/v1/resources/resource-names.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
-import { notFoundStatus } from "#api/meta/status.ts";
+import { failure, notFoundStatus, success } from "#api/meta/status.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
+import { withFields, withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf, isOf } from "../requests.ts";
+import { isOf, objectOfKind } from "../requests.ts";
 
 export const alwaysAdmit: AdmissionPlugin = { name: "AlwaysAdmit" };
 
 export const alwaysDeny: AdmissionPlugin = {
   name: "AlwaysDeny",
-  admit: (request) => refuse(request, "admission control is denying all modifications"),
+  admit: (request) => failure(refuse(request, "admission control is denying all modifications")),
 };
 
 /** Whoever runs on a node again must prove that they may have the image. */
@@ -24,12 +24,22 @@ export const alwaysPullImages: AdmissionPlugin = {
   name: "AlwaysPullImages",
   operations: ["CREATE", "UPDATE"],
   admit(request) {
-    const pod = draftOf(request, podKind, ["CREATE"]);
+    const pod = objectOfKind(request, podKind, ["CREATE"]);
     if (pod === undefined) return;
-    for (const container of allContainers(pod)) container.imagePullPolicy = "Always";
-    for (const { image } of pod.spec.volumes ?? []) {
-      if (image !== undefined) image.pullPolicy = "Always";
-    }
+    const { initContainers, containers, ephemeralContainers, volumes } = pod.spec;
+    const pulled = volumes?.map((volume) =>
+      volume.image === undefined
+        ? volume
+        : withFields(volume, { image: withFields(volume.image, { pullPolicy: "Always" }) }),
+    );
+    return success(
+      withSpec(pod, {
+        ...(initContainers && { initContainers: pulledAlways(initContainers) }),
+        ...(containers && { containers: pulledAlways(containers) }),
+        ...(ephemeralContainers && { ephemeralContainers: pulledAlways(ephemeralContainers) }),
+        ...(pulled && { volumes: pulled }),
+      }),
+    );
   },
 };
 
@@ -50,7 +60,7 @@ export const namespaceAutoProvision: AdmissionPlugin = {
     };
     return objects.create(namespaceKind, made).then((result) => {
       if (result.ok || result.status.reason === "AlreadyExists") return undefined;
-      return refuse(request, result.status.message ?? "");
+      return failure(refuse(request, result.status.message ?? ""));
     });
   },
 };
@@ -69,7 +79,7 @@ export const denyServiceExternalIps: AdmissionPlugin = {
   name: "DenyServiceExternalIPs",
   operations: ["CREATE", "UPDATE"],
   validate(request) {
-    const service = draftOf(request, serviceKind, ["CREATE", "UPDATE"]);
+    const service = objectOfKind(request, serviceKind, ["CREATE", "UPDATE"]);
     if (service === undefined) return;
     const known = (request.old as Service | undefined)?.spec.externalIPs ?? [];
     const added = service.spec.externalIPs?.some((address) => !known.includes(address));
@@ -83,7 +93,7 @@ export const extendedResourceToleration: AdmissionPlugin = {
   name: "ExtendedResourceToleration",
   operations: ["CREATE", "UPDATE"],
   admit(request) {
-    const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+    const pod = objectOfKind(request, podKind, ["CREATE", "UPDATE"]);
     if (pod === undefined) return;
     const containers = [...(pod.spec.containers ?? []), ...(pod.spec.initContainers ?? [])];
     const asked = containers.flatMap(({ resources }) => Object.keys(resources?.requests ?? {}));
@@ -97,7 +107,9 @@ export const extendedResourceToleration: AdmissionPlugin = {
             (one) => one.key === key && one.operator === "Exists" && one.effect === "NoSchedule",
           ),
       );
-    if (added.length > 0) pod.spec.tolerations = [...given, ...added];
+    return added.length === 0
+      ? undefined
+      : success(withSpec(pod, { tolerations: [...given, ...added] }));
   },
 };
 
@@ -107,7 +119,7 @@ export const limitPodHardAntiAffinityTopology: AdmissionPlugin = {
   name: "LimitPodHardAntiAffinityTopology",
   operations: ["CREATE", "UPDATE"],
   validate(request) {
-    const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+    const pod = objectOfKind(request, podKind, ["CREATE", "UPDATE"]);
     const terms =
       pod?.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
     const other = terms.find(({ topologyKey }) => topologyKey !== HOSTNAME);
@@ -124,10 +136,6 @@ function isNamespaced({ namespace, kind }: AdmissionRequest): boolean {
   return namespace !== "" && !isOf(kind, "", "namespaces");
 }
 
-function allContainers({ spec }: Draft<Pod>): Pick<Draft<Container>, "imagePullPolicy">[] {
-  return [
-    ...(spec.initContainers ?? []),
-    ...(spec.containers ?? []),
-    ...(spec.ephemeralContainers ?? []),
-  ];
+function pulledAlways<T extends Pick<Container, "imagePullPolicy">>(containers: readonly T[]): T[] {
+  return containers.map((container) => ({ ...container, imagePullPolicy: "Always" }));
 }

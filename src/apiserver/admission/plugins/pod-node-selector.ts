@@ -2,15 +2,15 @@
 
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
-import type { Draft } from "#api/kind.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
-import { notFoundStatus, unknownStatus } from "#api/meta/status.ts";
+import { failure, notFoundStatus, success, unknownStatus } from "#api/meta/status.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
+import { withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf } from "../requests.ts";
+import { objectOfKind } from "../requests.ts";
 
 const ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector";
 const CLUSTER_DEFAULT = "clusterDefaultNodeSelector";
@@ -27,18 +27,19 @@ export function podNodeSelector(configuration: unknown): AdmissionPlugin {
     name: "PodNodeSelector",
     operations: ["CREATE"],
     admit(request, { objects }) {
-      const pod = draftOf(request, podKind, ["CREATE"]);
+      const pod = objectOfKind(request, podKind, ["CREATE"]);
       if (pod === undefined) return;
       const own = namespaceLabels(request.namespace, objects, selectors);
-      if ("code" in own) return own.status;
+      if ("code" in own) return failure(own.status);
       const refusal = conflict(request, pod, own.labels);
-      if (refusal !== undefined) return refusal;
-      const merged = { ...own.labels, ...pod.spec.nodeSelector };
-      if (Object.keys(merged).length > 0) pod.spec.nodeSelector = merged;
-      return allowed(request, pod, selectors);
+      if (refusal !== undefined) return failure(refusal);
+      const nodeSelector = { ...own.labels, ...pod.spec.nodeSelector };
+      const selected = Object.keys(nodeSelector).length > 0 ? withSpec(pod, { nodeSelector }) : pod;
+      const notAllowed = allowed(request, selected, selectors);
+      return notAllowed === undefined ? success(selected) : failure(notAllowed);
     },
     validate(request, { objects }) {
-      const pod = draftOf(request, podKind, ["CREATE"]);
+      const pod = objectOfKind(request, podKind, ["CREATE"]);
       if (pod === undefined) return;
       const own = namespaceLabels(request.namespace, objects, selectors);
       if ("code" in own) return own.status;
@@ -66,11 +67,7 @@ function namespaceLabels(name: string, objects: Objects, selectors: Selectors): 
   };
 }
 
-function conflict(
-  request: AdmissionRequest,
-  { spec }: Draft<Pod>,
-  labels: Labels,
-): Status | undefined {
+function conflict(request: AdmissionRequest, { spec }: Pod, labels: Labels): Status | undefined {
   const own = spec.nodeSelector ?? {};
   const differs = Object.entries(labels).some(([key, value]) => (own[key] ?? value) !== value);
   if (!differs) return undefined;
@@ -82,7 +79,7 @@ function conflict(
 
 function allowed(
   request: AdmissionRequest,
-  { spec }: Draft<Pod>,
+  { spec }: Pod,
   selectors: Selectors,
 ): Status | undefined {
   const list = parseLabels(selectors[request.namespace] ?? "") ?? {};

@@ -11,13 +11,13 @@ import {
 import { podRequests } from "#api/quota/pod-amounts.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf } from "../requests.ts";
+import { objectOfKind } from "../requests.ts";
 
 export const podResizeValidator: AdmissionPlugin = {
   name: "PodResizeValidator",
   operations: ["UPDATE"],
   validate(request, { objects }) {
-    const pod = draftOf(request, podKind, ["UPDATE"], "resize");
+    const pod = objectOfKind(request, podKind, ["UPDATE"], "resize");
     const nodeName = pod?.spec.nodeName;
     if (pod === undefined || !nodeName) return;
     if (request.old?.metadata.generation === pod.metadata.generation) return;

@@ -1,9 +1,11 @@
 /** PodTolerationRestriction: what pods of a namespace tolerate without asking, and what they may. */
+
 import { parseJson } from "#api/codec/json.ts";
 import type { Toleration } from "#api/generated/core.v1.ts";
+import type { Status } from "#api/generated/meta.v1.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
-import { unknownStatus } from "#api/meta/status.ts";
+import { failure, success, unknownStatus } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import {
   type ConfigKind,
@@ -13,8 +15,9 @@ import {
 } from "../../config/config-file.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
+import { withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
-import { draftOf } from "../requests.ts";
+import { objectOfKind } from "../requests.ts";
 import { covers, mergeTolerations } from "./merge-tolerations.ts";
 
 const DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations";
@@ -35,8 +38,8 @@ interface Configuration {
 export function podTolerationRestriction(configuration: unknown): AdmissionPlugin {
   const cluster: Configuration =
     configuration === undefined ? {} : (decodeConfigPart(configuration, configKind()) as object);
-  const check: NonNullable<AdmissionPlugin["validate"]> = (request, { objects }) => {
-    const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+  const check = (request: AdmissionRequest, objects: Objects): Status | undefined => {
+    const pod = objectOfKind(request, podKind, ["CREATE", "UPDATE"]);
     const tolerations = pod?.spec.tolerations ?? [];
     if (tolerations.length === 0) return;
     const own = annotated(objects, request, ALLOWED);
@@ -54,12 +57,12 @@ export function podTolerationRestriction(configuration: unknown): AdmissionPlugi
     name: "PodTolerationRestriction",
     operations: ["CREATE", "UPDATE"],
     admit(request, context) {
-      const pod = draftOf(request, podKind, ["CREATE", "UPDATE"]);
+      const pod = objectOfKind(request, podKind, ["CREATE", "UPDATE"]);
       if (pod === undefined) return;
       let added: readonly Toleration[] = [];
       if (request.operation === "CREATE") {
         const own = annotated(context.objects, request, DEFAULTS);
-        if (typeof own === "string") return unknownStatus(own);
+        if (typeof own === "string") return failure(unknownStatus(own));
         added = own ?? cluster.default ?? [];
       }
       // Pods without requests or limits are the first to go when memory is short.
@@ -70,12 +73,12 @@ export function podTolerationRestriction(configuration: unknown): AdmissionPlugi
           ),
       );
       if (!modest) added = [...added, MEMORY_PRESSURE];
-      if (added.length > 0) {
-        pod.spec.tolerations = mergeTolerations([...(pod.spec.tolerations ?? []), ...added]);
-      }
-      return check(request, context);
+      const tolerations = mergeTolerations([...(pod.spec.tolerations ?? []), ...added]);
+      const tolerant = added.length === 0 ? pod : withSpec(pod, { tolerations });
+      const refusal = check({ ...request, object: tolerant }, context.objects);
+      return refusal === undefined ? success(tolerant) : failure(refusal);
     },
-    validate: check,
+    validate: (request, { objects }) => check(request, objects),
   };
 }
 

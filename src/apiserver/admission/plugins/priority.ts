@@ -1,29 +1,28 @@
 /** Gives pods the number that belongs to their priority class; there is one default class at most. */
 
 import type { Pod } from "#api/generated/core.v1.ts";
-import type { Status } from "#api/generated/meta.v1.ts";
 import type { PriorityClass } from "#api/generated/scheduling.v1.ts";
-import type { Draft } from "#api/kind.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { priorityClassKind } from "#api/kinds/scheduling/v1/priority-class.ts";
+import { failure, success } from "#api/meta/status.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
-import type { AdmissionPlugin } from "../plugin.ts";
+import { withSpec } from "../changed-object.ts";
+import type { AdmissionPlugin, AdmitVerdict } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf, oldObject } from "../requests.ts";
+import { objectOfKind, oldObject } from "../requests.ts";
 
 export const priority: AdmissionPlugin = {
   name: "Priority",
   operations: ["CREATE", "UPDATE", "DELETE"],
   admit(request, { objects }) {
-    const created = draftOf(request, podKind, ["CREATE"]);
+    const created = objectOfKind(request, podKind, ["CREATE"]);
     if (created !== undefined) return setPriority(request, created, objects);
-    const updated = draftOf(request, podKind, ["UPDATE"]);
-    if (updated !== undefined) keepPriority(updated, oldObject(request, podKind));
-    return undefined;
+    const updated = objectOfKind(request, podKind, ["UPDATE"]);
+    return updated && keepPriority(updated, oldObject(request, podKind));
   },
   validate(request, { objects }) {
-    const added = draftOf(request, priorityClassKind, ["CREATE", "UPDATE"]);
+    const added = objectOfKind(request, priorityClassKind, ["CREATE", "UPDATE"]);
     if (added?.globalDefault !== true) return;
     const current = defaultClass(objects);
     if (current === undefined) return;
@@ -36,46 +35,49 @@ export const priority: AdmissionPlugin = {
   },
 };
 
-function setPriority(
-  request: AdmissionRequest,
-  { spec }: Draft<Pod>,
-  objects: Objects,
-): Status | undefined {
+function setPriority(request: AdmissionRequest, pod: Pod, objects: Objects): AdmitVerdict {
+  const { spec } = pod;
+  const forbid = (why: string): AdmitVerdict => failure(refuse(request, why));
   const wanted = spec.priorityClassName ?? "";
   const found = wanted === "" ? defaultClass(objects) : objects.get(priorityClassKind, "", wanted);
   if (wanted !== "" && found === undefined) {
-    return refuse(request, `no PriorityClass with name ${wanted} was found`);
+    return forbid(`no PriorityClass with name ${wanted} was found`);
   }
-  if (found?.metadata.name !== undefined) spec.priorityClassName = found.metadata.name;
   const value = found?.value ?? 0;
   if (spec.priority !== undefined && spec.priority !== value) {
-    return refuse(
-      request,
+    return forbid(
       `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority ` +
         `admission controller computed ${value} from the given PriorityClass name`,
     );
   }
-  spec.priority = value;
 
   const policy = found === undefined ? "PreemptLowerPriority" : found.preemptionPolicy;
-  if (policy === undefined) return undefined;
-  if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== policy) {
-    return refuse(
-      request,
+  if (policy !== undefined && (spec.preemptionPolicy ?? policy) !== policy) {
+    return forbid(
       `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod ` +
         `spec; priority admission controller computed ${policy} from the given PriorityClass name`,
     );
   }
-  spec.preemptionPolicy = policy;
-  return undefined;
+  const name = found?.metadata.name;
+  return success(
+    withSpec(pod, {
+      ...(name === undefined ? {} : { priorityClassName: name }),
+      priority: value,
+      ...(policy === undefined ? {} : { preemptionPolicy: policy }),
+    }),
+  );
 }
 
 /** Clients that do not know the fields must not lose them. */
-function keepPriority({ spec }: Draft<Pod>, { spec: old }: Pod): void {
-  if (spec.priority === undefined && old.priority !== undefined) spec.priority = old.priority;
-  if (spec.preemptionPolicy === undefined && old.preemptionPolicy !== undefined) {
-    spec.preemptionPolicy = old.preemptionPolicy;
-  }
+function keepPriority(pod: Pod, { spec: old }: Pod): AdmitVerdict {
+  const { priority = old.priority, preemptionPolicy = old.preemptionPolicy } = pod.spec;
+  if (priority === pod.spec.priority && preemptionPolicy === pod.spec.preemptionPolicy) return;
+  return success(
+    withSpec(pod, {
+      ...(priority === undefined ? {} : { priority }),
+      ...(preemptionPolicy === undefined ? {} : { preemptionPolicy }),
+    }),
+  );
 }
 
 /** Two defaults can only come from a race; the lower one counts then. */

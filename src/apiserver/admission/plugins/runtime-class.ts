@@ -3,17 +3,17 @@ import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import type { Pod, ResourceList } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
-import type { Draft } from "#api/kind.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { compareAmounts } from "#api/kinds/core/v1/resources/resource-lists.ts";
 import { runtimeClassKind } from "#api/kinds/node/v1/runtime-class.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { unknownStatus } from "#api/meta/status.ts";
+import { failure, success, unknownStatus } from "#api/meta/status.ts";
 import type { Objects } from "../../storage/objects.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
-import type { AdmissionPlugin } from "../plugin.ts";
+import { withSpec } from "../changed-object.ts";
+import type { AdmissionPlugin, AdmitVerdict } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf } from "../requests.ts";
+import { objectOfKind } from "../requests.ts";
 import { mergeTolerations } from "./merge-tolerations.ts";
 import { unaskableName } from "./unaskable-name.ts";
 
@@ -23,24 +23,24 @@ export const runtimeClass: AdmissionPlugin = {
   name: "RuntimeClass",
   operations: ["CREATE"],
   admit(request, { objects }) {
-    const pod = draftOf(request, podKind, ["CREATE"]);
+    const pod = objectOfKind(request, podKind, ["CREATE"]);
     if (pod === undefined) return;
     const found = classOf(request, pod, objects);
     if (found === undefined) return;
-    if ("status" in found) return found.status;
+    if ("status" in found) return failure(found.status);
     const { overhead, scheduling } = found.runtimeClass;
     const fixed = overhead?.podFixed;
     if (overhead !== undefined) {
       const given = pod.spec.overhead ?? {};
       if (Object.keys(given).length > 0 && !sameAmounts(given, fixed ?? {})) {
-        return refuse(request, MISMATCH);
+        return failure(refuse(request, MISMATCH));
       }
-      if (fixed !== undefined) pod.spec.overhead = { ...fixed };
     }
-    return scheduling === undefined ? undefined : addScheduling(request, pod, scheduling);
+    const loaded = fixed === undefined ? pod : withSpec(pod, { overhead: { ...fixed } });
+    return scheduling === undefined ? success(loaded) : addScheduling(request, loaded, scheduling);
   },
   validate(request, { objects }) {
-    const pod = draftOf(request, podKind, ["CREATE"]);
+    const pod = objectOfKind(request, podKind, ["CREATE"]);
     if (pod === undefined) return;
     const found = classOf(request, pod, objects);
     if (found !== undefined && "status" in found) return found.status;
@@ -59,7 +59,7 @@ export const runtimeClass: AdmissionPlugin = {
 
 function classOf(
   request: AdmissionRequest,
-  { spec }: Draft<Pod>,
+  { spec }: Pod,
   objects: Objects,
 ): { readonly runtimeClass: RuntimeClass } | { readonly status: Status } | undefined {
   const name = spec.runtimeClassName;
@@ -73,25 +73,28 @@ function classOf(
 
 function addScheduling(
   request: AdmissionRequest,
-  { spec }: Draft<Pod>,
+  pod: Pod,
   { nodeSelector = {}, tolerations = [] }: NonNullable<RuntimeClass["scheduling"]>,
-): Status | undefined {
+): AdmitVerdict {
+  const { spec } = pod;
   const merged: Record<string, string> = { ...spec.nodeSelector };
   for (const [key, value] of Object.entries(nodeSelector)) {
     const given = merged[key];
     if (given !== undefined && given !== value) {
-      return refuse(
-        request,
+      const why =
         `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; ` +
-          `pod.spec.nodeSelector[${key}] = ${given}`,
-      );
+        `pod.spec.nodeSelector[${key}] = ${given}`;
+      return failure(refuse(request, why));
     }
     merged[key] = value;
   }
-  if (Object.keys(merged).length > 0) spec.nodeSelector = merged;
   const all = mergeTolerations([...(spec.tolerations ?? []), ...tolerations]);
-  if (all.length > 0) spec.tolerations = all.map((one) => ({ ...one }));
-  return undefined;
+  return success(
+    withSpec(pod, {
+      ...(Object.keys(merged).length > 0 ? { nodeSelector: merged } : {}),
+      ...(all.length > 0 ? { tolerations: all.map((one) => ({ ...one })) } : {}),
+    }),
+  );
 }
 
 function sameAmounts(a: ResourceList, b: ResourceList): boolean {

@@ -8,19 +8,20 @@ import type {
   VolumeMount,
 } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
-import type { Draft } from "#api/kind.ts";
 import { podSecretNames } from "#api/kinds/core/v1/pod/references.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
-import { notFoundStatus } from "#api/meta/status.ts";
+import { failure, notFoundStatus, type Result, success } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
+import { andThen, type Eventual } from "#lib/eventual.ts";
 import type { Random } from "#lib/random.ts";
 import type { Objects } from "../../storage/objects.ts";
 import { generatedName } from "../../write/object-metadata.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
+import { withFields, withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
-import { draftOf } from "../requests.ts";
+import { objectOfKind } from "../requests.ts";
 import { unaskableName } from "./unaskable-name.ts";
 
 const MIRROR = "kubernetes.io/config.mirror";
@@ -42,23 +43,24 @@ export function serviceAccount({ clock, random }: Dependencies): AdmissionPlugin
     name: "ServiceAccount",
     operations: ["CREATE", "UPDATE"],
     admit(request, { objects }) {
-      const pod = draftOf(request, podKind, ["CREATE"]);
+      const pod = objectOfKind(request, podKind, ["CREATE"]);
       if (pod === undefined) return;
-      if (isMirror(pod)) return mirrorFault(request, pod);
-      pod.spec.serviceAccountName ||= "default";
-      return withAccount(request, pod, objects, clock, (account) => {
-        if (wantsToken(pod, account)) mountToken(pod, random);
-        if (!pod.spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
-          pod.spec.imagePullSecrets = account.imagePullSecrets.map(({ name }) => ({
-            ...(name === undefined ? {} : { name }),
-          }));
-        }
-        return secretsFault(request, pod, account);
+      if (isMirror(pod)) return refusedBy(mirrorFault(request, pod));
+      const serviceAccountName = pod.spec.serviceAccountName || "default";
+      return andThen(findAccount(request, serviceAccountName, objects, clock), (found) => {
+        if (!found.ok) return found;
+        const account = found.value;
+        const next = withSpec(pod, {
+          serviceAccountName,
+          ...(wantsToken(pod, account) ? tokenMounts(pod, random) : {}),
+          ...pullSecrets(pod, account),
+        });
+        return refusedBy(secretsFault(request, next, account)) ?? success(next);
       });
     },
     validate(request, { objects }) {
-      const added = draftOf(request, podKind, ["UPDATE"], "ephemeralcontainers");
-      const pod = added ?? draftOf(request, podKind, ["CREATE"]);
+      const added = objectOfKind(request, podKind, ["UPDATE"], "ephemeralcontainers");
+      const pod = added ?? objectOfKind(request, podKind, ["CREATE"]);
       if (pod === undefined) return;
       if (added === undefined && isMirror(pod)) return mirrorFault(request, pod);
       const name = pod.spec.serviceAccountName ?? "";
@@ -66,19 +68,19 @@ export function serviceAccount({ clock, random }: Dependencies): AdmissionPlugin
         const where = `${request.namespace}/${pod.metadata.name ?? ""}`;
         return refuse(request, `no service account specified for pod ${where}`);
       }
-      return withAccount(request, pod, objects, clock, (account) =>
-        secretsFault(request, pod, account),
+      return andThen(findAccount(request, name, objects, clock), (found) =>
+        found.ok ? secretsFault(request, pod, found.value) : found.status,
       );
     },
   };
 }
 
 /** A mirror of a static pod tells what is running already; nothing can be added to it. */
-function isMirror({ metadata }: Draft<Pod>): boolean {
+function isMirror({ metadata }: Pod): boolean {
   return metadata.annotations?.[MIRROR] !== undefined;
 }
 
-function mirrorFault(request: AdmissionRequest, pod: Draft<Pod>): Status | undefined {
+function mirrorFault(request: AdmissionRequest, pod: Pod): Status | undefined {
   if (pod.spec.serviceAccountName) {
     return refuse(request, "a mirror pod may not reference service accounts");
   }
@@ -91,27 +93,29 @@ function mirrorFault(request: AdmissionRequest, pod: Draft<Pod>): Status | undef
     : undefined;
 }
 
-/** Goes on with the pod's account, at once if it is there. */
-function withAccount(
+function refusedBy(status: Status | undefined): Result<never> | undefined {
+  return status === undefined ? undefined : failure(status);
+}
+
+/** The default account of a new namespace is waited for. */
+function findAccount(
   request: AdmissionRequest,
-  { spec }: Draft<Pod>,
+  name: string,
   objects: Objects,
   clock: Clock,
-  goOn: (account: ServiceAccount) => Status | undefined,
-): Status | undefined | Promise<Status | undefined> {
+): Eventual<Result<ServiceAccount>> {
   const { namespace } = request;
-  const name = spec.serviceAccountName ?? "";
-  const missing = (): Status => {
+  const missing = (): Result<never> => {
     const { message } = notFoundStatus({ group: "", resource: "serviceaccount" }, name);
     const why = unaskableName(name) ?? message;
     const where = `${namespace}/${name}`;
-    return refuse(request, `error looking up service account ${where}: ${why}`);
+    return failure(refuse(request, `error looking up service account ${where}: ${why}`));
   };
   const found = objects.get(serviceAccountKind, namespace, name);
-  if (found !== undefined) return goOn(found);
+  if (found !== undefined) return success(found);
   if (name !== "default") return missing();
   return waitForAccount(namespace, objects, clock).then((account) =>
-    account === undefined ? missing() : goOn(account),
+    account === undefined ? missing() : success(account),
   );
 }
 
@@ -137,27 +141,43 @@ function waitForAccount(
 }
 
 /** The pod's own word counts most, then the account's. */
-function wantsToken({ spec }: Draft<Pod>, account: ServiceAccount): boolean {
+function wantsToken({ spec }: Pod, account: ServiceAccount): boolean {
   return spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true;
 }
 
-function mountToken({ spec }: Draft<Pod>, random: Random): void {
-  const volumes = spec.volumes ?? [];
+/** What a pod gets whose containers find the account's token under the usual path. */
+function tokenMounts({ spec }: Pod, random: Random): Partial<Pod["spec"]> {
+  const { volumes = [], initContainers = [] } = spec;
+  const containers = spec.containers ?? [];
   const there = volumes.find(({ name }) => name.startsWith(VOLUME_PREFIX))?.name;
   const name = there ?? generatedName(VOLUME_PREFIX, random);
-  const mount: VolumeMount = { name, readOnly: true, mountPath: MOUNT_PATH };
-  const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
-  const lacking = containers.filter(
-    ({ volumeMounts = [] }) => !volumeMounts.some(({ mountPath }) => mountPath === MOUNT_PATH),
-  );
-  for (const container of lacking) {
-    container.volumeMounts = [...(container.volumeMounts ?? []), { ...mount }];
-  }
-  if (there !== undefined || lacking.length === 0) return;
-  spec.volumes = [...volumes, { name, projected: tokenProjection() }];
+  const lacks = ({ volumeMounts = [] }: Container): boolean =>
+    !volumeMounts.some(({ mountPath }) => mountPath === MOUNT_PATH);
+  const mounted = (container: Container): Container => {
+    if (!lacks(container)) return container;
+    const mount: VolumeMount = { name, readOnly: true, mountPath: MOUNT_PATH };
+    return withFields(container, { volumeMounts: [...(container.volumeMounts ?? []), mount] });
+  };
+  const [inInit, inMain] = [initContainers.some(lacks), containers.some(lacks)];
+  return {
+    ...(inInit ? { initContainers: initContainers.map(mounted) } : {}),
+    ...(inMain ? { containers: containers.map(mounted) } : {}),
+    ...((inInit || inMain) && there === undefined
+      ? { volumes: [...volumes, { name, projected: tokenProjection() }] }
+      : {}),
+  };
 }
 
-function tokenProjection(): Draft<NonNullable<Volume["projected"]>> {
+function pullSecrets({ spec }: Pod, account: ServiceAccount): Partial<Pod["spec"]> {
+  if (spec.imagePullSecrets?.length || !account.imagePullSecrets?.length) return {};
+  return {
+    imagePullSecrets: account.imagePullSecrets.map(({ name }) =>
+      name === undefined ? {} : { name },
+    ),
+  };
+}
+
+function tokenProjection(): NonNullable<Volume["projected"]> {
   return {
     defaultMode: 0o644,
     sources: [
@@ -177,7 +197,7 @@ function tokenProjection(): Draft<NonNullable<Volume["projected"]>> {
 /** Accounts may allow only the secrets that they list. */
 function secretsFault(
   request: AdmissionRequest,
-  { spec }: Draft<Pod>,
+  { spec }: Pod,
   account: ServiceAccount,
 ): Status | undefined {
   if (!/^(1|t|T|TRUE|true|True)$/.test(account.metadata.annotations?.[ENFORCE_SECRETS] ?? "")) {

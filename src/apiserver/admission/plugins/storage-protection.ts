@@ -1,4 +1,6 @@
 /** Volumes, claims and attribute classes are not gone before nobody uses them any more. */
+import { success } from "#api/meta/status.ts";
+import { withMetadata } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 
 const FINALIZERS: Readonly<Record<string, string>> = {
@@ -15,6 +17,7 @@ export const storageObjectInUseProtection: AdmissionPlugin = {
     const finalizer = FINALIZERS[`${kind.group}/${kind.names.plural}`];
     if (finalizer === undefined) return;
     const { finalizers = [] } = object.metadata;
-    if (!finalizers.includes(finalizer)) object.metadata.finalizers = [...finalizers, finalizer];
+    if (finalizers.includes(finalizer)) return;
+    return success(withMetadata(object, { finalizers: [...finalizers, finalizer] }));
   },
 };

@@ -6,14 +6,15 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { refuse } from "../../refuse.ts";
-import { draftOf, oldObject } from "../../requests.ts";
+import { objectOfKind, oldObject } from "../../requests.ts";
 
 export const nodeDeclaredFeatureValidator: AdmissionPlugin = {
   name: "NodeDeclaredFeatureValidator",
   operations: ["UPDATE"],
   validate(request, { objects }) {
     const pod =
-      draftOf(request, podKind, ["UPDATE"]) ?? draftOf(request, podKind, ["UPDATE"], "resize");
+      objectOfKind(request, podKind, ["UPDATE"]) ??
+      objectOfKind(request, podKind, ["UPDATE"], "resize");
     const nodeName = pod?.spec.nodeName;
     if (pod === undefined || !nodeName) return;
     const old = oldObject(request, podKind);

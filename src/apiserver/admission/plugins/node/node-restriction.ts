@@ -8,7 +8,8 @@ import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { notFoundStatus } from "#api/meta/status.ts";
+import { failure, notFoundStatus } from "#api/meta/status.ts";
+import { andThen } from "#lib/eventual.ts";
 import type { Authorizer } from "../../../authz/authorizer.ts";
 import { nodeNameOf } from "../../../authz/node.ts";
 import type { Objects } from "../../../storage/objects.ts";
@@ -46,13 +47,14 @@ export function nodeRestriction(authorizer: Authorizer): AdmissionPlugin {
       if (node === undefined || request.operation === "CONNECT") return;
       const { kind, user } = request;
       if (node === "") {
-        return refuse(request, `could not determine node from user ${goQuote(user.name)}`);
+        const why = `could not determine node from user ${goQuote(user.name)}`;
+        return failure(refuse(request, why));
       }
       const judge = JUDGES[`${kind.group}/${kind.names.plural}`];
-      const told = (fault: Judgement): Status | undefined =>
-        typeof fault === "string" ? refuse(request, fault) : fault;
-      const fault = judge?.({ node, request, objects, authorizer });
-      return fault instanceof Promise ? fault.then(told) : told(fault);
+      return andThen(judge?.({ node, request, objects, authorizer }), (fault) => {
+        if (fault === undefined) return undefined;
+        return failure(typeof fault === "string" ? refuse(request, fault) : fault);
+      });
     },
   };
 }

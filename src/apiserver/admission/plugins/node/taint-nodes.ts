@@ -1,7 +1,9 @@
 /** New nodes are not ready until they say so. */
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { success } from "#api/meta/status.ts";
+import { withSpec } from "../../changed-object.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
-import { draftOf } from "../../requests.ts";
+import { objectOfKind } from "../../requests.ts";
 
 const NOT_READY = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 
@@ -9,12 +11,12 @@ export const taintNodesByCondition: AdmissionPlugin = {
   name: "TaintNodesByCondition",
   operations: ["CREATE"],
   admit(request) {
-    const node = draftOf(request, nodeKind, ["CREATE"]);
+    const node = objectOfKind(request, nodeKind, ["CREATE"]);
     if (node === undefined) return;
     const taints = node.spec.taints ?? [];
     const there = taints.some(
       ({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect,
     );
-    if (!there) node.spec.taints = [...taints, { ...NOT_READY }];
+    return there ? undefined : success(withSpec(node, { taints: [...taints, { ...NOT_READY }] }));
   },
 };
