@@ -14,11 +14,15 @@
  * 5. metadata is checked by the server for all kinds alike (`nameRule` is the kind's part of it).
  */
 
+import type { FieldFilter } from "#api/apply/versions.ts";
+import type { DeletionRules } from "#api/deletion-rules.ts";
 import type { ExpressionCompiler } from "#api/expressions.ts";
 import type { UserInfo } from "#api/generated/authentication.v1.ts";
 import type { ObjectMeta, TableRowCondition, TypeMeta } from "#api/generated/meta.v1.ts";
 import type { SignatureChecker } from "#api/kinds/certificates/x509.ts";
+import type { Measure } from "#api/quota/measure.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
+import type { SubresourceRoute } from "#api/subresource-route.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
 
 /** Any object with metadata; what is stored and watched. */
@@ -125,10 +129,30 @@ export interface KindSpec<T extends KubeObject> {
   /** Brings a valid object into its canonical form after validation (rarely needed). */
   canonicalize?(draft: Draft<T>): void;
 
+  /** What differs when one of its objects is deleted. */
+  readonly deletion?: DeletionRules<T>;
+  /** What a write to a subresource ("" for the object itself) cannot change; see `resetFieldsOf`. */
+  readonly resetFields?: Readonly<Record<string, FieldFilter>>;
+  /** How quota counts its objects: as `count/PLURAL.GROUP` unless given. */
+  readonly quota?: Measure | "none";
+
+  /** Where its objects are below `/registry/` in the store; the plural unless given. */
+  readonly storagePath?: string;
+  /** Stored as JSON also where others are stored as protobuf. */
+  readonly storedForm?: "json";
+  /** The version that discovery's storage hash names; that of the stored kind unless given. */
+  readonly storageVersion?: string;
+  /** Objects are gone after the time that `--event-ttl` says. */
+  readonly expires?: "event-ttl";
+  /** Objects hold JSON of others, in which whole numbers keep all their digits. */
+  readonly holdsFreeJson?: boolean;
+
   /** Named subresources that write the same object: status, approval, resize, … */
   readonly subresources?: Readonly<Record<string, SubresourceSpec<T>>>;
   /** Where the scale subresource finds its numbers. */
   readonly scale?: ScalePaths;
+  /** Subresources that do not write the object itself. The server knows their verbs by name. */
+  readonly extraSubresources?: readonly SubresourceRoute[];
 
   readonly columns: readonly Column<T>[];
   /** The order of table rows; that of the list unless given. */
@@ -137,6 +161,11 @@ export interface KindSpec<T extends KubeObject> {
   rowConditions?(object: T): readonly TableRowCondition[];
   /** Field selector values beside metadata.name and metadata.namespace. */
   selectableFields?(object: T): Readonly<Record<string, string>>;
+
+  /** The selectable field that many watchers select by; they are looked up by its value. */
+  readonly triggerField?: string;
+  /** What is said of a field that cannot be selected, in the words of kinds that have their own. */
+  unsupportedFieldText?(field: string, apiVersion: string): string;
 
   /** Kinds served in several versions: the version that is stored and validated. */
   readonly storedAs?: StoredAs<T>;

@@ -84,7 +84,7 @@ function stateOf(
   objects: readonly [KindOf<any>, readonly KubeObject[]][],
 ): QuotaState {
   const counted = objects.map(([kind, list]) => ({
-    measure: measureOf(kind.group, kind.names.plural)!,
+    measure: measureOf(kind)!,
     objects: list,
   }));
   return { quota, counted };

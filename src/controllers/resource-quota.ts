@@ -45,7 +45,7 @@ const COUNTABLE: readonly Countable[] = builtInKinds.flatMap((kind) => {
   const isStored =
     kind.storedAs === undefined && kind.verbs.includes("list") && kind.verbs.includes("watch");
   if (!/^v\d+$/.test(kind.version)) return [];
-  const measure = measureOf(kind.group, kind.names.plural);
+  const measure = measureOf(kind);
   return isStored && kind.scope === "Namespaced" && measure !== undefined
     ? [{ kind, measure }]
     : [];

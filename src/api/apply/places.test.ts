@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { union } from "./field-set.ts";
 import { withOldTimes } from "./old-times.ts";
-import { CUSTOM_STATUS_RESET, resetFieldsOf } from "./reset-fields.ts";
+import { resetFieldsOf, STATUS_RESETS_METADATA } from "./reset-fields.ts";
 import { managersAfterScale, scaleManagers } from "./scale.ts";
 import { filtered } from "./versions.ts";
 
@@ -49,14 +51,15 @@ describe("fields that a place resets", () => {
   for (const [place, left] of rows) {
     test(place, () => {
       const [group = "", plural = "", subresource = ""] = place.split("/");
-      assert.deepEqual(filtered(all, resetFieldsOf(group, plural, subresource, true)), left);
+      const kind = builtInKinds.find((one) => one.group === group && one.names.plural === plural)!;
+      assert.deepEqual(filtered(all, resetFieldsOf(kind, subresource)), left);
     });
   }
   test("without a status there is nothing to reset", () => {
-    assert.equal(resetFieldsOf("", "configmaps", "", false), undefined);
+    assert.equal(resetFieldsOf(configMapKind, ""), undefined);
   });
   test("status of custom resources", () => {
-    assert.deepEqual(filtered(all, CUSTOM_STATUS_RESET), { "f:status": status });
+    assert.deepEqual(filtered(all, STATUS_RESETS_METADATA.status), { "f:status": status });
   });
 });
 

@@ -8,6 +8,11 @@ export interface Measure {
   covers(resource: string): boolean;
   usage(object: KubeObject, nowMs: number): Amounts;
   inScope(object: KubeObject, scope: ScopedResourceSelectorRequirement): boolean;
+  /**
+   * Whether an update, of the object (`subresource` is "") or of a subresource, can change what it
+   * costs; without it none can.
+   */
+  changesWith?(subresource: string, next: KubeObject, old: KubeObject): boolean;
   /** What an object must say before it can be charged for these resources. */
   missing?(object: KubeObject, resources: readonly string[]): string | undefined;
 }

@@ -14,7 +14,7 @@ import type { Amounts } from "./amounts.ts";
 import { type Measure, selects } from "./measure.ts";
 import { heldLimits, heldRequests } from "./pod-amounts.ts";
 
-export function isTerminating({ spec }: Pod): boolean {
+function isTerminating({ spec }: Pod): boolean {
   return (spec.activeDeadlineSeconds ?? -1) >= 0;
 }
 
@@ -44,6 +44,9 @@ export const podMeasure: Measure = {
     if (!isCharged(pod, nowMs)) return count;
     return { ...count, ...computeUsage(heldRequests(pod), heldLimits(pod)) };
   },
+  changesWith: (subresource, next, old) =>
+    subresource === "resize" ||
+    (subresource === "" && isTerminating(next as Pod) !== isTerminating(old as Pod)),
   inScope: (object, scope) => podInScope(object as Pod, scope),
   missing(object, resources) {
     const { spec } = object as Pod;

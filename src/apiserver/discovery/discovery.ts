@@ -196,9 +196,7 @@ function aggregatedEntry(resource: ServedResource): Record<string, unknown> {
 function storageVersionHash({ kind, stored }: ServedResource): string | undefined {
   if (!kind.verbs.includes("update")) return undefined;
   const { kind: one } = stored;
-  // Definitions are still stored in their first version upstream.
-  const version = one.names.kind === "CustomResourceDefinition" ? "v1beta1" : one.version;
-  const name = `${stored.group}/${version}/${one.names.kind}`;
+  const name = `${stored.group}/${one.storageVersion ?? one.version}/${one.names.kind}`;
   return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
 }
 

@@ -13,10 +13,9 @@ import { type OpenApiInput, openApiV2, openApiV3, openApiV3Paths } from "#api/op
 import type { OpenApiResource } from "#api/openapi/resource.ts";
 import { encodeOpenApiV2 } from "#api/openapi/v2-protobuf.ts";
 import { encodeOpenApiV3 } from "#api/openapi/v3-protobuf.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
-import { type SubresourceRoute, subresourcesOf } from "../request/subresource-routes.ts";
+import type { SubresourceRoute } from "#api/subresource-route.ts";
+import { subresourcesOf } from "../request/subresource-routes.ts";
 import type { ServedResource } from "../storage/resources.ts";
-import { deleteTraits } from "../write/delete-traits.ts";
 
 export interface Document {
   readonly hash: string;
@@ -107,6 +106,7 @@ function pathOf({ group, version }: OpenApiResource): string {
 
 function openApiResource(served: ServedResource): OpenApiResource {
   const { kind, stored } = served;
+  const { deletion } = stored.kind;
   return {
     group: kind.group,
     version: kind.version,
@@ -115,8 +115,7 @@ function openApiResource(served: ServedResource): OpenApiResource {
     namespaced: kind.scope === "Namespaced",
     verbs: kind.verbs,
     definition: kind.schema().name,
-    // The documents never learnt that namespaces are answered with themselves.
-    deleteAnswersObject: deleteTraits(stored).returnsObject && kind.names.kind !== "Namespace",
+    deleteAnswersObject: deletion?.returnsObject === true && !deletion.documentedAsStatus,
     subresources: subresourcesOf(served).map((route) => ({
       name: route.name,
       verbs: route.verbs,
@@ -125,25 +124,16 @@ function openApiResource(served: ServedResource): OpenApiResource {
   };
 }
 
-function spokenKind({ name, kind, how }: SubresourceRoute) {
-  if (name === "log") return { options: "core.v1.PodLogOptions" };
-  if (how === "connect") return { options: `core.v1.${kind.kind}` };
-  const type = SPOKEN[kind.kind];
-  if (type === undefined) return {};
+/** What a subresource takes that is no object of the resource itself. */
+function spokenKind({ kind, options, schema }: SubresourceRoute) {
+  if (options !== undefined) return { options };
+  if (schema === undefined) return {};
   const { group, version } = kind;
   const speaks = {
     group,
     version: version || "v1",
     kind: kind.kind,
-    definition: schemaOf(type).name,
+    definition: schema().name,
   };
   return { speaks };
 }
-
-/** What subresources take that is no object of the resource itself. */
-const SPOKEN: Readonly<Record<string, string>> = {
-  Scale: "autoscaling.v1.Scale",
-  Binding: "core.v1.Binding",
-  Eviction: "policy.v1.Eviction",
-  TokenRequest: "authentication.v1.TokenRequest",
-};

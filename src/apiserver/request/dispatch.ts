@@ -3,6 +3,7 @@ import type { Status } from "#api/generated/meta.v1.ts";
 import type { Verb } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { badRequestStatus, failure, noSuchPathStatus } from "#api/meta/status.ts";
+import type { SubresourceRoute } from "#api/subresource-route.ts";
 import type { AuditTrail } from "../audit/audit.ts";
 import { type Answer, answer, statusAnswer } from "../response/answer.ts";
 import { refuseTransform } from "../response/check-transform.ts";
@@ -28,7 +29,7 @@ import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import { nameFaults } from "./request-info.ts";
 import { methodNotAllowedStatus, routeOf, unsupportedByRouteStatus } from "./router.ts";
 import type { RequestSecurity } from "./security.ts";
-import { findSubresource, type SubresourceRoute } from "./subresource-routes.ts";
+import { findSubresource } from "./subresource-routes.ts";
 import { tooLateStatus } from "./time-limit.ts";
 import type { ServerParts, VerbRequest, VerbResult } from "./verb.ts";
 

@@ -10,7 +10,6 @@ import {
   unknownFieldText,
   unsupportedFieldText,
 } from "#api/meta/field-selector.ts";
-import { goQuote } from "#api/meta/go-quote.ts";
 import { matchesLabels, parseSelector, type Selector } from "#api/meta/label-selector.ts";
 import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { keyOf, type ServedResource } from "../storage/resources.ts";
@@ -54,7 +53,7 @@ export function select(
     prefix,
     matches: selective ? matcher(resource.kind, labels.value, fields.value, name) : undefined,
     only: one !== "" && (!namespaced || inNamespace !== "") ? prefix + one : undefined,
-    trigger: triggerOf(fields.value, one, namespaced ? inNamespace : ""),
+    trigger: triggerOf(stored.kind, fields.value, one, namespaced ? inNamespace : ""),
   });
 }
 
@@ -102,11 +101,9 @@ function mayHaveNamespace({ scope, selectableFields }: Kind): boolean {
   return scope === "Namespaced" || selectableFields === undefined;
 }
 
-function fieldFault({ selectableFields, names, apiVersion }: Kind, field: string): string {
-  if (selectableFields === undefined) return unknownFieldText(field);
-  if (names.kind === "Job") return `field label ${goQuote(field)} not supported for Job`;
-  if (names.kind !== "ResourceSlice") return unsupportedFieldText(field);
-  return unsupportedFieldText(field, `${apiVersion}, Kind=${names.kind}`);
+function fieldFault(kind: Kind, field: string): string {
+  if (kind.selectableFields === undefined) return unknownFieldText(field);
+  return kind.unsupportedFieldText?.(field, kind.apiVersion) ?? unsupportedFieldText(field);
 }
 
 /** The names that a kind's selectable fields have on an object with nothing in it. */
@@ -125,9 +122,14 @@ const NONE: ReadonlySet<string> = new Set();
 const names = new WeakMap<Kind, ReadonlySet<string>>();
 
 /** The most selective field that the watchers of a resource can be looked up by. */
-function triggerOf(fields: FieldSelector, name: string, namespace: string): Trigger | undefined {
+function triggerOf(
+  { triggerField }: Kind,
+  fields: FieldSelector,
+  name: string,
+  namespace: string,
+): Trigger | undefined {
   if (name !== "") return { field: "metadata.name", value: name };
-  const node = exactField(fields, "spec.nodeName");
-  if (node !== undefined) return { field: "spec.nodeName", value: node };
+  const value = triggerField && exactField(fields, triggerField);
+  if (triggerField !== undefined && value !== undefined) return { field: triggerField, value };
   return namespace === "" ? undefined : { field: "metadata.namespace", value: namespace };
 }

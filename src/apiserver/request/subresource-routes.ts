@@ -2,34 +2,18 @@
  * Which subresources a resource has, with which verbs, and what kind of object they take: the facts
  * that routing and discovery share.
  */
+import { builtInSchema } from "#api/schema/from-facts.ts";
+import type { SubresourceRoute } from "#api/subresource-route.ts";
 import type { ServedResource } from "../storage/resources.ts";
 
-export interface SubresourceRoute {
-  readonly name: string;
-  /** As authorization and discovery name them. */
-  readonly verbs: readonly string[];
-  /** Of what it takes and gives; of the resource itself unless group and version are given. */
-  readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
-  readonly how: "object" | "scale" | "connect" | "special";
-}
-
 const READ_WRITE = ["get", "patch", "update"];
-const PROXY = ["create", "delete", "get", "patch", "update"];
-const STREAM = ["create", "get"];
 
-const SPECIAL: Readonly<Record<string, readonly SubresourceRoute[]>> = {
-  "/pods": [
-    connect("attach", "PodAttachOptions", STREAM),
-    special("binding", ["create"], "Binding"),
-    special("eviction", ["create"], "Eviction", "policy", "v1"),
-    connect("exec", "PodExecOptions", STREAM),
-    connect("log", "Pod", ["get"]),
-    connect("portforward", "PodPortForwardOptions", STREAM),
-    connect("proxy", "PodProxyOptions", PROXY),
-  ],
-  "/nodes": [connect("proxy", "NodeProxyOptions", PROXY)],
-  "/services": [connect("proxy", "ServiceProxyOptions", PROXY)],
-  "/serviceaccounts": [special("token", ["create"], "TokenRequest", "authentication.k8s.io", "v1")],
+const SCALE: SubresourceRoute = {
+  name: "scale",
+  verbs: READ_WRITE,
+  kind: { group: "autoscaling", version: "v1", kind: "Scale" },
+  how: "scale",
+  schema: builtInSchema("autoscaling.v1.Scale"),
 };
 
 /** In order of their names. */
@@ -40,18 +24,8 @@ export function subresourcesOf({ kind, stored }: ServedResource): readonly Subre
     kind: { group: "", version: "", kind: kind.names.kind },
     how: "object",
   }));
-  const scale: SubresourceRoute[] =
-    kind.scale === undefined
-      ? []
-      : [
-          {
-            name: "scale",
-            verbs: READ_WRITE,
-            kind: { group: "autoscaling", version: "v1", kind: "Scale" },
-            how: "scale",
-          },
-        ];
-  const others = SPECIAL[`${kind.group}/${kind.names.plural}`] ?? [];
+  const scale = kind.scale === undefined ? [] : [SCALE];
+  const others = kind.extraSubresources ?? [];
   return [...own, ...scale, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -60,18 +34,4 @@ export function findSubresource(
   name: string,
 ): SubresourceRoute | undefined {
   return subresourcesOf(resource).find((route) => route.name === name);
-}
-
-function connect(name: string, kind: string, verbs: readonly string[]): SubresourceRoute {
-  return { name, verbs, kind: { group: "", version: "", kind }, how: "connect" };
-}
-
-function special(
-  name: string,
-  verbs: readonly string[],
-  kind: string,
-  group = "",
-  version = "",
-): SubresourceRoute {
-  return { name, verbs, kind: { group, version, kind }, how: "special" };
 }

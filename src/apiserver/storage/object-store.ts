@@ -204,8 +204,10 @@ export class ObjectStore {
         failed = false;
         return success({ outcome: "written", revision: expected });
       }
-      const ttl = resource.plural === "events" && resource.group === "";
-      const options = ttl ? { ...condition, ttlSeconds: eventTtlSeconds } : condition;
+      const options =
+        resource.kind.expires === "event-ttl"
+          ? { ...condition, ttlSeconds: eventTtlSeconds }
+          : condition;
       if (isJson) this.#written.set(bytes, own);
       const wrote = await store.put(key, bytes, options);
       if (wrote.ok && this.cache.revision < wrote.revision) await this.#seen(wrote.revision);

@@ -3,20 +3,13 @@ import { escapeHtml } from "#api/codec/html-escapes.ts";
 import { encodeJson, parseJson } from "#api/codec/json.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 
-/** They hold JSON of others, in which numbers may have more digits than ours. */
-const WITH_FREE_JSON: ReadonlySet<string> = new Set([
-  "ControllerRevision",
-  "DeviceClass",
-  "ResourceClaim",
-  "ResourceClaimTemplate",
-]);
 /** As many as a number may need that is not exact any more. */
 const MANY_DIGITS = /\d{16}/;
 
 /** Whole numbers in JSON of others keep their digits: beyond 2^53 they are bigints. */
-export function parseStored(bytes: Uint8Array, { names }: Kind): KubeObject {
+export function parseStored(bytes: Uint8Array, { holdsFreeJson }: Kind): KubeObject {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  if (WITH_FREE_JSON.has(names.kind) && MANY_DIGITS.test(text)) {
+  if (holdsFreeJson && MANY_DIGITS.test(text)) {
     const parsed = parseJson(text);
     if (parsed.ok) return parsed.value as KubeObject;
   }

@@ -21,18 +21,6 @@ export interface ServedResource {
 
 export const REGISTRY = "/registry/";
 
-const SPECIAL_PREFIXES: Readonly<Record<string, string>> = {
-  "/replicationcontrollers": "controllers",
-  "/endpoints": "services/endpoints",
-  "/nodes": "minions",
-  "/services": "services/specs",
-  "networking.k8s.io/ingresses": "ingress",
-  // Served by servers of their own upstream, which put the group in front.
-  "apiextensions.k8s.io/customresourcedefinitions":
-    "apiextensions.k8s.io/customresourcedefinitions",
-  "apiregistration.k8s.io/apiservices": "apiregistration.k8s.io/apiservices",
-};
-
 export class Resources {
   readonly #served = new Map<string, ServedResource>();
   readonly #stored = new Map<string, StoredResource>();
@@ -87,12 +75,11 @@ export class Resources {
   #addStored(kind: Kind): void {
     const { group } = kind;
     const { plural } = kind.names;
-    const place = SPECIAL_PREFIXES[`${group}/${plural}`] ?? plural;
     this.#stored.set(`${group}/${kind.names.kind}`, {
       group,
       plural,
       kind,
-      prefix: `${REGISTRY}${place}/`,
+      prefix: `${REGISTRY}${kind.storagePath ?? plural}/`,
     });
   }
 

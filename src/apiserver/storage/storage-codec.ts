@@ -27,7 +27,7 @@ export class StorageCodec {
   }
 
   encode(object: KubeObject): Uint8Array {
-    const schema = this.#form === "protobuf" ? protobufSchema(object) : undefined;
+    const schema = this.#form === "protobuf" ? this.#protobufSchema(object) : undefined;
     return schema === undefined
       ? this.encodeAsJson(object)
       : encodeProtobuf(schema, withoutVersion(object));
@@ -57,6 +57,13 @@ export class StorageCodec {
     if (written?.storedAs === undefined) return { ...object, apiVersion: kind.apiVersion };
     return written.storedAs.toStored(object);
   }
+
+  /** Undefined for kinds that are stored as JSON whatever the form of the others is. */
+  #protobufSchema({ apiVersion = "", kind = "" }: KubeObject): StructSchema | undefined {
+    const found = this.#resources.findKind(apiVersion, kind);
+    if (found === undefined || found.storedForm === "json") return undefined;
+    return found.schema();
+  }
 }
 
 const FIRST = ["kind", "apiVersion", "metadata"];
@@ -81,24 +88,13 @@ function withoutVersion(object: KubeObject): { kind: string; apiVersion: string 
   return stored;
 }
 
-/** Upstream stores these two groups as JSON whatever it is told, and so do we. */
-const ALWAYS_JSON = /^(apiextensions|apiregistration)\.k8s\.io\//;
-
-function protobufSchema({ apiVersion = "", kind = "" }: KubeObject): StructSchema | undefined {
-  if (ALWAYS_JSON.test(apiVersion)) return undefined;
-  const slash = apiVersion.indexOf("/");
-  return findSchemaOfKind(
-    apiVersion.slice(0, Math.max(0, slash)),
-    apiVersion.slice(slash + 1),
-    kind,
-  );
-}
-
 function decodeEnvelope(bytes: Uint8Array): KubeObject {
   const envelope = readEnvelope(bytes);
   if (!envelope.ok) throw new StoreError({ code: "Corrupt" }, envelope.error);
   const { apiVersion, kind, message } = envelope;
-  const schema = protobufSchema({ apiVersion, kind, metadata: {} });
+  const slash = apiVersion.indexOf("/");
+  const group = apiVersion.slice(0, Math.max(0, slash));
+  const schema = findSchemaOfKind(group, apiVersion.slice(slash + 1), kind);
   if (schema === undefined) {
     throw new StoreError(
       { code: "Corrupt" },

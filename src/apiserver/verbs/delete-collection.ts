@@ -4,7 +4,6 @@ import { decodeDeleteOptions } from "../request/decode-delete-options.ts";
 import { listOptions } from "../request/query-options.ts";
 import { select } from "../request/selection.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
-import { deleteTraits } from "../write/delete-traits.ts";
 import { deleteObject, tellOptions } from "./delete.ts";
 import { listSelected } from "./list.ts";
 
@@ -20,8 +19,8 @@ export async function deleteCollection(verb: VerbRequest): Promise<VerbResult> {
   const deleteOptions = decodeDeleteOptions(request);
   if (!deleteOptions.ok) return deleteOptions;
   tellOptions(verb, deleteOptions.value);
-  const { warnings } = deleteTraits(resource.stored);
-  for (const warning of warnings?.(deleteOptions.value) ?? []) verb.warn(warning);
+  const { deletion } = resource.stored.kind;
+  for (const warning of deletion?.warnings?.(deleteOptions.value) ?? []) verb.warn(warning);
   const listed = await listSelected(verb, selection.value, options.value);
   if (!listed.ok) return listed;
   const { items } = listed.value;

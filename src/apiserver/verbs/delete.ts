@@ -7,7 +7,6 @@ import { groupResourceOf, hooksOf, type VerbRequest, type VerbResult } from "../
 import { keyOf } from "../storage/resources.ts";
 import { Revision } from "../storage/revision.ts";
 import { type DeleteDecision, decideDelete } from "../write/decide-delete.ts";
-import { deleteTraits } from "../write/delete-traits.ts";
 import { finishObject } from "../write/write-rules.ts";
 import { notFound } from "./get.ts";
 
@@ -16,13 +15,13 @@ export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {
   if (!options.ok) return options;
   tellOptions(verb, options.value);
   const { resource } = verb;
-  const traits = deleteTraits(resource.stored);
-  for (const warning of traits.warnings?.(options.value) ?? []) verb.warn(warning);
+  const rules = resource.stored.kind.deletion ?? {};
+  for (const warning of rules.warnings?.(options.value) ?? []) verb.warn(warning);
   const deleted = await deleteObject(verb, verb.info.namespace, verb.info.name, options.value);
   if (!deleted.ok) return deleted;
   const { revision, gone } = deleted.value;
   const code = !gone && options.value.orphanDependents === false ? 202 : 200;
-  if (!gone || traits.returnsObject) {
+  if (!gone || rules.returnsObject) {
     return success({ code, body: { form: "object", object: revision.as(resource.kind) } });
   }
   return success({ code, body: { form: "value", value: deletedStatus(verb, revision) } });
@@ -63,7 +62,7 @@ export async function deleteObject(
     const decision = decideDelete(
       current.value,
       options,
-      deleteTraits(stored),
+      stored.kind.deletion ?? {},
       parts.clock.nowMs(),
     );
     const step = await carryOut(verb, current, decision, dryRun);

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import type { DeletionRules } from "#api/deletion-rules.ts";
 import type { DeleteOptions } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { decideDelete } from "./decide-delete.ts";
-import type { DeleteTraits } from "./delete-traits.ts";
 
 const NOW = Date.parse("2030-01-01T00:01:00Z");
-const PLAIN: DeleteTraits = { garbageCollection: "delete", returnsObject: false };
-const ORPHANS: DeleteTraits = { garbageCollection: "orphan", returnsObject: false };
-const NO_GC: DeleteTraits = { garbageCollection: "unsupported", returnsObject: false };
-const GRACE: DeleteTraits = {
+const PLAIN: DeletionRules<KubeObject> = { garbageCollection: "delete", returnsObject: false };
+const ORPHANS: DeletionRules<KubeObject> = { garbageCollection: "orphan", returnsObject: false };
+const NO_GC: DeletionRules<KubeObject> = { garbageCollection: "unsupported", returnsObject: false };
+const GRACE: DeletionRules<KubeObject> = {
   garbageCollection: "delete",
   returnsObject: true,
   graceSeconds: (_, asked) => asked ?? 30,
@@ -19,7 +19,7 @@ interface Case {
   readonly name: string;
   readonly meta?: KubeObject["metadata"];
   readonly options?: DeleteOptions;
-  readonly traits?: DeleteTraits;
+  readonly rules?: DeletionRules<KubeObject>;
   readonly action: string;
   readonly left?: Partial<KubeObject["metadata"]>;
 }
@@ -67,46 +67,46 @@ const cases: Case[] = [
   },
   {
     name: "a kind may orphan by default",
-    traits: ORPHANS,
+    rules: ORPHANS,
     action: "mark",
     left: { finalizers: ["orphan"] },
   },
   {
     name: "unless the request says otherwise",
-    traits: ORPHANS,
+    rules: ORPHANS,
     options: { propagationPolicy: "Background" },
     action: "remove",
   },
   {
     name: "kinds that are not collected have no such finalizers",
-    traits: NO_GC,
+    rules: NO_GC,
     options: { propagationPolicy: "Foreground" },
     action: "remove",
   },
   {
     name: "a grace period starts",
-    traits: GRACE,
+    rules: GRACE,
     meta: { generation: 1 },
     action: "mark",
     left: { deletionTimestamp: AT(30), deletionGracePeriodSeconds: 30, generation: 2 },
   },
   {
     name: "no grace: marked, so that watchers see it, and gone",
-    traits: GRACE,
+    rules: GRACE,
     options: { gracePeriodSeconds: 0 },
     action: "mark-and-remove",
     left: { deletionGracePeriodSeconds: 0 },
   },
   {
     name: "a longer grace period is not granted later",
-    traits: GRACE,
+    rules: GRACE,
     meta: { deletionTimestamp: AT(20), deletionGracePeriodSeconds: 30 },
     options: { gracePeriodSeconds: 60 },
     action: "pending",
   },
   {
     name: "a shorter one is, counted from the beginning",
-    traits: GRACE,
+    rules: GRACE,
     meta: { deletionTimestamp: AT(25), deletionGracePeriodSeconds: 30 },
     options: { gracePeriodSeconds: 10 },
     action: "mark",
@@ -114,7 +114,7 @@ const cases: Case[] = [
   },
   {
     name: "time that has run out leaves one second",
-    traits: GRACE,
+    rules: GRACE,
     meta: { deletionTimestamp: AT(5), deletionGracePeriodSeconds: 30 },
     options: { gracePeriodSeconds: 10 },
     action: "mark",
@@ -122,7 +122,7 @@ const cases: Case[] = [
   },
   {
     name: "a negative grace period is one second",
-    traits: GRACE,
+    rules: GRACE,
     options: { gracePeriodSeconds: -5 },
     action: "mark",
     left: { deletionGracePeriodSeconds: 1 },
@@ -130,10 +130,10 @@ const cases: Case[] = [
 ];
 
 describe("what a delete does", () => {
-  for (const { name, meta = {}, options = {}, traits = PLAIN, action, left = {} } of cases) {
+  for (const { name, meta = {}, options = {}, rules = PLAIN, action, left = {} } of cases) {
     test(name, () => {
       const object = Object.freeze({ metadata: Object.freeze(meta) });
-      const decision = decideDelete(object, options, traits, NOW);
+      const decision = decideDelete(object, options, rules, NOW);
       assert.equal(decision.action, action);
       const after = "object" in decision ? decision.object.metadata : {};
       for (const [field, value] of Object.entries(left)) {

@@ -2,10 +2,11 @@
  * What a DELETE does to an object: pure. Objects with a grace period (pods) are marked first and end
  * later; objects with finalizers are marked and end when the last one is taken away.
  */
+
+import type { DeletionRules } from "#api/deletion-rules.ts";
 import type { DeleteOptions } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { timeFromMs, timeToMs } from "#api/meta/time.ts";
-import type { DeleteTraits } from "./delete-traits.ts";
 
 export type DeleteDecision =
   /** A deletion is under way and this one changes nothing. */
@@ -22,25 +23,25 @@ const FOREGROUND = "foregroundDeletion";
 export function decideDelete(
   object: KubeObject,
   options: DeleteOptions,
-  traits: DeleteTraits,
+  rules: DeletionRules<KubeObject>,
   nowMs: number,
 ): DeleteDecision {
   const next = { ...object, metadata: { ...object.metadata } } as Draft<KubeObject>;
-  const grace = decideGrace(next, options, traits, nowMs);
+  const grace = decideGrace(next, options, rules, nowMs);
   if (grace === "pending") return { action: "pending" };
-  const finalizers = decideFinalizers(object, options, traits);
+  const finalizers = decideFinalizers(object, options, rules);
   if (finalizers.length > 0) next.metadata.finalizers = [...finalizers];
   else delete next.metadata.finalizers;
-  const waits = finalizers.length > 0 || traits.isHeld?.(object) === true;
+  const waits = finalizers.length > 0 || rules.isHeld?.(object) === true;
   if (grace === "none") {
     if (!waits) return { action: "remove" };
     markNow(next, nowMs);
-    return { action: "mark", object: marked(next, traits) };
+    return { action: "mark", object: marked(next, rules) };
   }
   return { action: waits || grace > 0 ? "mark" : "mark-and-remove", object: next };
 }
 
-function marked(next: Draft<KubeObject>, { mark }: DeleteTraits): KubeObject {
+function marked(next: Draft<KubeObject>, { mark }: DeletionRules<KubeObject>): KubeObject {
   if (mark === undefined) return next;
   const own = structuredClone(next); // what lies below metadata is shared with the stored object
   mark(own);
@@ -51,10 +52,10 @@ function marked(next: Draft<KubeObject>, { mark }: DeleteTraits): KubeObject {
 function decideGrace(
   next: Draft<KubeObject>,
   options: DeleteOptions,
-  traits: DeleteTraits,
+  rules: DeletionRules<KubeObject>,
   nowMs: number,
 ): number | "none" | "pending" {
-  if (traits.graceSeconds === undefined) return "none";
+  if (rules.graceSeconds === undefined) return "none";
   const meta = next.metadata;
   const asked = atLeastOne(options.gracePeriodSeconds);
   if (meta.deletionTimestamp !== undefined) {
@@ -68,7 +69,7 @@ function decideGrace(
     meta.deletionGracePeriodSeconds = late && asked !== 0 ? 1 : asked;
     return asked;
   }
-  const seconds = traits.graceSeconds(next, asked);
+  const seconds = rules.graceSeconds(next, asked);
   meta.deletionTimestamp = timeFromMs(nowMs + seconds * 1000);
   meta.deletionGracePeriodSeconds = seconds;
   if ((meta.generation ?? 0) > 0) meta.generation = meta.generation! + 1;
@@ -95,7 +96,7 @@ function markNow(next: Draft<KubeObject>, nowMs: number): void {
 function decideFinalizers(
   { metadata }: KubeObject,
   { orphanDependents, propagationPolicy }: DeleteOptions,
-  { garbageCollection }: DeleteTraits,
+  { garbageCollection = "delete" }: DeletionRules<KubeObject>,
 ): readonly string[] {
   const present = metadata.finalizers ?? [];
   const others = present.filter((name) => name !== ORPHAN && name !== FOREGROUND);

@@ -55,7 +55,6 @@ export function trackOwnUpdate(
   subresource: string,
   nowMs: number,
 ): void {
-  const hasStatus = kind.subresources?.status !== undefined;
   const managedFields = managedFieldsAfter({
     ...typeOf(kind),
     live: old && membersOf(old),
@@ -63,7 +62,7 @@ export function trackOwnUpdate(
     manager: "kube-apiserver",
     subresource,
     nowIso: timeFromMs(nowMs),
-    filter: resetFieldsOf(kind.group, kind.names.plural, subresource, hasStatus),
+    filter: resetFieldsOf(kind, subresource),
   });
   setManagers(draft, managedFields);
 }
@@ -187,11 +186,10 @@ interface Circumstances {
 
 function circumstances({ info, resource, parts }: VerbRequest): Circumstances {
   const { kind, stored } = resource;
-  const hasStatus = stored.kind.subresources?.status !== undefined;
   return {
     subresource: info.subresource,
     nowIso: timeFromMs(parts.clock.nowMs()),
-    filter: resetFieldsOf(kind.group, kind.names.plural, info.subresource, hasStatus),
+    filter: resetFieldsOf(stored.kind, info.subresource),
     versions: versionSeam(kind, parts.resources),
   };
 }

@@ -1,5 +1,6 @@
 /** admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy: refuses requests by expressions. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -47,6 +48,7 @@ export const validatingAdmissionPolicyKind = defineKind<ValidatingAdmissionPolic
   },
   scope: "Cluster",
   schema: builtInSchema("admissionregistration.v1.ValidatingAdmissionPolicy"),
+  resetFields: STATUS_RESETS_METADATA,
   nameRule: nameIsDnsSubdomain,
   generation: true,
   defaults: ({ spec }) => {

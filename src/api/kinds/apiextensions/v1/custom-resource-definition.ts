@@ -35,6 +35,11 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
   },
   scope: "Cluster",
   schema: builtInSchema("apiextensions.v1.CustomResourceDefinition"),
+  // Upstream serves it by a server of its own, which puts the group in front and stores only JSON, and
+  // still stores the first version.
+  storagePath: "apiextensions.k8s.io/customresourcedefinitions",
+  storedForm: "json",
+  storageVersion: "v1beta1",
   nameRule: (name, prefix, definition) => [
     ...nameIsDnsSubdomain(name, prefix),
     ...(definition === undefined || name === wantedName(definition) ? [] : [NAME_FAULT]),

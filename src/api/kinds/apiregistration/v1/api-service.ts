@@ -1,5 +1,6 @@
 /** apiregistration.k8s.io/v1 APIService: who serves a group's version, this server or another. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields } from "#api/draft.ts";
 import type {
@@ -32,6 +33,10 @@ export const apiServiceKind = defineKind<APIService>({
   names: { kind: "APIService", plural: "apiservices", categories: ["api-extensions"] },
   scope: "Cluster",
   schema: builtInSchema("apiregistration.v1.APIService"),
+  // Upstream serves it by a server of its own, which puts the group in front and stores only JSON.
+  storagePath: "apiregistration.k8s.io/apiservices",
+  storedForm: "json",
+  resetFields: STATUS_RESETS_METADATA,
   nameRule: nameFaults,
   defaults: ({ spec }) => {
     if (spec.service !== undefined) spec.service.port ??= 443;

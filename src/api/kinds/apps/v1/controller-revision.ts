@@ -24,6 +24,7 @@ export const controllerRevisionKind = defineKind<ControllerRevision>({
   names: { kind: "ControllerRevision", plural: "controllerrevisions" },
   scope: "Namespaced",
   schema: builtInSchema("apps.v1.ControllerRevision"),
+  holdsFreeJson: true,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   validate: (object) => [

@@ -1,5 +1,6 @@
 /** apps/v1 Deployment: replicas of a pod, replaced step by step when the template changes. */
 
+import { fieldSet } from "#api/apply/field-set.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { assign, keep } from "#api/draft.ts";
 import type { Deployment, DeploymentSpec, DeploymentStrategy } from "#api/generated/apps.v1.ts";
@@ -43,6 +44,7 @@ export const deploymentKind = defineKind<Deployment>({
   names: { kind: "Deployment", plural: "deployments", short: ["deploy"], categories: ["all"] },
   scope: "Namespaced",
   schema: builtInSchema("apps.v1.Deployment"),
+  resetFields: { status: { except: fieldSet(["spec"], ["metadata", "labels"]) } },
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults,

@@ -8,12 +8,13 @@ import { containerColumns, selectorColumn } from "#api/kinds/core/v1/container-c
 import { defaultPodTemplate } from "#api/kinds/core/v1/pod/defaults.ts";
 import { dropDisabledTemplateFields } from "#api/kinds/core/v1/pod/drop-disabled.ts";
 import { countChange, podNameWarnings, specsDiffer } from "#api/kinds/core/v1/workload/workload.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { validateJobCreate, validateJobUpdate } from "./job-rules.ts";
 import { conditionIsTrue, validateJobStatusUpdate } from "./job-status.ts";
-import { jobSpecWarnings } from "./job-warnings.ts";
+import { jobSpecWarnings, warnAboutPods } from "./job-warnings.ts";
 
 const SPEC = Path.of("spec");
 const INT32_MAX = 2 ** 31 - 1;
@@ -26,6 +27,8 @@ export const jobKind = defineKind<Job>({
   names: { kind: "Job", plural: "jobs", categories: ["all"] },
   scope: "Namespaced",
   schema: builtInSchema("batch.v1.Job"),
+  deletion: { garbageCollection: "orphan", warnings: warnAboutPods },
+  unsupportedFieldText: (field) => `field label ${goQuote(field)} not supported for Job`,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: (job) => {

@@ -1,5 +1,6 @@
 /** certificates.k8s.io/v1 CertificateSigningRequest: a certificate asked for, approved, signed. */
 
+import { fieldSet } from "#api/apply/field-set.ts";
 import { ageColumn, humanDuration, NONE, nameColumn } from "#api/columns.ts";
 import { keepFields } from "#api/draft.ts";
 import type {
@@ -35,6 +36,11 @@ export const certificateSigningRequestKind = defineKind<CertificateSigningReques
   },
   scope: "Cluster",
   schema: builtInSchema("certificates.v1.CertificateSigningRequest"),
+  resetFields: {
+    "": { except: fieldSet(["spec"], ["status"]) },
+    status: { except: fieldSet(["spec"], ["status", "conditions"]) },
+    approval: { except: fieldSet(["spec"], ["status", "certificate"]) },
+  },
   nameRule: META.nameRule,
   unconditionalUpdate: true,
   prepareCreate: (draft, { user }) => {

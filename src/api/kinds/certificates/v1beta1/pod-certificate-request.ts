@@ -49,6 +49,7 @@ export const podCertificateRequestKind = defineKind<PodCertificateRequest>({
       validateUpdate: validatePodRequestStatus,
     },
   },
+  triggerField: "spec.nodeName",
   selectableFields: ({ spec }) => ({
     "spec.signerName": spec.signerName,
     "spec.podName": spec.podName,

@@ -14,6 +14,7 @@ export const bindingKind = defineKind<Binding>({
   names: { kind: "Binding", plural: "bindings" },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.Binding"),
+  quota: "none",
   verbs: ["create"],
   nameRule: pathSegmentName,
   validate,

@@ -12,6 +12,7 @@ export const componentStatusKind = defineKind<ComponentStatus>({
   names: { kind: "ComponentStatus", plural: "componentstatuses", short: ["cs"] },
   scope: "Cluster",
   schema: builtInSchema("core.v1.ComponentStatus"),
+  quota: "none",
   verbs: ["get", "list"],
   nameRule: pathSegmentName,
   deprecation: "v1 ComponentStatus is deprecated in v1.19+",

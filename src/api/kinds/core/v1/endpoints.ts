@@ -33,6 +33,7 @@ export const endpointsKind = defineKind<Endpoints>({
   names: { kind: "Endpoints", plural: "endpoints", singular: "endpoints", short: ["ep"] },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.Endpoints"),
+  storagePath: "services/endpoints",
   nameRule: nameIsDnsSubdomain,
   deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
   createOnUpdate: true,

@@ -1,5 +1,6 @@
 /** v1 Namespace. */
 
+import { RESETS_STATUS } from "#api/apply/reset-fields.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keep } from "#api/draft.ts";
 import type { Namespace } from "#api/generated/core.v1.ts";
@@ -28,6 +29,16 @@ export const namespaceKind = defineKind<Namespace>({
   names: { kind: "Namespace", plural: "namespaces", short: ["ns"] },
   scope: "Cluster",
   schema: builtInSchema("core.v1.Namespace"),
+  deletion: {
+    returnsObject: true,
+    documentedAsStatus: true,
+    isHeld: ({ spec }) => (spec.finalizers ?? []).length > 0,
+    mark: ({ metadata, status }) => {
+      status.phase = "Terminating";
+      delete metadata.deletionGracePeriodSeconds; // there is none, not even of zero
+    },
+  },
+  resetFields: { finalize: RESETS_STATUS },
   verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
   nameRule: nameIsDnsLabel,
   unconditionalUpdate: true,

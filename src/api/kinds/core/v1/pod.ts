@@ -2,13 +2,16 @@
 
 import type { Pod } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { podMeasure } from "#api/quota/pod-measure.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { isDns1123Label, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { podColumns, podRowConditions } from "./pod/columns.ts";
+import { POD_CONNECTIONS } from "./pod/connections.ts";
 import { validateEphemeralContainersUpdate } from "./pod/containers/ephemeral-update.ts";
 import { validateResize } from "./pod/containers/resize.ts";
 import { defaultPod } from "./pod/defaults.ts";
+import { graceSeconds } from "./pod/grace-period.ts";
 import { validatePodCreate } from "./pod/pod-rules.ts";
 import {
   prepareEphemeralContainers,
@@ -17,6 +20,7 @@ import {
   preparePodUpdate,
   prepareResize,
 } from "./pod/prepare.ts";
+import { POD_RESET_FIELDS } from "./pod/reset-fields.ts";
 import { podStatusWarnings, validatePodStatusUpdate } from "./pod/status.ts";
 import { validatePodUpdate } from "./pod/update.ts";
 import { podWarnings } from "./pod/warnings.ts";
@@ -27,6 +31,11 @@ export const podKind = defineKind<Pod>({
   names: { kind: "Pod", plural: "pods", short: ["po"], categories: ["all"] },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.Pod"),
+  deletion: { returnsObject: true, graceSeconds },
+  resetFields: POD_RESET_FIELDS,
+  quota: podMeasure,
+  extraSubresources: POD_CONNECTIONS,
+  triggerField: "spec.nodeName",
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: defaultPod,

@@ -1,9 +1,11 @@
 /** v1 ServiceAccount. */
 
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type { ServiceAccount } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
+import { createRoute } from "#api/subresource-route.ts";
 import {
   validateFinalizers,
   validateKubeMeta,
@@ -19,6 +21,14 @@ export const serviceAccountKind = defineKind<ServiceAccount>({
   names: { kind: "ServiceAccount", plural: "serviceaccounts", short: ["sa"] },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.ServiceAccount"),
+  extraSubresources: [
+    createRoute(
+      "token",
+      { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" },
+      builtInSchema("authentication.v1.TokenRequest"),
+    ),
+  ],
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,5 +1,6 @@
 /** flowcontrol.apiserver.k8s.io/v1 FlowSchema: which requests go to which priority level. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type { FlowSchema, FlowSchemaSpec } from "#api/generated/flowcontrol.v1.ts";
 import { defineKind } from "#api/kind.ts";
@@ -28,6 +29,7 @@ export const flowSchemaKind = defineKind<FlowSchema>({
   names: { kind: "FlowSchema", plural: "flowschemas" },
   scope: "Cluster",
   schema: builtInSchema("flowcontrol.v1.FlowSchema"),
+  resetFields: STATUS_RESETS_METADATA,
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

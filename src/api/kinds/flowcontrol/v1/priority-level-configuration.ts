@@ -1,5 +1,6 @@
 /** flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration: how many requests run, how many wait. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import type {
   LimitedPriorityLevelConfiguration,
@@ -38,6 +39,7 @@ export const priorityLevelConfigurationKind = defineKind<PriorityLevelConfigurat
   names: { kind: "PriorityLevelConfiguration", plural: "prioritylevelconfigurations" },
   scope: "Cluster",
   schema: builtInSchema("flowcontrol.v1.PriorityLevelConfiguration"),
+  resetFields: STATUS_RESETS_METADATA,
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

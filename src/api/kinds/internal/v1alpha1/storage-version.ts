@@ -1,5 +1,6 @@
 /** internal.apiserver.k8s.io/v1alpha1 StorageVersion: in which version each server stores a resource. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -26,6 +27,7 @@ export const storageVersionKind = defineKind<StorageVersion>({
   names: { kind: "StorageVersion", plural: "storageversions" },
   scope: "Cluster",
   schema: builtInSchema("apiserverinternal.v1alpha1.StorageVersion"),
+  resetFields: STATUS_RESETS_METADATA,
   nameRule: nameFaults,
   prepareCreate: (draft) => {
     draft.status = {};

@@ -47,6 +47,7 @@ export const ingressKind = defineKind<Ingress>({
   names: { kind: "Ingress", plural: "ingresses", short: ["ing"] },
   scope: "Namespaced",
   schema: builtInSchema("networking.v1.Ingress"),
+  storagePath: "ingress",
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

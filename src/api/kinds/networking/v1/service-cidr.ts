@@ -1,5 +1,6 @@
 /** networking.k8s.io ServiceCIDR: a range that Service addresses come from. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
@@ -23,6 +24,7 @@ const spec: KindSpec<ServiceCIDR> = {
   names: { kind: "ServiceCIDR", plural: "servicecidrs" },
   scope: "Cluster",
   schema: builtInSchema("networking.v1.ServiceCIDR"),
+  resetFields: STATUS_RESETS_METADATA,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   prepareCreate: (draft) => {

@@ -1,6 +1,7 @@
 /** resource.k8s.io DeviceClass: a kind of device that claims can name. */
 
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type { DeviceClass, DeviceClassSpec } from "#api/generated/resource.v1.ts";
 import { defineKind, type KindSpec, type RuleContext } from "#api/kind.ts";
 import { isExtendedResource } from "#api/kinds/core/v1/resources/resource-names.ts";
@@ -27,6 +28,8 @@ const spec: KindSpec<DeviceClass> = {
   names: { kind: "DeviceClass", plural: "deviceclasses" },
   scope: "Cluster",
   schema: builtInSchema("resource.v1.DeviceClass"),
+  holdsFreeJson: true,
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsLongName,
   generation: true,
   unconditionalUpdate: true,

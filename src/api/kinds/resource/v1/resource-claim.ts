@@ -1,7 +1,9 @@
 /** resource.k8s.io ResourceClaim and ResourceClaimTemplate: devices asked for by pods. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { ObjectMeta } from "#api/generated/meta.v1.ts";
 import type {
@@ -10,6 +12,7 @@ import type {
   ResourceClaimTemplateSpec,
 } from "#api/generated/resource.v1.ts";
 import { defineKind, type KindSpec, type RuleContext } from "#api/kind.ts";
+import { resourceClaimMeasure } from "#api/quota/resource-claim-measure.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -37,6 +40,10 @@ export const resourceClaimSpec: KindSpec<ResourceClaim> = {
   names: { kind: "ResourceClaim", plural: "resourceclaims" },
   scope: "Namespaced",
   schema: builtInSchema("resource.v1.ResourceClaim"),
+  holdsFreeJson: true,
+  quota: resourceClaimMeasure,
+  resetFields: STATUS_RESETS_METADATA,
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ spec, status }) => {
@@ -95,6 +102,8 @@ export const resourceClaimTemplateSpec: KindSpec<ResourceClaimTemplate> = {
   names: { kind: "ResourceClaimTemplate", plural: "resourceclaimtemplates" },
   scope: "Namespaced",
   schema: builtInSchema("resource.v1.ResourceClaimTemplate"),
+  holdsFreeJson: true,
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ spec }) => defaultClaim(spec.spec),

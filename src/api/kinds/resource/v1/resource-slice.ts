@@ -2,6 +2,7 @@
 
 import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type {
   CounterSet,
   Device,
@@ -11,6 +12,7 @@ import type {
 } from "#api/generated/resource.v1.ts";
 import { type Draft, defineKind, type KindSpec } from "#api/kind.ts";
 import { validateNodeSelector } from "#api/kinds/core/v1/pod/placement/affinity.ts";
+import { unsupportedFieldText } from "#api/meta/field-selector.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
@@ -38,6 +40,7 @@ export const resourceSliceSpec: KindSpec<ResourceSlice> = {
   names: { kind: "ResourceSlice", plural: "resourceslices" },
   scope: "Cluster",
   schema: builtInSchema("resource.v1.ResourceSlice"),
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,
@@ -70,6 +73,9 @@ export const resourceSliceSpec: KindSpec<ResourceSlice> = {
       : [
           `spec.driver: driver names should be lowercase; ${goQuote(driver)} contains uppercase characters`,
         ],
+  unsupportedFieldText: (field, apiVersion) =>
+    unsupportedFieldText(field, `${apiVersion}, Kind=ResourceSlice`),
+  triggerField: "spec.nodeName",
   selectableFields: ({ spec }) => ({
     "spec.nodeName": spec.nodeName ?? "",
     "spec.driver": spec.driver,

@@ -1,6 +1,8 @@
 /** resource.k8s.io DeviceTaintRule: an administrator's taint on devices. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { ageColumn, ageOf, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
   DeviceTaintRule,
@@ -30,6 +32,8 @@ const spec: KindSpec<DeviceTaintRule> = {
   names: { kind: "DeviceTaintRule", plural: "devicetaintrules" },
   scope: "Cluster",
   schema: builtInSchema("resource.v1alpha3.DeviceTaintRule"),
+  resetFields: STATUS_RESETS_METADATA,
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   generation: true,
   unconditionalUpdate: true,

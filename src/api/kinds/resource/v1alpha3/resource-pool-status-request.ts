@@ -1,6 +1,8 @@
 /** resource.k8s.io/v1alpha3 ResourcePoolStatusRequest: asks once how the pools of a driver are. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { ageOf, NONE, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
   PoolStatus,
@@ -43,6 +45,8 @@ export const resourcePoolStatusRequestKind = defineKind<ResourcePoolStatusReques
   names: { kind: "ResourcePoolStatusRequest", plural: "resourcepoolstatusrequests" },
   scope: "Cluster",
   schema: builtInSchema("resource.v1alpha3.ResourcePoolStatusRequest"),
+  resetFields: STATUS_RESETS_METADATA,
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   defaults: ({ spec }) => {
     spec.limit ??= LIMIT_DEFAULT;

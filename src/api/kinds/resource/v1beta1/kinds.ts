@@ -13,6 +13,7 @@ import type {
   ResourceSlice,
 } from "#api/generated/resource.v1beta1.ts";
 import { type Column, type Draft, defineKind } from "#api/kind.ts";
+import { unsupportedFieldText } from "#api/meta/field-selector.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { deprecationOf } from "../deprecation.ts";
@@ -88,6 +89,8 @@ export const resourceSliceV1beta1Kind = defineKind<ResourceSlice>({
       for (const mapping of mappings) mapping.allocationMultiplier ??= "1";
     }
   },
+  unsupportedFieldText: (field, apiVersion) =>
+    unsupportedFieldText(field, `${apiVersion}, Kind=ResourceSlice`),
   selectableFields: ({ spec }) => ({
     "spec.nodeName": spec.nodeName ?? "",
     "spec.driver": spec.driver,

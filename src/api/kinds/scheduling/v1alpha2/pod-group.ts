@@ -1,5 +1,6 @@
 /** scheduling.k8s.io/v1alpha2 PodGroup: pods that are scheduled with regard to each other. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import { keep, keepMetadata } from "#api/draft.ts";
 import type {
@@ -26,6 +27,7 @@ export const podGroupKind = defineKind<PodGroup>({
   names: { kind: "PodGroup", plural: "podgroups" },
   scope: "Namespaced",
   schema: builtInSchema("scheduling.v1alpha2.PodGroup"),
+  resetFields: STATUS_RESETS_METADATA,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,6 +1,7 @@
 /** storage.k8s.io/v1 CSIDriver: what a storage driver can do and wants to be told. */
 
 import { ageColumn, NONE, nameColumn, UNSET } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type { CSIDriver, CSIDriverSpec, TokenRequest } from "#api/generated/storage.v1.ts";
 import { type Column, defineKind } from "#api/kind.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
@@ -31,6 +32,7 @@ export const csiDriverKind = defineKind<CSIDriver>({
   names: { kind: "CSIDriver", plural: "csidrivers" },
   scope: "Cluster",
   schema: builtInSchema("storage.v1.CSIDriver"),
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
 
   defaults({ spec }) {

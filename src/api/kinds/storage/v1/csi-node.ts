@@ -1,6 +1,7 @@
 /** storage.k8s.io/v1 CSINode: the storage drivers that a node has. */
 
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type { CSINode, CSINodeDriver } from "#api/generated/storage.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { validateCsiDriver } from "#api/kinds/core/v1/persistent-volume/disk-sources.ts";
@@ -23,6 +24,7 @@ export const csiNodeKind = defineKind<CSINode>({
   names: { kind: "CSINode", plural: "csinodes" },
   scope: "Cluster",
   schema: builtInSchema("storage.v1.CSINode"),
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
 
   validate: (node) => [...validateFinalizers(node.metadata), ...validateDrivers(node)],

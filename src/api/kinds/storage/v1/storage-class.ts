@@ -2,6 +2,7 @@
 
 import { isGivenEmpty } from "#api/codec/given-empty.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type { TopologySelectorTerm } from "#api/generated/core.v1.ts";
 import type { StorageClass } from "#api/generated/storage.v1.ts";
 import { defineKind } from "#api/kind.ts";
@@ -33,6 +34,7 @@ export const storageClassKind = defineKind<StorageClass>({
   names: { kind: "StorageClass", plural: "storageclasses", short: ["sc"] },
   scope: "Cluster",
   schema: builtInSchema("storage.v1.StorageClass"),
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

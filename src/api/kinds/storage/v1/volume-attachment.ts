@@ -1,6 +1,8 @@
 /** storage.k8s.io/v1 VolumeAttachment: the wish to attach a volume to a node, and what came of it. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import { keep, keepMetadata } from "#api/draft.ts";
 import type {
   VolumeAttachment,
@@ -36,6 +38,8 @@ export const volumeAttachmentKind = defineKind<VolumeAttachment>({
   names: { kind: "VolumeAttachment", plural: "volumeattachments" },
   scope: "Cluster",
   schema: builtInSchema("storage.v1.VolumeAttachment"),
+  resetFields: STATUS_RESETS_METADATA,
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
 
   defaults({ spec: { source } }) {

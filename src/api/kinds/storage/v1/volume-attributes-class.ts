@@ -1,6 +1,7 @@
 /** storage.k8s.io VolumeAttributesClass, served in two versions that are alike. */
 
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type { VolumeAttributesClass } from "#api/generated/storage.v1.ts";
 import { defineKind, type KindSpec } from "#api/kind.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
@@ -22,6 +23,7 @@ const spec: KindSpec<VolumeAttributesClass> = {
   names: { kind: "VolumeAttributesClass", plural: "volumeattributesclasses", short: ["vac"] },
   scope: "Cluster",
   schema: builtInSchema("storage.v1.VolumeAttributesClass"),
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,5 +1,6 @@
 /** storagemigration.k8s.io/v1beta1 StorageVersionMigration: rewrite a resource's stored objects. */
 
+import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
 import { nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type {
@@ -30,6 +31,7 @@ export const storageVersionMigrationKind = defineKind<StorageVersionMigration>({
   names: { kind: "StorageVersionMigration", plural: "storageversionmigrations" },
   scope: "Cluster",
   schema: builtInSchema("storagemigration.v1beta1.StorageVersionMigration"),
+  resetFields: STATUS_RESETS_METADATA,
   nameRule: nameIsDnsSubdomain,
   prepareCreate: (draft) => {
     draft.status = {};

@@ -9,20 +9,18 @@
  * 3. A write that fails later stays charged until the quota controller counts again: never too little.
  */
 
-import type { PersistentVolumeClaim, ResourceQuota } from "#api/generated/core.v1.ts";
+import type { ResourceQuota } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft } from "#api/kind.ts";
-import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
-import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.ts";
 import { internalErrorStatus } from "#api/meta/status.ts";
-import { attributeClasses, measureOf } from "#api/quota/measures.ts";
-import { isTerminating } from "#api/quota/pod-measure.ts";
+import type { Measure } from "#api/quota/measure.ts";
+import { measureOf } from "#api/quota/measures.ts";
 import type { Objects } from "../../../storage/objects.ts";
 import type { AdmissionRequest } from "../../admission-request.ts";
 import type { AdmissionPlugin } from "../../plugin.ts";
 import { refuse } from "../../refuse.ts";
-import { isOf, oldObject, writtenObject } from "../../requests.ts";
+import { isOf } from "../../requests.ts";
 import { chargeQuota, type Demand } from "./quota-charge.ts";
 import { readQuotaLimits, uncoveredRefusal } from "./quota-limits.ts";
 
@@ -36,8 +34,8 @@ export function resourceQuota(configuration?: unknown): AdmissionPlugin {
     validate(request, { objects, nowMs }) {
       const { namespace, object, old, subresource, kind } = request;
       if (namespace === "" || object === undefined || isOf(kind, "", "namespaces")) return;
-      const measure = measureOf(kind.group, kind.names.plural);
-      if (measure === undefined || !isCounted(request)) return;
+      const measure = measureOf(kind);
+      if (measure === undefined || !isCounted(request, measure)) return;
       const quotas = quotasOf(objects, namespace);
       if (quotas.length === 0 && limits.length === 0) return;
       const demand: Demand = {
@@ -60,37 +58,10 @@ export function resourceQuota(configuration?: unknown): AdmissionPlugin {
 }
 
 /** Whether a write can change what an object costs. */
-function isCounted(request: AdmissionRequest): boolean {
-  const { operation, kind, subresource } = request;
-  const create = operation === "CREATE" && subresource === "";
-  const update = operation === "UPDATE" && subresource === "";
-  switch (`${kind.group}/${kind.names.plural}`) {
-    case "/pods":
-      if (operation === "UPDATE" && subresource === "resize") return true;
-      if (update) {
-        const next = writtenObject(request, podKind);
-        return isTerminating(next) !== isTerminating(oldObject(request, podKind));
-      }
-      return create;
-    case "/persistentvolumeclaims":
-      if (subresource !== "status") return create || update;
-      return claimStatusCounts(
-        writtenObject(request, persistentVolumeClaimKind),
-        oldObject(request, persistentVolumeClaimKind),
-      );
-    case "/services":
-    case "resource.k8s.io/resourceclaims":
-      return create || update;
-    default:
-      return create;
-  }
-}
-
-function claimStatusCounts(next: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
-  const allocated = ({ status }: PersistentVolumeClaim): string =>
-    status.allocatedResources?.storage ?? "";
-  const classes = (claim: PersistentVolumeClaim): string => attributeClasses(claim).sort().join();
-  return allocated(next) !== allocated(old) || classes(next) !== classes(old);
+function isCounted({ operation, subresource, object, old }: AdmissionRequest, measure: Measure) {
+  if (operation === "CREATE") return subresource === "";
+  if (object === undefined || old === undefined) return false;
+  return measure.changesWith?.(subresource, object, old) ?? false;
 }
 
 function quotasOf(objects: Objects, namespace: string): ResourceQuota[] {

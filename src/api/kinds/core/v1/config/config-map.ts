@@ -3,6 +3,7 @@
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { objectCount } from "#api/quota/object-count.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, tooLong } from "#api/validation/field-error.ts";
 import {
@@ -21,6 +22,7 @@ export const configMapKind = defineKind<ConfigMap>({
   names: { kind: "ConfigMap", plural: "configmaps", short: ["cm"] },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.ConfigMap"),
+  quota: objectCount("", "configmaps", "configmaps"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

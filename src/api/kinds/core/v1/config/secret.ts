@@ -5,6 +5,7 @@ import { findJsonSyntaxError } from "#api/codec/json-syntax.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import type { Secret } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { objectCount } from "#api/quota/object-count.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, required, tooLong } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
@@ -29,6 +30,7 @@ export const secretKind = defineKind<Secret>({
   names: { kind: "Secret", plural: "secrets" },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.Secret"),
+  quota: objectCount("", "secrets", "secrets"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

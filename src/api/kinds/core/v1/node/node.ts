@@ -5,6 +5,7 @@ import { assign, keep } from "#api/draft.ts";
 import type { Node } from "#api/generated/core.v1.ts";
 import { type Column, type Draft, defineKind } from "#api/kind.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
+import { proxyRoute } from "#api/subresource-route.ts";
 import { cidrWarnings } from "#api/validation/ip.ts";
 import { validateFinalizers, validateKubeMeta } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
@@ -22,6 +23,8 @@ export const nodeKind = defineKind<Node>({
   names: { kind: "Node", plural: "nodes", short: ["no"] },
   scope: "Cluster",
   schema: builtInSchema("core.v1.Node"),
+  storagePath: "minions",
+  extraSubresources: [proxyRoute("NodeProxyOptions")],
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,9 +1,11 @@
 /** v1 PersistentVolumeClaim. */
 
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import { keep } from "#api/draft.ts";
 import type { PersistentVolumeClaim } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { claimMeasure } from "#api/quota/claim-measure.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { required } from "#api/validation/field-error.ts";
 import {
@@ -30,6 +32,8 @@ export const persistentVolumeClaimKind = defineKind<PersistentVolumeClaim>({
   names: { kind: "PersistentVolumeClaim", plural: "persistentvolumeclaims", short: ["pvc"] },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.PersistentVolumeClaim"),
+  quota: claimMeasure,
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

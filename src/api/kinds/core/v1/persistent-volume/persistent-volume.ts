@@ -1,6 +1,7 @@
 /** v1 PersistentVolume. */
 
 import { ageColumn, nameColumn, UNSET } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import { keep } from "#api/draft.ts";
 import type {
   NodeSelectorRequirement,
@@ -72,6 +73,7 @@ export const persistentVolumeKind = defineKind<PersistentVolume>({
   names: { kind: "PersistentVolume", plural: "persistentvolumes", short: ["pv"] },
   scope: "Cluster",
   schema: builtInSchema("core.v1.PersistentVolume"),
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -1,9 +1,11 @@
 /** v1 ResourceQuota: how much a namespace may hold. */
 
 import { ageColumn, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import { keep } from "#api/draft.ts";
 import type { ResourceList, ResourceQuota, ResourceQuotaSpec } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
+import { objectCount } from "#api/quota/object-count.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
@@ -50,6 +52,8 @@ export const resourceQuotaKind = defineKind<ResourceQuota>({
   names: { kind: "ResourceQuota", plural: "resourcequotas", short: ["quota"] },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.ResourceQuota"),
+  quota: objectCount("", "resourcequotas", "resourcequotas"),
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
 

@@ -4,10 +4,13 @@
  */
 
 import { ageColumn, formatLabels, NONE, nameColumn, UNKNOWN } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import { keep } from "#api/draft.ts";
 import type { Service, ServiceSpec } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
+import { serviceMeasure } from "#api/quota/service-measure.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
+import { proxyRoute } from "#api/subresource-route.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { cidrWarnings, ipWarnings } from "#api/validation/ip.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
@@ -32,6 +35,10 @@ export const serviceKind = defineKind<Service>({
   names: { kind: "Service", plural: "services", short: ["svc"], categories: ["all"] },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.Service"),
+  quota: serviceMeasure,
+  storagePath: "services/specs",
+  extraSubresources: [proxyRoute("ServiceProxyOptions")],
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsLabel,
   createOnUpdate: true,
   unconditionalUpdate: true,

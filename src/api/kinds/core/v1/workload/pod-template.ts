@@ -1,6 +1,7 @@
 /** v1 PodTemplate: a template on its own, for whoever wants to make pods from it. */
 
 import { formatLabels, nameColumn } from "#api/columns.ts";
+import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type { PodTemplate } from "#api/generated/core.v1.ts";
 import { defineKind } from "#api/kind.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
@@ -22,6 +23,7 @@ export const podTemplateKind = defineKind<PodTemplate>({
   names: { kind: "PodTemplate", plural: "podtemplates" },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.PodTemplate"),
+  deletion: RETURNS_OBJECT,
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
   defaults: ({ template }) => defaultPodTemplate(template),

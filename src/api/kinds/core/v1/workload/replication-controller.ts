@@ -4,6 +4,7 @@ import { formatLabels } from "#api/columns.ts";
 import type { ReplicationController } from "#api/generated/core.v1.ts";
 import { type Draft, defineKind } from "#api/kind.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
+import { objectCount } from "#api/quota/object-count.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, notFound, required } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
@@ -45,6 +46,9 @@ export const replicationControllerKind = defineKind<ReplicationController>({
   },
   scope: "Namespaced",
   schema: builtInSchema("core.v1.ReplicationController"),
+  deletion: { garbageCollection: "orphan" },
+  storagePath: "controllers",
+  quota: objectCount("", "replicationcontrollers", "replicationcontrollers"),
   nameRule: nameIsLongName,
   unconditionalUpdate: true,
   defaults,
