@@ -20,11 +20,13 @@ export interface EmbeddedStoreOptions {
   /** Made if it is not there, readable by its owner alone. */
   readonly directory: string;
   readonly clock: Clock;
+  /** Something was stored there before: `Corrupt` if the data file is missing or holds nothing. */
+  readonly mustExist?: boolean;
   readonly history?: HistoryPolicy;
 }
 
 export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
-  const engine = await openLmdbEngine(options.directory);
+  const engine = await openLmdbEngine(options.directory, options);
   const store = new LocalStore(engine, { history: DEFAULT_HISTORY, ...options });
   store.start();
   return store;

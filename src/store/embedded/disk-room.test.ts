@@ -12,7 +12,7 @@ import { encodePosition } from "./row.ts";
 for (const seed of [1, 2, 3]) {
   test(`disk room: no commit adds more pages than were counted, seed ${seed}`, async () => {
     const directory = mkdtempSync(join(tmpdir(), "k8ts-pages-"));
-    await using file = openLmdbFile(directory);
+    await using file = openLmdbFile(directory, {});
     const random = seededRandom(seed);
     const { pageBytes } = countPages(file);
     const sizes = [40, 100, 500, 1_900, 2_040, 2_500, 4_000, 4_090, 9_000, 70_000, 1_400_000];

@@ -26,6 +26,7 @@ import {
   encodeState,
   fileBytes,
   type LmdbFile,
+  type OpenOptions,
   openLmdbFile,
   readState,
   STATE_KEY,
@@ -38,11 +39,14 @@ import { decodePosition, decodeRow, encodePosition, RowEncoder, valueIn } from "
 const SHRINK_FACTOR = 4;
 const SHRINK_BYTES_MIN = 64 * 1024 * 1024;
 
-export async function openLmdbEngine(directory: string): Promise<LmdbEngine> {
-  const engine = await LmdbEngine.open(directory);
+export async function openLmdbEngine(
+  directory: string,
+  { mustExist = false }: Pick<OpenOptions, "mustExist"> = {},
+): Promise<LmdbEngine> {
+  const engine = await LmdbEngine.open(directory, { mustExist });
   if (!engine.wasteful) return engine;
   await engine.shrink();
-  return await LmdbEngine.open(directory, true);
+  return await LmdbEngine.open(directory, { stillOwned: true });
 }
 
 export class LmdbEngine implements Engine {
@@ -67,8 +71,8 @@ export class LmdbEngine implements Engine {
     this.#room = room;
   }
 
-  static async open(directory: string, stillOwned = false): Promise<LmdbEngine> {
-    const file = openLmdbFile(directory, stillOwned);
+  static async open(directory: string, options: OpenOptions): Promise<LmdbEngine> {
+    const file = openLmdbFile(directory, options);
     try {
       const { state, keys } = rebuild(file);
       const { path } = file;

@@ -45,14 +45,24 @@ const FORMAT = 2;
 /** Address space, not disk or memory: the file may grow up to here. */
 const MAP_BYTES = 256 * 2 ** 30;
 
+export interface OpenOptions {
+  /** It was closed by `shrinkLmdbFile`, so that it belongs to this process all the time. */
+  readonly stillOwned?: boolean;
+  /** Something was stored there before: `Corrupt` if the file is missing or holds nothing. */
+  readonly mustExist?: boolean;
+}
+
 /**
  * Throws `InUse` if another process has the directory, `Corrupt` if it holds something else.
- * `stillOwned`: it was closed by `shrinkLmdbFile`, so that it belongs to this process all the time.
  */
-export function openLmdbFile(directory: string, stillOwned = false): LmdbFile {
+export function openLmdbFile(
+  directory: string,
+  { stillOwned = false, mustExist = false }: OpenOptions,
+): LmdbFile {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, "data.mdb");
-  checkDataFile(path);
+  // What was rewritten by this process a moment ago is sound.
+  if (!stillOwned) checkDataFile(path, { mustExist });
   makeRoomToOpen(directory, () => existsSync(path) && hasRoom(directory, path));
   const file = openTables(directory, path, false);
   try {
