@@ -2,12 +2,14 @@
 import { apiserverCommand } from "./apiserver/apiserver-command.ts";
 import type { Command } from "./command.ts";
 import { controllerManagerCommand } from "./controller-manager/controller-manager.ts";
+import { doctorCommand } from "./doctor/doctor.ts";
 import { downCommand } from "./up/down.ts";
 import { upCommand } from "./up/up.ts";
 
 export const commands: readonly Command[] = [
   apiserverCommand,
   controllerManagerCommand,
+  doctorCommand,
   downCommand,
   upCommand,
 ];

@@ -117,7 +117,8 @@ describe("k8ts up", () => {
     const kubeconfig = join(data, "controller-manager.kubeconfig");
     const args = ["controller-manager", "--kubeconfig", kubeconfig, "--secure-port", `${port}`];
     const odd = ["--controllers", "ttl-controller,service-lb-controller", "--profiling=false"];
-    const manager = spawn(process.execPath, [PROGRAM, ...args, ...odd], {
+    const own = ["--leader-elect-resource-name", "ttl-only"];
+    const manager = spawn(process.execPath, [PROGRAM, ...args, ...odd, ...own], {
       stdio: ["ignore", "ignore", "pipe"],
     });
     let told = "";

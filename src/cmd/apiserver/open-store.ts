@@ -1,11 +1,10 @@
 /** The store that the flags name. */
-import { join } from "node:path";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { type Store, StoreError } from "#store/contract.ts";
-import { openEmbeddedStore } from "#store/embedded.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { readPem } from "./keys.ts";
+import { openOwnStore } from "./open-own-store.ts";
 
 const ETCD_RETRY_MS = 1_000;
 
@@ -16,7 +15,7 @@ export async function openStore(
   signal: AbortSignal,
 ): Promise<Store> {
   if (!isShared(flags)) {
-    return await openEmbeddedStore({ directory: join(flags.dataDir, "store"), clock });
+    return await openOwnStore(flags, { clock, logger });
   }
   for (;;) {
     try {

@@ -7,6 +7,7 @@ import { RequestMetrics } from "#client/request-metrics.ts";
 import { builtInControllers } from "#controllers/registry/controllers.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { ApiServerFlags } from "../apiserver/flags/flags.ts";
+import { isShared } from "../apiserver/open-store.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Surroundings } from "../apiserver/server-options.ts";
 import { addControllerFlags, controllerOptionsOf } from "../controller-manager/controller-flags.ts";
@@ -28,12 +29,15 @@ export interface ClusterControllersOptions extends Surroundings {
   readonly metrics: Metrics;
 }
 
+/** Always the same, and no controller manager's, which is a UUID. */
+const EMBEDDED_IDENTITY = "k8ts-up";
+
 /** What metrics call the API server that clients in its own process call. */
 const HOST = "in-process";
 
 /**
- * Lives until the signal aborts. A store that is ours alone has no other controllers; on one that
- * others use as well, they work only while they hold the lease.
+ * Lives until the signal aborts. The controllers work only while they hold the lease: a controller
+ * manager may run beside them.
  */
 export async function runClusterControllers(
   { api }: RunningApiServer,
@@ -59,8 +63,8 @@ export async function runClusterControllers(
       },
       leading,
     );
-  if (flags.etcdServers.length === 0) return await lead(signal);
-  const identity = `${hostname}_${random.uuid()}`;
+  // Of a store that one process has at a time, the lease of the last process can be taken at once.
+  const identity = `${hostname}_${isShared(flags) ? random.uuid() : EMBEDDED_IDENTITY}`;
   const told = toldToLead(metrics, LEASE.name, lead);
   await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, told, signal);
 }

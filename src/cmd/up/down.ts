@@ -5,8 +5,8 @@ import { isAlive } from "#lib/process-identity.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import type { Command } from "../command.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
+import { defaultDataDir } from "./default-data-dir.ts";
 import { runningProcess } from "./pid-file.ts";
-import { defaultDataDir } from "./up.ts";
 
 const WAIT_MAX_MS = 10_000;
 const LOOK_EVERY_MS = 20;

@@ -4,7 +4,7 @@
  * know itself go to the API server.
  */
 import { chmodSync, copyFileSync } from "node:fs";
-import { homedir, hostname } from "node:os";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { Command as Parser } from "commander";
 import { untilAborted } from "#lib/aborted.ts";
@@ -18,14 +18,11 @@ import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { parseArguments, refuseFlags } from "../flags/parse-flags.ts";
 import { runClusterControllers } from "./cluster-controllers.ts";
+import { defaultDataDir } from "./default-data-dir.ts";
 import { removePidFile, writePidFile } from "./pid-file.ts";
 
 /** Requests that are being answered get this long when the cluster is told to end. */
 const GRACE_MS = 1_000;
-
-export function defaultDataDir(): string {
-  return join(homedir(), ".k8ts");
-}
 
 export const upCommand: Command = {
   name: "up",

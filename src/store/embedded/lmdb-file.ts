@@ -59,10 +59,10 @@ export function openLmdbFile(
   directory: string,
   { stillOwned = false, mustExist = false }: OpenOptions,
 ): LmdbFile {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, "data.mdb");
   // What was rewritten by this process a moment ago is sound.
   if (!stillOwned) checkDataFile(path, { mustExist });
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
   makeRoomToOpen(directory, () => existsSync(path) && hasRoom(directory, path));
   const file = openTables(directory, path, false);
   try {

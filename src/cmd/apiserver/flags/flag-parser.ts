@@ -18,7 +18,13 @@ import { addOtherFlags } from "./other-flags.ts";
 export function flagParser(): Parser {
   const command = new Parser("k8ts apiserver")
     .description("Runs the API server.")
-    .option("--data-dir <dir>", "where the embedded store and the keys are kept", "k8ts-data");
+    .option("--data-dir <dir>", "where the embedded store and the keys are kept", "k8ts-data")
+    .option(
+      "--new-cluster [bool]",
+      "begin anew where the store of a cluster is missing or damaged; what is left is moved aside",
+      flag,
+      false,
+    );
   addLogFlags(command);
   addServing(command);
   addStorage(command);

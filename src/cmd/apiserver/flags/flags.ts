@@ -9,6 +9,8 @@ import { checkFlags } from "./validate-flags.ts";
 
 export interface ApiServerFlags extends LogFlags {
   readonly dataDir: string;
+  /** Begin anew where the store is missing or damaged. */
+  readonly newCluster: boolean;
   readonly securePort: number;
   readonly bindAddress: string;
   readonly advertiseAddress: string | undefined;
