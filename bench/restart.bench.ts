@@ -1,13 +1,14 @@
 /**
  * A cluster that has grown is killed and started again: how much later than a fresh one it is ready,
  * whether "ready" is printed when it is true, and how long the slowest answer takes while caches and
- * informers fill.
+ * informers fill. And what a new API server does in its first seconds.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openHttp1 } from "./load/http1-asker.ts";
-import { makePods } from "./load/pods.ts";
+import { type Asker, type Measured, measureLoad } from "./load/load.ts";
+import { labelPatch, listedName, makePods, PODS as POD_PATH, podNamed, post } from "./load/pods.ts";
 import { probeFor } from "./load/probe.ts";
 import { cpuMs, launcherMs, type ServerProcess, startProgram } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
@@ -20,6 +21,9 @@ const UP = ["up", "--no-node"];
 const LATER_MS = 1_000;
 const DELAY_MS = 100;
 const PROBING_MS = 10_000;
+const NEW_MS = 2_000;
+const WARMING_MS = 15_000;
+const PATCHED = 500;
 
 interface Start {
   readonly readyMs: number;
@@ -62,6 +66,8 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
     yield atMost(`"ready" to the first answer, ${pods}`, of(again, "lateMs"), DELAY_MS);
     yield atMost("slowest answer while caches fill", of(again, "longestProbeMs"), DELAY_MS);
     yield { name: "… in a fresh one", value: of(fresh, "longestProbeMs"), unit: "ms" };
+    progress("the first seconds of a new API server");
+    yield* firstSeconds(join(folder, "new"));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -69,10 +75,57 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
 
 async function fill(data: string): Promise<void> {
   await using server = await startProgram(["apiserver"], data);
-  const askers = await Promise.all(
-    Array.from({ length: CONNECTIONS }, () => openHttp1(server.port, server.identity)),
-  );
+  const askers = await connect(server, CONNECTIONS);
   await makePods(askers, PODS, (index) => `pod-${index}`);
+  for (const asker of askers) asker[Symbol.dispose]();
+}
+
+/** How many writes a new API server answers, beside itself when it is warm; and patches that collide. */
+async function* firstSeconds(data: string): AsyncIterable<Row> {
+  await using server = await startProgram(["apiserver"], data);
+  const askers = await connect(server, 64);
+  await makePods(askers.slice(0, 1), 1, listedName);
+  let made = 0;
+  const create = (windowMs: number): Promise<Measured> =>
+    measureLoad(askers, windowMs, () => post(POD_PATH, podNamed(`new-${made++}`)));
+  await create(NEW_MS);
+  const early = await create(NEW_MS);
+  await create(WARMING_MS);
+  const warm = await create(NEW_MS);
+  yield {
+    name: "creates of a new API server after 2 s, 64 connections",
+    value: early.perSecond,
+    unit: "/s",
+    limit: warm.perSecond,
+    limitName: "/s when warm",
+    target: 0.8,
+  };
+  await makePods(askers, PATCHED, listedName);
+  let refused = 0;
+  const counting: Asker[] = askers.slice(0, CONNECTIONS).map((asker) => ({
+    ask: (question) =>
+      asker.ask(question).catch((error: Error) => {
+        if (!error.message.startsWith("409")) throw error;
+        refused += 1;
+        return Buffer.alloc(0);
+      }),
+    [Symbol.dispose]: () => undefined,
+  }));
+  for (const objects of [PATCHED, 1]) {
+    const patches = await measureLoad(counting, NEW_MS, (connection, n) =>
+      labelPatch((connection * 7919 + n * 104_729) % objects, `${connection}-${n}`),
+    );
+    const of = objects === 1 ? "one pod" : `${objects} pods`;
+    yield { name: `merge patch of ${of}, 32 connections`, value: patches.perSecond, unit: "/s" };
+  }
+  yield {
+    name: "… answered with 409",
+    value: refused,
+    unit: "",
+    limit: 1,
+    ratio: refused,
+    target: 0,
+  };
   for (const asker of askers) asker[Symbol.dispose]();
 }
 
@@ -88,6 +141,10 @@ async function start(data: string): Promise<Start> {
     longestProbeMs: longestMs,
     cpuMs: usedMs,
   };
+}
+
+function connect({ port, identity }: ServerProcess, count: number): Promise<Asker[]> {
+  return Promise.all(Array.from({ length: count }, () => openHttp1(port, identity)));
 }
 
 function atMost(row: string, value: number, limit: number): Row {

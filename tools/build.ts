@@ -9,6 +9,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -32,6 +33,7 @@ const making = mkdtempSync(`${root}.dist-`); // as deep, so that the source map 
 process.on("exit", () => rmSync(making, { recursive: true, force: true }));
 
 const READY_WITHIN_MS = 10_000;
+const LOOK_EVERY_MS = 20;
 
 const serverSideIsAnotherFile: Plugin = {
   name: "server-side-is-another-file",
@@ -126,18 +128,29 @@ function moveIntoPlace(): void {
 }
 
 /**
- * The first start after a build would compile everything anew: a cluster that lives for a moment
- * leaves behind what the next ones need. Without it they start all the same, only slower.
+ * The first start after a build would compile everything anew: servers that live for a moment leave
+ * behind what the next ones need. One for each set of V8's flags that the program runs with, since
+ * what is remembered goes by them. Without it they start all the same, only slower.
  */
 async function rememberCompiledCode(): Promise<void> {
   if (!("enableCompileCache" in nodeModule)) return; // an older Node
+  await Promise.all([
+    startForAMoment(["up", "--no-node", "--port", "0"], "--data"),
+    startForAMoment(["apiserver", "--secure-port", "0"], "--data-dir"),
+  ]);
+}
+
+async function startForAMoment(command: readonly string[], dataFlag: string): Promise<void> {
   const data = mkdtempSync(join(tmpdir(), "k8ts-build-"));
-  const flags = ["--no-node", "--data", data, "--port", "0", "--bind-address", "127.0.0.1"];
-  const child = spawn(process.execPath, [`${root}dist/k8ts.js`, "up", ...flags], {
-    stdio: ["ignore", "pipe", "ignore"],
+  const args = [...command, dataFlag, data, "--bind-address", "127.0.0.1"];
+  const child = spawn(process.execPath, [`${root}dist/k8ts.js`, ...args], {
+    stdio: "ignore",
     timeout: READY_WITHIN_MS,
   });
-  child.stdout.once("data", () => child.kill());
+  const loaded = setInterval(() => {
+    if (existsSync(join(data, "admin.kubeconfig"))) child.kill();
+  }, LOOK_EVERY_MS);
   await once(child, "close");
+  clearInterval(loaded);
   rmSync(data, { recursive: true, force: true });
 }
