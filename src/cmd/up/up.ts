@@ -1,108 +1,85 @@
 /**
- * `k8ts up`: a cluster in one process. API server and controllers talk by direct calls; nodes and
- * the scheduler are not there yet, so for now it wants to hear `--no-node`. Flags that it does not
- * know itself go to the API server.
+ * `k8ts up`: a cluster in one process. Its components (components.ts) talk by direct calls. Nodes and
+ * the scheduler are not there yet, so for now it needs `--no-node`.
  */
 import { chmodSync, copyFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { Command as Parser } from "commander";
-import { untilAborted } from "#lib/aborted.ts";
+import { RequestMetrics } from "#client/request-metrics.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import { edgeThread } from "../apiserver/edge-thread.ts";
-import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
-import { runApiServer } from "../apiserver/run.ts";
-import type { Surroundings } from "../apiserver/server-options.ts";
+import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Command } from "../command.ts";
-import { processSurroundings } from "../component/process-surroundings.ts";
-import { parseArguments, refuseFlags } from "../flags/parse-flags.ts";
-import { runClusterControllers } from "./cluster-controllers.ts";
-import { defaultDataDir } from "./default-data-dir.ts";
+import {
+  type ProcessSurroundings,
+  processSurroundings,
+} from "../component/process-surroundings.ts";
+import { refuseFlags } from "../flags/parse-flags.ts";
+import { inProcessTransport } from "../in-process/in-process-transport.ts";
+import { componentsOf } from "./components.ts";
 import { removePidFile, writePidFile } from "./pid-file.ts";
+import { runComponents } from "./run-components.ts";
+import { parseUpFlags, type UpFlags } from "./up-flags.ts";
 
-/** Requests that are being answered get this long when the cluster is told to end. */
-const GRACE_MS = 1_000;
+/** What metrics call the API server that clients in its own process call. */
+const HOST = "in-process";
 
 export const upCommand: Command = {
   name: "up",
   summary: "run a cluster",
   run: async (args, signal) => {
-    const read = readFlags(args);
-    if (typeof read === "number") return read;
-    const { server: flags } = read;
-    const { clock, random, logger } = processSurroundings(flags);
-    const surroundings = {
-      clock,
-      random,
-      logger,
-      hostname: hostname(),
-      edge: edgeThread(),
-      components: { "controller-manager": async () => ({ well: true, message: "ok" }) },
-      metrics: new Metrics(),
-    } satisfies Surroundings;
-    const server = await runApiServer(flags, surroundings, signal);
+    let flags: UpFlags;
     try {
-      // Controllers may do nothing before their roles are there.
-      await Promise.race([server.bootstrapped, untilAborted(signal)]);
-      if (signal.aborted) return 0;
-      const controllers = runClusterControllers(server, { ...surroundings, ...read }, signal);
-      announce(flags.dataDir, server.port);
-      collectWhenQuiet(clock, ownHeap(), signal);
-      await controllers;
-      return 0;
-    } finally {
-      await server.close(GRACE_MS);
-      removePidFile(flags.dataDir);
+      flags = parseUpFlags(args);
+    } catch (error) {
+      return refuseFlags(error);
     }
-  },
-};
-
-interface UpFlags {
-  readonly server: ApiServerFlags;
-  /** Offer directories of the nodes as the default storage. */
-  readonly localStorage: boolean;
-}
-
-/** Names of nodes mean nothing to a resolver on the machine of a small cluster. */
-const OWN_FLAGS = ["--kubelet-preferred-address-types", "InternalIP,ExternalIP,Hostname"];
-
-function readFlags(args: readonly string[]): UpFlags | number {
-  const parser = new Parser("k8ts up")
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .description("Runs a cluster in one process. Takes the flags of `k8ts apiserver` too.")
-    .option("--no-node", "run no node")
-    .option("--data <dir>", "where everything is kept", defaultDataDir())
-    .option("--port <port>", "HTTPS port", "6443")
-    .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")
-    .option("--foreground", "stay in the foreground, as it does anyway")
-    .option("--no-install", "install no packages");
-  try {
-    parseArguments(parser, args);
-    const { node, data, port, localStorage } = parser.opts<{
-      node: boolean;
-      data: string;
-      port: string;
-      localStorage?: boolean;
-    }>();
-    if (node) {
+    if (flags.node) {
       process.stderr.write(
         "k8ts up: nodes and the scheduler are missing: --no-node runs API server and controllers\n",
       );
       return 1;
     }
-    const server = parseFlags([
-      ...OWN_FLAGS,
-      "--data-dir",
-      data,
-      "--secure-port",
-      port,
-      ...parser.args,
-    ]);
-    return { server, localStorage: localStorage ?? node };
-  } catch (error) {
-    return refuseFlags(error);
+    await runCluster(flags, processSurroundings(flags.server), signal);
+    return 0;
+  },
+};
+
+/** Lives until the signal aborts or a component fails. */
+async function runCluster(
+  flags: UpFlags,
+  surroundings: ProcessSurroundings,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock } = surroundings;
+  const { dataDir } = flags.server;
+  const shared = { ...surroundings, hostname: hostname(), metrics: new Metrics() };
+  const begin = new RequestMetrics(shared.metrics, clock).to(HOST);
+  let running: RunningApiServer | undefined;
+  const server = (): RunningApiServer => {
+    if (running === undefined) throw new Error("the API server is not running");
+    return running;
+  };
+  const components = componentsOf({ ...shared, edge: edgeThread() }, (started) => {
+    running = started;
+  });
+  const cluster = runComponents(
+    components,
+    {
+      ...{ flags, ...shared, server },
+      transportAs: (user, agent) => inProcessTransport(server().api.handle, user, agent, begin),
+    },
+    signal,
+  );
+  try {
+    await Promise.race([cluster.ready, cluster.done]);
+    if (!signal.aborted) {
+      announce(dataDir, server().port);
+      collectWhenQuiet(clock, ownHeap(), signal);
+    }
+  } finally {
+    await cluster.done.finally(() => removePidFile(dataDir));
   }
 }
 

@@ -1,0 +1,39 @@
+/** The API server as a component of `k8ts up`: ready when a fresh cluster's own objects are there. */
+import { untilAborted } from "#lib/aborted.ts";
+import type { RunningApiServer } from "../apiserver/run.ts";
+import { runApiServer } from "../apiserver/run.ts";
+import type { Surroundings } from "../apiserver/server-options.ts";
+import type { Component } from "./component.ts";
+
+/** Requests that are being answered get this long when the cluster is told to end. */
+const GRACE_MS = 1_000;
+
+/** Components of this process whose state `kubectl get componentstatuses` shows. */
+const REPORTED = ["controller-manager"];
+
+export const APISERVER = "apiserver";
+
+export function apiServerComponent(
+  surroundings: Surroundings,
+  onRunning: (server: RunningApiServer) => void,
+): Component {
+  return {
+    name: APISERVER,
+    needs: [],
+    run: (cluster, signal) => {
+      const components = Object.fromEntries(
+        REPORTED.map((name) => [name, () => cluster.health(name)]),
+      );
+      const starting = runApiServer(cluster.flags.server, { ...surroundings, components }, signal);
+      const ready = starting.then(async (server) => {
+        onRunning(server);
+        await server.bootstrapped;
+      });
+      const done = starting.then(async (server) => {
+        await untilAborted(signal);
+        await server.close(GRACE_MS);
+      });
+      return { ready, done };
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * A part of the cluster that `k8ts up` runs: an entry in the table of components.ts.
+ *
+ * Promises of the runner (run-components.ts):
+ * 1. A component starts when everything it needs is ready.
+ * 2. It is stopped before anything that it needs.
+ * 3. A component that ends by itself ends the cluster.
+ */
+import type { User } from "#apiserver/request/request.ts";
+import type { Transport } from "#client/transport.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import type { Random } from "#lib/random.ts";
+import type { RunningApiServer } from "../apiserver/run.ts";
+import type { UpFlags } from "./up-flags.ts";
+
+export interface Component {
+  readonly name: string;
+  /** Names of components that must be ready before this one starts. */
+  readonly needs: readonly string[];
+  /** Starts it. It lives until the signal aborts. */
+  run(cluster: ClusterContext, signal: AbortSignal): RunningComponent;
+}
+
+export interface RunningComponent {
+  /** Resolves when others may rely on it; rejects if it cannot start. */
+  readonly ready: Promise<void>;
+  /** Resolves when it has ended and left nothing behind; rejects if it failed. */
+  readonly done: Promise<void>;
+  /** Its state for ComponentStatus and `k8ts status`; healthy unless it says otherwise. */
+  healthy?(): Promise<ComponentHealth>;
+}
+
+export interface ComponentHealth {
+  readonly well: boolean;
+  readonly message: string;
+}
+
+/** What every component of one process shares. */
+export interface ClusterContext {
+  readonly flags: UpFlags;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly hostname: string;
+  /** The API server of this process. Throws until the component `apiserver` is ready. */
+  server(): RunningApiServer;
+  /** Calls the API server directly as this user, through authentication, authorization and admission. */
+  transportAs(user: User, userAgent: string): Transport;
+  /** The state of another component. */
+  health(component: string): Promise<ComponentHealth>;
+}

@@ -1,0 +1,13 @@
+/** The components of a cluster in one process. A new one is a line here and a file of its own. */
+import type { RunningApiServer } from "../apiserver/run.ts";
+import type { Surroundings } from "../apiserver/server-options.ts";
+import { apiServerComponent } from "./apiserver-component.ts";
+import type { Component } from "./component.ts";
+import { controllerManagerComponent } from "./controller-manager-component.ts";
+
+export function componentsOf(
+  surroundings: Surroundings,
+  onRunning: (server: RunningApiServer) => void,
+): readonly Component[] {
+  return [apiServerComponent(surroundings, onRunning), controllerManagerComponent];
+}

@@ -1,0 +1,78 @@
+/**
+ * The controllers as a component of `k8ts up`: they call the API server beside them directly. They
+ * work only while they hold the lease, because a controller manager may run beside them.
+ */
+import { join } from "node:path";
+import { Command as Parser } from "commander";
+import { isIpv6Cidr } from "#api/validation/ip.ts";
+import { runLeaderElection } from "#client/leader-election.ts";
+import { builtInControllers } from "#controllers/registry/controllers.ts";
+import type { ApiServerFlags } from "../apiserver/flags/flags.ts";
+import { isShared } from "../apiserver/open-store.ts";
+import { addControllerFlags, controllerOptionsOf } from "../controller-manager/controller-flags.ts";
+import { toldToLead } from "../controller-manager/leader-metrics.ts";
+import { runControllers } from "../controller-manager/run-controllers.ts";
+import type { Flags } from "../flags/read-flags.ts";
+import { inProcessClients } from "../in-process/in-process-clients.ts";
+import { APISERVER } from "./apiserver-component.ts";
+import type { ClusterContext, Component } from "./component.ts";
+
+const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
+
+/** Upstream's: a controller manager that runs elsewhere looks at it, too. */
+const LEASE = { namespace: "kube-system", name: "kube-controller-manager" };
+
+/** The same at every start. A controller manager's identity ends with a UUID instead. */
+const EMBEDDED_IDENTITY = "k8ts-up";
+
+export const controllerManagerComponent: Component = {
+  name: "controller-manager",
+  // Controllers may do nothing before their roles are there.
+  needs: [APISERVER],
+  run: (cluster, signal) => ({ ready: Promise.resolve(), done: run(cluster, signal) }),
+};
+
+async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> {
+  const { clock, random, logger, hostname, metrics, flags } = cluster;
+  const { client, clientFor } = inProcessClients(cluster);
+  const { server, localStorage } = flags;
+  const controllers = builtInControllers({
+    ...controllerOptionsOf(controllerFlags(server), clock),
+    ...(localStorage ? { localVolumes: { directory: join(server.dataDir, "volumes") } } : {}),
+  });
+  const lead = (leading: AbortSignal): Promise<void> =>
+    runControllers(
+      {
+        ...{ controllers, collectGarbage: true, client, clientFor },
+        ...{ clock, random, logger, metrics },
+      },
+      leading,
+    );
+  // An embedded store belongs to one process at a time: it takes over the lease of the last one at once.
+  const identity = `${hostname}_${isShared(server) ? random.uuid() : EMBEDDED_IDENTITY}`;
+  const told = toldToLead(metrics, LEASE.name, lead);
+  await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, told, signal);
+}
+
+/** The controller manager's flags at their defaults, pointing at the keys that the cluster made. */
+function controllerFlags({
+  dataDir,
+  clientCaFile,
+  serviceAccountSigningKeyFile,
+  serviceClusterIpRange: serviceRanges,
+}: ApiServerFlags): Flags {
+  const file = (name: string): string => join(dataDir, "pki", name);
+  const podRanges = serviceRanges.map((range) => POD_RANGES[isIpv6Cidr(range) ? "IPv6" : "IPv4"]);
+  return {
+    ...addControllerFlags(new Parser()).opts(),
+    allocateNodeCidrs: true,
+    clusterCidr: podRanges.join(","),
+    serviceClusterIpRange: serviceRanges.join(","),
+    serviceAccountPrivateKeyFile: serviceAccountSigningKeyFile ?? file("sa.key"),
+    rootCaFile: clientCaFile ?? file("ca.crt"),
+    // What another authority than the cluster's own trusts is not for us to sign.
+    ...(clientCaFile === undefined
+      ? { clusterSigningCertFile: file("ca.crt"), clusterSigningKeyFile: file("ca.key") }
+      : {}),
+  };
+}
