@@ -2,6 +2,7 @@
  * A client that asks again and again while another one attacks, in a thread of its own, so that what
  * the attacker computes does not count. Tells the longest that an answer took.
  */
+import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { openHttp1 } from "../load/http1-asker.ts";
 import type { Asker } from "../load/load.ts";
@@ -25,11 +26,7 @@ export async function openProbe(target: Target, path: string): Promise<Probe> {
     workerData: data,
     execArgv: process.execArgv,
   });
-  const next = (): Promise<number> =>
-    new Promise((resolve, reject) => {
-      worker.once("message", resolve);
-      worker.once("error", reject);
-    });
+  const next = async (): Promise<number> => (await once(worker, "message"))[0] as number;
   await next(); // it is connected
   return {
     longestMs: async (work) => {
