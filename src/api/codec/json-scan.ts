@@ -20,8 +20,11 @@ const CLOSE_BRACE = 0x7d;
 /** Digits that always fit a safe integer. */
 const SAFE_DIGITS = 15;
 
-/** Bytes, not characters: reading a byte array is twice as fast as reading a string. */
-export function scanJson(text: Uint8Array): JsonScan {
+/**
+ * Bytes, not characters: reading a byte array is twice as fast as reading a string. Text that nests
+ * deeper than `depthMax` is not scanned any further.
+ */
+export function scanJson(text: Uint8Array, depthMax: number): JsonScan {
   let keys = 0;
   let level = 0;
   let depth = 0;
@@ -39,7 +42,10 @@ export function scanJson(text: Uint8Array): JsonScan {
     } else if (c === COLON) {
       keys++;
     } else if (c === OPEN_BRACE || c === OPEN_BRACKET) {
-      if (++level > depth) depth = level;
+      if (++level > depth) {
+        depth = level;
+        if (depth > depthMax) break;
+      }
     } else if (c === CLOSE_BRACE || c === CLOSE_BRACKET) {
       level--;
     } else if (c >= 0x30 && c <= 0x39) {

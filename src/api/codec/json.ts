@@ -119,15 +119,15 @@ const utf8Encoder = new TextEncoder();
 function parse(input: string | Uint8Array): Parsed {
   const text = typeof input === "string" ? input : utf8Decoder.decode(input);
   const bytes = typeof input === "string" ? utf8Encoder.encode(input) : input;
+  const { keys, depth, oddNumbers } = scanJson(bytes, JSON_TEXT_DEPTH_MAX);
+  // The scanner of errors has the same limit and names the character. JSON.parse has none.
+  if (depth > JSON_TEXT_DEPTH_MAX) return { ok: false, error: syntaxErrorOf(bytes) };
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return { ok: false, error: syntaxErrorOf(bytes) };
   }
-  const { keys, depth, oddNumbers } = scanJson(bytes);
-  // The scanner of errors has the same limit and names the character.
-  if (depth > JSON_TEXT_DEPTH_MAX) return { ok: false, error: syntaxErrorOf(bytes) };
   const odd = oddNumbers || mayHoldHalfAPair(text);
   return { ok: true, text, bytes, value, keys, odd, deep: depth > JSON_DEPTH_MAX };
 }

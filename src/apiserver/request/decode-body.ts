@@ -5,6 +5,7 @@
 
 import { carryGiven } from "#api/codec/given-empty.ts";
 import { decodeJson, normalize, parseJson } from "#api/codec/json.ts";
+import { findJsonExcess } from "#api/codec/json-limits.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import { yamlToJson } from "#api/codec/yaml.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
@@ -13,6 +14,7 @@ import {
   badRequestStatus,
   failure,
   type Result,
+  requestTooLargeStatus,
   success,
   unsupportedMediaTypeStatus,
 } from "#api/meta/status.ts";
@@ -119,6 +121,8 @@ function decodeJsonBody(
   expected: BodyExpectation,
   sent = bytes,
 ): Result<DecodedBody> {
+  const excess = findJsonExcess(bytes);
+  if (excess !== undefined) return failure(requestTooLargeStatus(excess));
   const decoded = decodeJson(expected.schema, bytes);
   if (decoded.ok) {
     const { kind, apiVersion } = decoded.value as { kind?: string; apiVersion?: string };

@@ -1,6 +1,7 @@
 /** Applies a patch to the current object and reads the outcome back as an object of its kind. */
 
 import { type Decoded, normalize, parseJson } from "#api/codec/json.ts";
+import { findJsonExcess, JSON_LIST_OBJECTS_MAX } from "#api/codec/json-limits.ts";
 import { TOO_DEEP } from "#api/codec/json-syntax.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import { membersOf } from "#api/members.ts";
@@ -9,6 +10,7 @@ import {
   failure,
   invalidStatus,
   type Result,
+  requestTooLargeStatus,
   success,
   unprocessableStatus,
 } from "#api/meta/status.ts";
@@ -26,6 +28,9 @@ import { goMapText, patchedText } from "./patched-text.ts";
 
 export type PatchType = "json" | "merge" | "strategic";
 
+/** A JSON patch is itself a list of objects: 10,000 operations and what they add. */
+const PATCH_OBJECTS_MAX = 2 * JSON_LIST_OBJECTS_MAX;
+
 /** In the request's version; `current` stays as it is. */
 export function patchDocument(
   type: PatchType,
@@ -35,6 +40,8 @@ export function patchDocument(
   { fieldValidation }: WriteOptions,
   warn: (text: string) => void,
 ): Result<Draft<KubeObject>> {
+  const excess = findJsonExcess(bytes, type === "json" ? PATCH_OBJECTS_MAX : undefined);
+  if (excess !== undefined) return failure(requestTooLargeStatus(excess));
   const parsed = parseJson(bytes);
   if (!parsed.ok) {
     return failure(badRequestStatus(unreadablePatch(type, parsed.error)));
