@@ -111,6 +111,7 @@ writeGeneratedTypes();
 writeDescriptions();
 await bundle("src/cmd/commands.ts", "server.js", []);
 await bundle("src/apiserver/edge/worker.ts", "edge.js", []);
+await bundle("src/apiserver/request/yaml-worker.ts", "yaml.js", []);
 await bundle("src/entries/controller.ts", "controller.js", []);
 await bundle("src/cli/main.ts", ENTRY, [serverSideIsAnotherFile]);
 copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.json.gz"));

@@ -28,6 +28,7 @@ import { createHandler, type Handler } from "./request/handler.ts";
 import type { RequestInfo } from "./request/request.ts";
 import type { RequestSecurity } from "./request/security.ts";
 import { TimeLimit } from "./request/time-limit.ts";
+import { YamlThread } from "./request/yaml-thread.ts";
 import { ColumnDescriptions } from "./response/column-descriptions.ts";
 import { ZippedLists } from "./response/compressed-list-cache.ts";
 import { JoinedItems } from "./response/list-bytes-cache.ts";
@@ -105,6 +106,8 @@ export interface ApiServer {
   /** A request took longer than it may. */
   countTimeout(info: RequestInfo, brokenOff: boolean): void;
   readonly fanOuts: FanOuts;
+  /** Converts large request bodies. */
+  readonly yaml: YamlThread;
   handshakeFailed(): void;
   /** A step of the start is done. */
   finished(step: StartStep): void;
@@ -221,6 +224,7 @@ function servingState({ clock, random, metrics }: ApiServerOptions, watched: Api
     },
     turn: new SharedTurn(),
     fanOuts: new FanOuts(clock),
+    yaml: new YamlThread(clock),
     watches: new WatchMetrics(metrics),
     newAuditId: () => random.uuid(),
     handshakeFailed: () => watched.handshakeFailed(),

@@ -78,6 +78,20 @@ export function parseJson(input: string | Uint8Array): ParsedJson {
   return { ok: true, value: plainValue(tree), duplicates: findDuplicates(tree) };
 }
 
+/** The value of a JSON object without duplicate keys and odd numbers; undefined: it must be read exactly. */
+export function parsePlainJson(input: string | Uint8Array): object | undefined {
+  const parsed = parse(input);
+  if (!parsed.ok || parsed.odd || parsed.deep || !isPlain(parsed.value)) return undefined;
+  tally.keys = 0;
+  tally.isWanted = true;
+  freeJson(parsed.value);
+  return tally.keys === parsed.keys ? parsed.value : undefined;
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 export function encodeJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "null";

@@ -4,7 +4,7 @@
  * that faults read the same.
  */
 import type { StructSchema } from "#api/schema/schema.ts";
-import { type Decoded, decodeJson, encodeJson } from "./json.ts";
+import { type Decoded, decodeJson, encodeJson, parsePlainJson } from "./json.ts";
 import { findLeadingTab } from "./yaml-errors.ts";
 import { readYaml } from "./yaml-reader.ts";
 import { writeYaml } from "./yaml-writer.ts";
@@ -20,6 +20,8 @@ export type YamlAsJson =
 
 /** The first document as JSON text. */
 export function yamlToJson(text: string): YamlAsJson {
+  const quick = text.startsWith("{") ? plainJson(text) : undefined;
+  if (quick !== undefined) return { ok: true, json: quick, strictErrors: [] };
   const tab = findLeadingTab(text);
   if (tab !== undefined) return { ok: false, error: tab };
   const read = readYaml(text);
@@ -32,6 +34,12 @@ export function yamlToJson(text: string): YamlAsJson {
     json: encodeJson(sorted(read.value)),
     strictErrors: duplicates === "" ? [] : [`yaml: unmarshal errors:${duplicates}`],
   };
+}
+
+/** JSON is YAML, and clients that apply send it: undefined if the two might read it differently. */
+function plainJson(text: string): string | undefined {
+  const value = parsePlainJson(text);
+  return value === undefined ? undefined : encodeJson(sorted(value));
 }
 
 export function decodeYaml(schema: StructSchema, text: string): Decoded {

@@ -1,7 +1,8 @@
 /** What a client sent, as the log can tell it; undefined for what cannot be read. */
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
-import { yamlToJson } from "#api/codec/yaml.ts";
+import type { YamlAsJson } from "#api/codec/yaml.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
+import { bodyYaml } from "../request/body-bytes.ts";
 import type { ApiRequest } from "../request/request.ts";
 
 export function sentObject({ body, headers }: ApiRequest): unknown {
@@ -9,8 +10,8 @@ export function sentObject({ body, headers }: ApiRequest): unknown {
   if (body.form !== "bytes") return undefined;
   const type = headers["content-type"] ?? "application/json";
   if (type.includes("protobuf")) return fromProtobuf(body.bytes);
-  const text = Buffer.from(body.bytes).toString("utf8");
-  return type.includes("yaml") ? fromYaml(text) : parse(text);
+  if (type.includes("yaml")) return fromYaml(bodyYaml(body, body.bytes));
+  return parse(Buffer.from(body.bytes).toString("utf8"));
 }
 
 function fromProtobuf(bytes: Uint8Array): unknown {
@@ -23,8 +24,7 @@ function fromProtobuf(bytes: Uint8Array): unknown {
   return decoded?.ok ? { ...(decoded.value as object), kind, apiVersion } : undefined;
 }
 
-function fromYaml(text: string): unknown {
-  const json = yamlToJson(text);
+function fromYaml(json: YamlAsJson): unknown {
   return json.ok ? parse(json.json) : undefined;
 }
 

@@ -4,7 +4,8 @@
  *
  * The thread starts when the edge is opened, so that it is ready when the server is.
  */
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startWorker } from "#lib/start-worker.ts";
 import { Answerer } from "../http/answerer.ts";
 import type { HttpServer, HttpServerOptions } from "../http/http-server.ts";
 import type { Peer } from "../request/request.ts";
@@ -21,7 +22,7 @@ export interface Edge extends AsyncDisposable {
 }
 
 export function openEdge(): Edge {
-  const worker = startWorker();
+  const worker = startWorker("edge", new URL("./worker.ts", import.meta.url));
   const terminate = async (): Promise<void> => void (await worker.terminate());
   return {
     listen: async (options) => {
@@ -34,18 +35,6 @@ export function openEdge(): Edge {
     },
     [Symbol.asyncDispose]: terminate,
   };
-}
-
-const NAMED = { name: "edge" };
-
-function startWorker(): Worker {
-  const isBuilt = !import.meta.url.endsWith(".ts");
-  if (isBuilt) return new Worker(new URL("./edge.js", import.meta.url), NAMED);
-  const source = new URL("./worker.ts", import.meta.url);
-  if ((process.features as { typescript?: unknown }).typescript) return new Worker(source, NAMED);
-  // An older Node needs someone to take the types out.
-  const script = `import("tsx/esm/api").then((tsx) => (tsx.register(), import("${source}")))`;
-  return new Worker(script, { ...NAMED, eval: true });
 }
 
 class Core implements Wire {

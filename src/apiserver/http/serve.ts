@@ -6,6 +6,7 @@ import type { Eventual } from "#lib/eventual.ts";
 import { isLongRunning } from "../flow/turn-taking.ts";
 import type { ApiRequest, Peer, RequestBody } from "../request/request.ts";
 import { requestInfoOf } from "../request/request-info.ts";
+import { LARGE_YAML_BYTES, type YamlThread } from "../request/yaml-thread.ts";
 import {
   type Answer,
   type AnswerStream,
@@ -40,6 +41,7 @@ export type Serving = Pick<
   | "countTimeout"
   | "turn"
   | "fanOuts"
+  | "yaml"
 >;
 
 export async function serve(api: Serving, request: HttpRequest, reply: Reply): Promise<void> {
@@ -59,7 +61,7 @@ export async function serve(api: Serving, request: HttpRequest, reply: Reply): P
   const body = beginBody(request);
   await api.turn.wait(); // with all the others that have just come
   if (request.gone) return;
-  const apiRequest = new ServedRequest(request, split, body, auditIdOf(api, request));
+  const apiRequest = new ServedRequest(request, split, body, auditIdOf(api, request), api.yaml);
   const answer = await api.handle(apiRequest);
   try {
     if (reply.started || request.gone) return; // it was too late
@@ -86,8 +88,15 @@ class ServedRequest implements ApiRequest {
   body: RequestBody;
   #pending: PendingBody | undefined;
   readonly #request: HttpRequest;
+  readonly #yaml: YamlThread;
 
-  constructor(request: HttpRequest, { path, query }: SplitUrl, body: Body, auditId: string) {
+  constructor(
+    request: HttpRequest,
+    { path, query }: SplitUrl,
+    body: Body,
+    auditId: string,
+    yaml: YamlThread,
+  ) {
     this.method = request.method;
     this.path = path;
     this.rawUrl = request.url;
@@ -99,6 +108,7 @@ class ServedRequest implements ApiRequest {
     this.#pending = body.form === "pending" ? body : undefined;
     this.peer = request.peer;
     this.#request = request;
+    this.#yaml = yaml;
   }
 
   async receiveBody(): Promise<boolean> {
@@ -107,7 +117,7 @@ class ServedRequest implements ApiRequest {
     this.#pending = undefined;
     try {
       const bytes = await (pending.reading ?? this.#request.readBody());
-      this.body = bytes === undefined ? TOO_LONG : { form: "bytes", bytes };
+      this.body = bytes === undefined ? TOO_LONG : await this.#readable(bytes);
       return true;
     } catch (error) {
       if (error === CLIENT_GONE || this.#request.gone) return false;
@@ -117,6 +127,15 @@ class ServedRequest implements ApiRequest {
 
   get signal(): AbortSignal {
     return this.#request.signal;
+  }
+
+  /** Parsing large YAML would keep all others waiting. */
+  async #readable(bytes: Uint8Array): Promise<RequestBody> {
+    const isYaml = (this.headers["content-type"] ?? "").includes("yaml");
+    if (!isYaml || bytes.length < LARGE_YAML_BYTES) return { form: "bytes", bytes };
+    const converted = await this.#yaml.convert(bytes);
+    if ("excess" in converted) return { form: "too-long", limit: converted.excess };
+    return { form: "bytes", bytes, yaml: converted.yaml };
   }
 }
 

@@ -7,7 +7,6 @@ import { carryGiven } from "#api/codec/given-empty.ts";
 import { decodeJson, normalize, parseJson } from "#api/codec/json.ts";
 import { findJsonExcess } from "#api/codec/json-limits.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
-import { yamlToJson } from "#api/codec/yaml.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import {
@@ -21,10 +20,10 @@ import {
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { bodyEncoding, MEDIA_TYPES } from "../response/negotiate.ts";
-import { bodyBytes } from "./body-bytes.ts";
+import { bodyBytes, bodyYaml } from "./body-bytes.ts";
 import { internalPackageOf } from "./internal-package.ts";
 import type { FieldValidation } from "./query-options.ts";
-import type { ApiRequest } from "./request.ts";
+import type { ApiRequest, RequestBody } from "./request.ts";
 import { strictWarnings } from "./strict-warnings.ts";
 
 export interface BodyExpectation {
@@ -84,7 +83,9 @@ function decodeAny(
   if (!sent.ok) return sent;
   const bytes = sent.value;
   if (encoding === "protobuf") return decodeProtobufBody(bytes, expected);
-  return encoding === "yaml" ? decodeYamlBody(bytes, expected) : decodeJsonBody(bytes, expected);
+  return encoding === "yaml"
+    ? decodeYamlBody(body, bytes, expected)
+    : decodeJsonBody(bytes, expected);
 }
 
 function decodeValue(object: unknown, expected: BodyExpectation): Result<DecodedBody> {
@@ -93,8 +94,12 @@ function decodeValue(object: unknown, expected: BodyExpectation): Result<Decoded
   return finished(normal.value, normal.strictErrors, expected);
 }
 
-function decodeYamlBody(bytes: Uint8Array, expected: BodyExpectation): Result<DecodedBody> {
-  const json = yamlToJson(Buffer.from(bytes).toString());
+function decodeYamlBody(
+  body: RequestBody,
+  bytes: Uint8Array,
+  expected: BodyExpectation,
+): Result<DecodedBody> {
+  const json = bodyYaml(body, bytes);
   if (!json.ok) return failure(badRequestStatus(unrecognized(json.error, bytes, expected)));
   const decoded = decodeJsonBody(Buffer.from(json.json), expected, bytes);
   if (!decoded.ok || json.strictErrors.length === 0) return decoded;

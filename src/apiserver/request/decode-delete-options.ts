@@ -1,7 +1,6 @@
 /** The options of a DELETE: from the body if there is one, else from the query. */
 import { type Decoded, decodeJson } from "#api/codec/json.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
-import { decodeYaml } from "#api/codec/yaml.ts";
 import type { DeleteOptions } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import {
@@ -12,10 +11,10 @@ import {
 } from "#api/meta/status.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import { bodyEncoding, type Encoding, MEDIA_TYPES } from "../response/negotiate.ts";
-import { bodyBytes } from "./body-bytes.ts";
+import { bodyBytes, bodyYaml } from "./body-bytes.ts";
 import { TYPE_META } from "./decode-body.ts";
 import { checkDeleteOptions, deleteOptionsFromQuery } from "./query-options.ts";
-import type { ApiRequest } from "./request.ts";
+import type { ApiRequest, RequestBody } from "./request.ts";
 
 export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Result<DeleteOptions> {
   if (body.form === "object") return checkDeleteOptions(body.object as DeleteOptions);
@@ -29,7 +28,7 @@ export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Resul
   if (encoding === undefined) {
     return failure(unsupportedMediaTypeStatus(Object.values(MEDIA_TYPES)));
   }
-  const decoded = decode(encoding, sent.value);
+  const decoded = decode(encoding, body, sent.value);
   if (!decoded.ok) return failure(badRequestStatus(decoded.error));
   const options = decoded.value as DeleteOptions;
   const { kind = "DeleteOptions", apiVersion = "v1" } = options;
@@ -43,7 +42,7 @@ export function decodeDeleteOptions({ body, headers, query }: ApiRequest): Resul
 
 const NO_OBJECT = /^json: cannot unmarshal (\w+) into Go value of type v1\.DeleteOptions$/;
 
-function decode(encoding: Encoding, bytes: Uint8Array): Decoded {
+function decode(encoding: Encoding, body: RequestBody, bytes: Uint8Array): Decoded {
   const schema = schemaOf("meta.v1.DeleteOptions");
   if (encoding === "json") {
     const decoded = decodeJson(schema, bytes);
@@ -56,7 +55,10 @@ function decode(encoding: Encoding, bytes: Uint8Array): Decoded {
         : `json: cannot unmarshal ${type} into Go value of type ${TYPE_META}`;
     return { ok: false, error: `couldn't get version/kind; json parse error: ${why}` };
   }
-  if (encoding === "yaml") return decodeYaml(schema, Buffer.from(bytes).toString());
+  if (encoding === "yaml") {
+    const yaml = bodyYaml(body, bytes);
+    return yaml.ok ? decodeJson(schema, yaml.json) : yaml;
+  }
   const envelope = readEnvelope(bytes);
   return envelope.ok ? decodeProtobuf(schema, envelope.message) : envelope;
 }

@@ -5,6 +5,7 @@
  *   limits → authentication → impersonation → audit → authorization → verb (decode → defaults →
  *   prepare → admission → validation → store) → answer
  */
+import type { YamlAsJson } from "#api/codec/yaml.ts";
 import type { KubeObject } from "#api/kind.ts";
 
 /** Who asks. Groups and extra are as authentication left them. */
@@ -59,9 +60,14 @@ export interface ApiRequest {
 
 export type RequestBody =
   | { readonly form: "none" }
-  | { readonly form: "bytes"; readonly bytes: Uint8Array }
-  /** More than is read of any. */
-  | { readonly form: "too-long" }
+  | {
+      readonly form: "bytes";
+      readonly bytes: Uint8Array;
+      /** Of large YAML, converted before it is decoded. */
+      readonly yaml?: YamlAsJson;
+    }
+  /** More than is read of any, or than a limit of what it consists of. */
+  | { readonly form: "too-long"; readonly limit?: string }
   /** What is only passed on is not read. */
   | { readonly form: "stream"; readonly stream: NodeJS.ReadableStream }
   /** In-process callers hand over the object itself; it is never changed. */

@@ -3,9 +3,9 @@
  * it is stored as none. Only field ownership sees the difference.
  */
 import { parseJson } from "#api/codec/json.ts";
-import { yamlToJson } from "#api/codec/yaml.ts";
 import { isObject } from "#api/patch/json-value.ts";
 import type { Schema, StructSchema } from "#api/schema/schema.ts";
+import { bodyYaml } from "../request/body-bytes.ts";
 import type { ApiRequest } from "../request/request.ts";
 import { mediaTypeOf } from "../response/negotiate.ts";
 
@@ -25,7 +25,7 @@ function sentDocument({ body, headers }: Pick<ApiRequest, "body" | "headers">): 
   if (!text.includes("[]")) return undefined;
   const type = mediaTypeOf(headers["content-type"] ?? "");
   if (type.endsWith("yaml")) {
-    const json = yamlToJson(text.toString());
+    const json = bodyYaml(body, text);
     return json.ok ? parsed(json.json) : undefined;
   }
   // A merge patch has the shape of the object; a JSON patch is a list and restores nothing.

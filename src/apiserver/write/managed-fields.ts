@@ -5,7 +5,7 @@ import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { managedFieldsAfter } from "#api/apply/update.ts";
 import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
 import { normalize, parseJson } from "#api/codec/json.ts";
-import { yamlToJson } from "#api/codec/yaml.ts";
+import type { YamlAsJson } from "#api/codec/yaml.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import { membersOf, objectOf } from "#api/members.ts";
 import {
@@ -19,6 +19,7 @@ import { timeFromMs } from "#api/meta/time.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
+import { bodyYaml } from "../request/body-bytes.ts";
 import type { WriteOptions } from "../request/query-options.ts";
 import { strictWarnings } from "../request/strict-warnings.ts";
 import type { VerbRequest } from "../request/verb.ts";
@@ -109,7 +110,8 @@ export function applyConfiguration(
   options: WriteOptions,
   kind: Kind = verb.resource.kind,
 ): Result<Draft<KubeObject>> {
-  const configuration = readConfiguration(bytes, options, verb.warn);
+  const yaml = bodyYaml(verb.request.body, bytes);
+  const configuration = readConfiguration(yaml, options, verb.warn);
   if (!configuration.ok) return configuration;
   const { schema, apiVersion } = typeOf(kind);
   const applied = applyPatch({
@@ -145,11 +147,10 @@ function notConverted({ apiVersion, kind, metadata }: JsonObject, error: string)
 }
 
 function readConfiguration(
-  bytes: Uint8Array,
+  json: YamlAsJson,
   { fieldValidation }: WriteOptions,
   warn: (text: string) => void,
 ): Result<JsonObject> {
-  const json = yamlToJson(Buffer.from(bytes).toString());
   if (!json.ok)
     return failure(
       badRequestStatus(`error decoding YAML: error converting YAML to JSON: ${json.error}`),
