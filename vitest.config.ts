@@ -17,6 +17,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     passWithNoTests: false,
+    globalSetup: "test/temporary-folder.ts",
     deps: { interopDefault: false }, // CommonJS packages look as they do to Node
   },
 });

@@ -9,6 +9,7 @@
  *
  * `seed` and `edit` write straight to the store, status included; `client` goes through the API.
  */
+import { setMaxListeners } from "node:events";
 import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import type { User } from "#apiserver/request/request.ts";
@@ -59,6 +60,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const clock = new VirtualClock(options.at ?? "2030-01-01T00:00:00Z");
   const random = seededRandom(options.seed ?? 1);
   const life = new AbortController();
+  setMaxListeners(0, life.signal); // every part of the cluster listens
   const store = createMemoryStore({ clock });
   const secured = options.secured === true;
   const server = await startApiServer(

@@ -1,9 +1,9 @@
 /**
- * Ports of this machine that nobody listens on, for programs that are told theirs. Nobody is given
- * them by chance before the program takes them: they lie below those that the system hands out, to
- * whoever listens on any port or connects to somewhere, and each worker of the tests has its own.
+ * Ports of this machine that no server listens on, for programs that must be given theirs; all others
+ * take port 0. They lie below those that the system hands out to servers on port 0 and to clients. No
+ * port is handed out twice, and test runs and their workers begin at different ones, so that a port is
+ * still free when the program takes it.
  */
-import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 
@@ -11,6 +11,9 @@ const FIRST = 12_000;
 const LAST = 29_999;
 /** More than there are workers at the same time. */
 const WORKERS_MAX = 16;
+
+/** Of this worker. */
+const state = { handedOut: 0 };
 
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1);
@@ -22,7 +25,7 @@ export async function freePorts(count: number): Promise<number[]> {
   const servers: Server[] = [];
   const ports: number[] = [];
   while (ports.length < count) {
-    const port = anyPort();
+    const port = nextPort(state.handedOut++);
     const server = await listen(port);
     if (server === undefined) continue;
     servers.push(server);
@@ -32,9 +35,14 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-function anyPort(): number {
+const PORTS_PER_WORKER = Math.floor((LAST - FIRST) / WORKERS_MAX);
+/** Spreads process numbers, of which neighbours run at the same time. */
+const STEP = 389;
+
+function nextPort(handedOut: number): number {
   const worker = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS_MAX;
-  return FIRST + worker + WORKERS_MAX * randomInt(Math.floor((LAST - FIRST) / WORKERS_MAX));
+  const index = (process.pid * STEP + handedOut) % PORTS_PER_WORKER;
+  return FIRST + worker + WORKERS_MAX * index;
 }
 
 /** Answers nothing if somebody else listens there. */

@@ -7,7 +7,7 @@ import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, test } from "vitest";
-import { freePort } from "#testing/free-ports.ts";
+import { parseKubeconfig } from "#pki/kubeconfig.ts";
 import { buildProgram, PROGRAM } from "../built-program.ts";
 import { CONFIG_MAPS, configMap, identityOf, MEGABYTE, post, Raw } from "./raw-connection.ts";
 
@@ -17,10 +17,7 @@ describe("the program", () => {
   let port = 0;
   let child: ChildProcess | undefined;
 
-  beforeAll(async () => {
-    buildProgram();
-    port = await freePort();
-  }, 60_000);
+  beforeAll(() => buildProgram(), 60_000);
 
   // The next one finds the store only if nobody has it any more.
   afterEach(async () => {
@@ -33,14 +30,7 @@ describe("the program", () => {
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
   async function start(): Promise<ChildProcess> {
-    const flags = [
-      "--data-dir",
-      directory,
-      "--secure-port",
-      `${port}`,
-      "--bind-address",
-      "127.0.0.1",
-    ];
+    const flags = ["--data-dir", directory, "--secure-port", "0", "--bind-address", "127.0.0.1"];
     child = spawn(process.execPath, [PROGRAM, "apiserver", ...flags], {
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -52,6 +42,7 @@ describe("the program", () => {
       });
       child!.once("exit", (code) => reject(new Error(`ended with ${code}: ${said}`)));
     });
+    port = Number(new URL(parseKubeconfig(readFileSync(kubeconfig, "utf8"))!.server).port);
     return child;
   }
 

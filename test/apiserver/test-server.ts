@@ -9,16 +9,16 @@ import { join } from "node:path";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
-import { parseFlags } from "#cmd/apiserver/flags/flags.ts";
+import { type ApiServerFlags, parseFlags } from "#cmd/apiserver/flags/flags.ts";
 import { type RunningApiServer, runApiServer } from "#cmd/apiserver/run.ts";
 import { runControllers } from "#cmd/controller-manager/run-controllers.ts";
 import { inProcessTransport } from "#cmd/in-process/in-process-transport.ts";
 import { builtInControllers } from "#controllers/registry/controllers.ts";
+import { codeOf } from "#lib/caught.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
-import { freePort } from "#testing/free-ports.ts";
 
 const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
 const SURROUNDINGS = {
@@ -48,20 +48,20 @@ export interface TestServerOptions {
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-test-apiserver-"));
-  const port = await freePort();
   const tokenFile = join(directory, "tokens.csv");
   if (options.tokens !== undefined) writeFileSync(tokenFile, options.tokens);
-  const flags = parseFlags([
-    ...["--data-dir", directory, "--secure-port", String(port), "--bind-address", "127.0.0.1"],
-    ...(options.tokens === undefined ? [] : ["--token-auth-file", tokenFile]),
-    ...(options.flags ?? []),
-  ]);
+  const flagsOn = (port: number): ApiServerFlags =>
+    parseFlags([
+      ...["--data-dir", directory, "--secure-port", `${port}`, "--bind-address", "127.0.0.1"],
+      ...(options.tokens === undefined ? [] : ["--token-auth-file", tokenFile]),
+      ...(options.flags ?? []),
+    ]);
   let server: RunningApiServer;
   let life: AbortController;
   let loops: Promise<unknown>;
-  const start = async (): Promise<void> => {
+  const start = async (port: number): Promise<void> => {
     life = new AbortController();
-    server = await runApiServer(flags, SURROUNDINGS, new AbortController().signal);
+    server = await listening(flagsOn(port));
     await server.bootstrapped;
     loops =
       options.controllers === true
@@ -73,7 +73,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     await loops;
     await server.close(1_000);
   };
-  await start();
+  await start(0);
+  const { port } = server!;
   return {
     port,
     directory,
@@ -84,7 +85,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     restart: async (meanwhile) => {
       await stop();
       await meanwhile?.();
-      await start();
+      await start(port);
     },
     [Symbol.asyncDispose]: async () => {
       await stop();
@@ -92,6 +93,21 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
   };
 }
+
+/** A port that was given up for a moment may be a client's until its connection ends. */
+async function listening(flags: ApiServerFlags): Promise<RunningApiServer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await runApiServer(flags, SURROUNDINGS, new AbortController().signal);
+    } catch (error) {
+      if (codeOf(error) !== "EADDRINUSE" || tries === LISTEN_TRIES) throw error;
+      await systemClock.sleep(LISTEN_PAUSE_MS);
+    }
+  }
+}
+
+const LISTEN_TRIES = 50;
+const LISTEN_PAUSE_MS = 100;
 
 function clientOf({ api }: RunningApiServer): Client {
   const transport = inProcessTransport(api.handle, ADMIN, "test");

@@ -26,7 +26,6 @@ describe("k8ts up", () => {
 
   beforeAll(async () => {
     buildProgram();
-    const port = await freePort();
     const args = [
       PROGRAM,
       "up",
@@ -34,7 +33,7 @@ describe("k8ts up", () => {
       "--data",
       data,
       "--port",
-      String(port),
+      "0",
       "--bind-address",
       "127.0.0.1",
     ];
