@@ -3,6 +3,8 @@ import { apiserverCommand } from "./apiserver/apiserver-command.ts";
 import type { Command } from "./command.ts";
 import { controllerManagerCommand } from "./controller-manager/controller-manager.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
+import { snapshotCommand } from "./snapshot/snapshot-command.ts";
+import { storeCommand } from "./store/store-command.ts";
 import { downCommand } from "./up/down.ts";
 import { upCommand } from "./up/up.ts";
 
@@ -11,5 +13,7 @@ export const commands: readonly Command[] = [
   controllerManagerCommand,
   doctorCommand,
   downCommand,
+  snapshotCommand,
+  storeCommand,
   upCommand,
 ];

@@ -32,6 +32,9 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
   return store;
 }
 
+/** Of a data directory, also while another process uses it. */
+export { snapshotDirectory as snapshotEmbeddedStore } from "./embedded/read-snapshot.ts";
+
 /**
  * Makes a data directory from a snapshot of any store. The directory must not be there yet; it
  * appears when all of it is on disk.

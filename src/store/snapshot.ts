@@ -56,6 +56,26 @@ export async function verifySnapshot(path: string): Promise<SnapshotSummary> {
   throw unsound(path, "it has no end");
 }
 
+export interface SnapshotLabel extends SnapshotHeader {
+  readonly keys: number;
+  readonly bytes: number;
+}
+
+/** What a file says of itself, without a proof: reads its beginning and its end only. */
+export async function labelOfSnapshot(path: string): Promise<SnapshotLabel> {
+  await using file = await open(path);
+  const { size } = await file.stat();
+  const endBytes = FOOTER_BYTES + HASH_BYTES;
+  if (size < HEADER_BYTES + endBytes) throw unsound(path, "it is too short");
+  const first = Buffer.alloc(HEADER_BYTES);
+  await file.read(first, 0, HEADER_BYTES, 0);
+  if (!first.subarray(0, MAGIC.length).equals(MAGIC)) throw unsound(path, "it is no snapshot");
+  const end = Buffer.alloc(endBytes);
+  await file.read(end, 0, endBytes, size - endBytes);
+  if (end.readUInt32LE(0) !== END_MARK) throw unsound(path, "it has no end");
+  return { ...decodeHeader(first), keys: end.readDoubleLE(4), bytes: size };
+}
+
 /** The header, then the entries. Reads the file twice, the first time to verify it. */
 export async function openSnapshot(
   path: string,

@@ -21,6 +21,8 @@ const COMMANDS = [
   { command: "doctor", flag: "--data <dir>" },
   { command: "apiserver", flag: "--secure-port <port>" },
   { command: "controller-manager", flag: "--kubeconfig <file>" },
+  { command: "snapshot", flag: "restore [options] <file>" },
+  { command: "store", flag: "copy [options]" },
 ];
 
 beforeAll(() => buildProgram(), 60_000);

@@ -74,7 +74,7 @@ export class LmdbEngine implements Engine {
   static async open(directory: string, options: OpenOptions): Promise<LmdbEngine> {
     const file = openLmdbFile(directory, options);
     try {
-      const { state, keys } = rebuild(file);
+      const { state, keys } = rebuildFrom(file);
       const { path } = file;
       const { pageBytes } = countPages(file);
       const room = await DiskRoom.open({ path, pageBytes, count: () => countPages(file) });
@@ -191,10 +191,15 @@ const NO_VALUE = new Uint8Array();
  * The index, the sizes and the newest revision follow from the log. Where the newest rows have been
  * swept, the revision was stored with the compaction that allowed it.
  */
-function rebuild(file: LmdbFile): { state: State; keys: KeyIndex } {
-  let state = readState(file);
+export function rebuildFrom(
+  file: LmdbFile,
+  transaction?: Transaction,
+): { state: State; keys: KeyIndex } {
+  let state = readState(file, transaction);
   const keys = KeyIndex.create();
-  for (const { key: position, value: head } of file.logHeads.getRange({})) {
+  for (const { key: position, value: head } of file.logHeads.getRange(
+    transaction === undefined ? {} : { transaction },
+  )) {
     const change: Change = { ...head, position: decodePosition(position), value: NO_VALUE };
     const step = { change, replaced: keys.head(change.key) };
     keys.apply(step);

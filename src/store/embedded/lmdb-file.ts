@@ -18,7 +18,13 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Database, type DatabaseOptions, open, type RootDatabase } from "lmdb";
+import {
+  type Database,
+  type DatabaseOptions,
+  open,
+  type RootDatabase,
+  type Transaction,
+} from "lmdb";
 import { messageOf } from "#lib/caught.ts";
 import { isAlive, type ProcessIdentity, thisProcess } from "#lib/process-identity.ts";
 import { StoreError } from "#store/contract.ts";
@@ -77,6 +83,11 @@ export function openLmdbFile(
   return file;
 }
 
+/** For looking only, whoever has it. Throws `Corrupt` if it holds something else. */
+export function openToRead(directory: string): LmdbFile {
+  return openTables(directory, join(directory, "data.mdb"), true);
+}
+
 /** Rewrites the file without its free pages. The file is closed; open it again. */
 export async function shrinkLmdbFile(file: LmdbFile): Promise<void> {
   const directory = dirname(file.path);
@@ -104,8 +115,8 @@ export function encodeState({ revision, compactRevision }: State): Buffer {
 }
 
 /** The sizes are not stored: they follow from the log. */
-export function readState({ root, path }: LmdbFile): State {
-  const bytes = root.get(STATE_KEY);
+export function readState({ root, path }: LmdbFile, transaction?: Transaction): State {
+  const bytes = root.get(STATE_KEY, transaction === undefined ? {} : { transaction });
   if (bytes === undefined) return EMPTY_STATE;
   const row = Buffer.from(bytes);
   const format = row.readDoubleLE(0);
