@@ -24,6 +24,7 @@ import type { Measure } from "#api/quota/measure.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import type { SubresourceRoute } from "#api/subresource-route.ts";
 import type { FieldError } from "#api/validation/field-error.ts";
+import type { Result } from "./meta/status.ts";
 
 /** Any object with metadata; what is stored and watched. */
 export interface KubeObject extends TypeMeta {
@@ -193,6 +194,14 @@ export interface StoredAs<T> {
   readonly version: string;
   toStored(object: T): KubeObject;
   fromStored(stored: KubeObject): T;
+  /** Versions that a webhook converts. The two functions above are not called then. */
+  readonly remote?: RemoteConversion;
+}
+
+/** Conversion that leaves the process. Objects come back in the order in which they were given. */
+export interface RemoteConversion {
+  toStored(objects: readonly KubeObject[]): Promise<Result<readonly KubeObject[]>>;
+  fromStored(stored: readonly KubeObject[]): Promise<Result<readonly KubeObject[]>>;
 }
 
 /** A finished kind, its type forgotten, so that kinds can stand in one table. */

@@ -1,7 +1,7 @@
 /** What every verb gets: the server's parts, and the request after authentication and routing. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
-import type { Result } from "#api/meta/status.ts";
+import { notFoundStatus, type Result } from "#api/meta/status.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Eventual } from "#lib/eventual.ts";
 import type { LinesByKey } from "#lib/lines-by-key.ts";
@@ -67,6 +67,10 @@ export function hooksOf({ parts, resource }: VerbRequest): WriteHooks | undefine
 /** What an object of the kind calls itself. */
 export function typeMetaOf({ names, apiVersion }: Kind): { kind: string; apiVersion: string } {
   return { kind: names.kind, apiVersion };
+}
+
+export function notFound({ resource }: Pick<VerbRequest, "resource">, name: string): Status {
+  return notFoundStatus(groupResourceOf(resource), name);
 }
 
 /** The resource as error messages name it. */

@@ -22,7 +22,7 @@ import { checkDeleteOptions, type WriteOptions } from "../request/query-options.
 import type { VerbRequest } from "../request/verb.ts";
 import type { ApiValue } from "../response/answer.ts";
 import type { Objects } from "../storage/objects.ts";
-import { deleteObject } from "../verbs/delete.ts";
+import { deleteObject } from "../write/write-object.ts";
 import { answeredCreate, CREATED } from "./answered.ts";
 import { takeFromBudget, tooManyEvictions } from "./disruption-budget.ts";
 import { setPodCondition } from "./pod-conditions.ts";

@@ -128,7 +128,19 @@ export class Revision {
     if (kind.apiVersion === this.kind.apiVersion || kind.storedAs === undefined) return this;
     const known = this.#views?.get(kind);
     if (known !== undefined) return known;
-    const object = kind.storedAs.fromStored(this.value) as KubeObject;
+    if (kind.storedAs.remote !== undefined) {
+      throw new Error(`${this.key} has not been converted to ${kind.apiVersion} yet`);
+    }
+    return this.addView(kind, kind.storedAs.fromStored(this.value) as KubeObject);
+  }
+
+  /** Whether `as` has nothing left to convert. */
+  isKnownAs(kind: Kind): boolean {
+    return kind.apiVersion === this.kind.apiVersion || this.#views?.has(kind) === true;
+  }
+
+  /** Keeps the object in another served version, as something outside of the process converted it. */
+  addView(kind: Kind, object: KubeObject): Revision {
     const view = Revision.fromValue(kind, this.key, this.number, object);
     this.#views ??= new Map();
     this.#views.set(kind, view);

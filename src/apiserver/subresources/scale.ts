@@ -5,128 +5,61 @@ import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { formatSelector, selectorFromLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { conflictStatus, failure, invalidStatus, type Result, success } from "#api/meta/status.ts";
-import { schemaOf } from "#api/schema/from-facts.ts";
 import { validateKubeMeta } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateNonNegative } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
-import { bodyBytes } from "../request/body-bytes.ts";
-import { decodeBody } from "../request/decode-body.ts";
-import { type WriteOptions, writeOptions } from "../request/query-options.ts";
 import { groupResourceOf, type VerbRequest, type VerbResult } from "../request/verb.ts";
-import { mediaTypeOf } from "../response/negotiate.ts";
+import { revisionAs } from "../storage/convert.ts";
 import type { Revision } from "../storage/revision.ts";
 import { readObject } from "../verbs/get.ts";
-import { PATCH_TYPES } from "../verbs/patch.ts";
-import { checkName } from "../verbs/update.ts";
-import { applyConfiguration, trackUpdate } from "../write/managed-fields.ts";
-import { settleNamespace } from "../write/object-metadata.ts";
-import { patchDocument } from "../write/patch-document.ts";
-import { updateObject } from "../write/update-object.ts";
+import { decodePatch, decodeUpdate } from "../write/decode-write.ts";
+import type { ObjectWrite, SubresourceView } from "../write/object-write.ts";
+import { writeObject } from "../write/write-object.ts";
 import { scaleKind } from "./scale-kind.ts";
 
 export async function getScale(verb: VerbRequest): Promise<VerbResult> {
   const found = await readObject(verb);
-  return found.ok ? answerWith(verb, found.value) : found;
+  return found.ok ? await answerWith(verb, found.value) : found;
 }
 
 export async function updateScale(verb: VerbRequest): Promise<VerbResult> {
-  const { request } = verb;
-  const options = writeOptions(request.query, "UpdateOptions");
-  if (!options.ok) return options;
-  const { fieldValidation } = options.value;
-  const expected = {
-    kind: "Scale",
-    group: "autoscaling",
-    version: "v1",
-    schema: schemaOf("autoscaling.v1.Scale"),
-  };
-  const decoded = decodeBody(request, expected, fieldValidation, verb.warn);
-  if (!decoded.ok) return decoded;
-  verb.sent?.({ kind: "Scale", apiVersion: "autoscaling/v1", ...decoded.value });
-  const placed = settleNamespace(decoded.value.metadata, verb.info.namespace);
-  if (!placed.ok) return placed;
-  const named = checkName(decoded.value as Draft<KubeObject>, verb.info.name);
-  if (!named.ok) return named;
-  return await rescale(
-    verb,
-    options.value,
-    () => success(structuredClone(decoded.value) as Draft<ScaleObject>),
-    { uid: decoded.value.metadata.uid || undefined },
-  );
+  const write = decodeUpdate(verb, scaleView(verb));
+  return write.ok ? await rescale(verb, write.value) : write;
 }
 
 export async function patchScale(verb: VerbRequest): Promise<VerbResult> {
-  const { request } = verb;
-  const type = PATCH_TYPES[mediaTypeOf(request.headers["content-type"] ?? "")];
-  const options = writeOptions(request.query, "PatchOptions", type === "apply");
-  if (!options.ok) return options;
-  const sent = bodyBytes(request.body);
-  if (!sent.ok) return sent;
-  const bytes = sent.value;
-  verb.sent?.();
-  return await rescale(
-    verb,
-    options.value,
-    (current) => {
-      const patched =
-        type === "apply"
-          ? applyConfiguration(verb, current, bytes, options.value, scaleKind)
-          : patchDocument(type ?? "merge", current, bytes, scaleKind, options.value, verb.warn);
-      return patched as Result<Draft<ScaleObject>>;
-    },
-    { tracked: type === "apply" },
-  );
+  const write = decodePatch(verb, scaleView(verb));
+  return write.ok ? await rescale(verb, write.value) : write;
+}
+
+async function rescale(verb: VerbRequest, write: ObjectWrite): Promise<VerbResult> {
+  const written = await writeObject(verb, write);
+  return written.ok ? await answerWith(verb, written.value.revision) : written;
 }
 
 type ScaleObject = Scale & KubeObject;
 
-async function rescale(
-  verb: VerbRequest,
-  options: WriteOptions,
-  wanted: (current: ScaleObject) => Result<Draft<ScaleObject>>,
-  { tracked = false, uid }: { readonly tracked?: boolean; readonly uid?: string | undefined },
-): Promise<VerbResult> {
-  const { resource } = verb;
-  const paths = resource.kind.scale!;
-  const owners = {
-    [resource.kind.apiVersion]: steps(paths.specReplicas).map((step) => `f:${step}`),
-  };
-  const updated = await updateObject(verb, {
-    options,
-    uid,
-    mayCreate: false,
-    subresource: undefined,
-    next: (current) => {
-      const before = scaleOf(verb, current!);
-      const managers = scaleManagers(current!.metadata.managedFields, owners);
-      const managed = {
-        ...before,
-        metadata: { ...before.metadata, ...given({ managedFields: managers }) },
-      };
-      const scale = wanted(managed as ScaleObject);
-      if (!scale.ok) return scale;
-      const named = checkName(scale.value as Draft<KubeObject>, verb.info.name);
-      if (!named.ok) return named;
-      const fault = checkScale(scale.value as ScaleObject);
-      if (!fault.ok) return fault;
-      const same = checkUid(verb, scale.value as ScaleObject, current!);
-      if (!same.ok) return same;
-      if (!tracked)
-        trackUpdate(
-          verb,
-          managed as ScaleObject,
-          scale.value as Draft<KubeObject>,
-          options,
-          SCALE_TYPE,
-        );
-      return success(rescaled(verb, current!, scale.value as ScaleObject, owners));
+function scaleView(verb: VerbRequest): SubresourceView {
+  const { apiVersion, scale } = verb.resource.kind;
+  const owners = { [apiVersion]: steps(scale!.specReplicas).map((step) => `f:${step}`) };
+  return {
+    kind: scaleKind,
+    of: (object) => {
+      const shown = scaleOf(verb, object);
+      const managedFields = scaleManagers(object.metadata.managedFields, owners);
+      return {
+        ...shown,
+        metadata: { ...shown.metadata, ...given({ managedFields }) },
+      } as ScaleObject;
     },
-  });
-  return updated.ok ? answerWith(verb, updated.value.revision) : updated;
+    check: (view, object) => {
+      const fault = checkScale(view as ScaleObject);
+      return fault.ok ? checkUid(verb, view as ScaleObject, object) : fault;
+    },
+    into: (object, view) => rescaled(verb, object, view as ScaleObject, owners),
+  };
 }
-
-const SCALE_TYPE = { schema: schemaOf("autoscaling.v1.Scale"), apiVersion: "autoscaling/v1" };
 
 /** The object with the replicas, the version and the managers that the scale says. */
 function rescaled(
@@ -175,9 +108,10 @@ function checkUid(
   return failure(conflictStatus(subject, verb.info.name, why));
 }
 
-function answerWith(verb: VerbRequest, revision: Revision): VerbResult {
-  const object = revision.as(verb.resource.kind).value;
-  const value = scaleOf(verb, object);
+async function answerWith(verb: VerbRequest, revision: Revision): Promise<VerbResult> {
+  const object = await revisionAs(verb.resource.kind, revision);
+  if (!object.ok) return object;
+  const value = scaleOf(verb, object.value.value);
   return success({ code: 200, body: { form: "value", value, columns: scaleKind.columns } });
 }
 

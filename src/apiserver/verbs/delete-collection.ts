@@ -4,7 +4,8 @@ import { decodeDeleteOptions } from "../request/decode-delete-options.ts";
 import { listOptions } from "../request/query-options.ts";
 import { select } from "../request/selection.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
-import { deleteObject, tellOptions } from "./delete.ts";
+import { deleteObject } from "../write/write-object.ts";
+import { tellOptions } from "./delete.ts";
 import { listSelected } from "./list.ts";
 
 /** Deletes that wait together share a commit of the store. */

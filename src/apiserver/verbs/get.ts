@@ -4,7 +4,6 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import {
   badRequestStatus,
   failure,
-  notFoundStatus,
   type Result,
   success,
   unknownStatus,
@@ -13,7 +12,8 @@ import { invalid } from "#api/validation/field-error.ts";
 import { formatFieldError } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
 import { isTrue } from "../request/request-info.ts";
-import { groupResourceOf, type VerbRequest, type VerbResult } from "../request/verb.ts";
+import { notFound, type VerbRequest, type VerbResult } from "../request/verb.ts";
+import { revisionAs } from "../storage/convert.ts";
 import { keyOf } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
 
@@ -32,12 +32,19 @@ export async function get(verb: VerbRequest): Promise<VerbResult> {
     const cached = parts.objects
       .cacheOf(resource.stored)
       .get(keyOf(resource.stored, info.namespace, info.name));
-    if (cached === undefined) return notFound(verb);
-    return success({ code: 200, body: { form: "object", object: cached.as(resource.kind) } });
+    if (cached === undefined) return failure(notFound(verb, info.name));
+    return await answerWith(verb, cached);
   }
   const found = await readObject(verb);
-  if (!found.ok) return found;
-  return success({ code: 200, body: { form: "object", object: found.value.as(resource.kind) } });
+  return found.ok ? await answerWith(verb, found.value) : found;
+}
+
+async function answerWith({ resource }: VerbRequest, revision: Revision): Promise<VerbResult> {
+  const converted = revisionAs(resource.kind, revision);
+  const object = converted instanceof Promise ? await converted : converted;
+  return object.ok
+    ? success({ code: 200, body: { form: "object", object: object.value } })
+    : object;
 }
 
 /** The object that the request names, as it is now, in the stored version. */
@@ -46,11 +53,7 @@ export async function readObject(verb: VerbRequest): Promise<Result<Revision>> {
   const { stored } = resource;
   const found = await parts.objects.read(stored, keyOf(stored, info.namespace, info.name));
   if (!found.ok) return found;
-  return found.value === undefined ? notFound(verb) : success(found.value);
-}
-
-export function notFound({ resource, info }: VerbRequest): Result<never> {
-  return failure(notFoundStatus(groupResourceOf(resource), info.name));
+  return found.value === undefined ? failure(notFound(verb, info.name)) : success(found.value);
 }
 
 /** "" and "0" mean: any. */

@@ -21,6 +21,7 @@ import { type ListOptions, listOptions } from "../request/query-options.ts";
 import { type Selection, select } from "../request/selection.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
 import type { ObjectList } from "../response/answer.ts";
+import { revisionsAs } from "../storage/convert.ts";
 import { statusOfStoreError } from "../storage/object-store.ts";
 import type { Revision } from "../storage/revision.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
@@ -48,12 +49,15 @@ export async function listSelected(
   if (!point.ok) return point;
   const page = await readPage(verb, selection, options, point.value);
   if (!page.ok) return page;
-  const { items, next, remaining, revision, state } = page.value;
+  const { items: found, next, remaining, revision, state } = page.value;
+  const converted = revisionsAs(verb.resource.kind, found);
+  const items = converted instanceof Promise ? await converted : converted;
+  if (!items.ok) return items;
   const limited = options.limit > 0;
   const more = limited && next !== undefined;
   return success({
     kind: verb.resource.kind,
-    items: items.map((item) => item.as(verb.resource.kind)),
+    items: items.value,
     resourceVersion: String(revision),
     continueToken: more
       ? encodeContinue(selection.prefix, { startAfter: next, revision })

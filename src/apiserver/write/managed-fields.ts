@@ -25,7 +25,6 @@ import { strictWarnings } from "../request/strict-warnings.ts";
 import type { VerbRequest } from "../request/verb.ts";
 import type { Resources } from "../storage/resources.ts";
 import { withSentLists } from "./empty-lists.ts";
-import { fromStoredVersion, toStoredVersion } from "./write-rules.ts";
 
 /** What is written, if not an object of the resource's own kind: a Scale, a TokenRequest. */
 export interface TrackedType {
@@ -91,7 +90,9 @@ export function trackUpdate(
 
 /** What is left of a draft when it has been stored and read again: that is what its writer owns. */
 function asKept(kind: Kind, draft: Draft<KubeObject>): Draft<KubeObject> {
-  return fromStoredVersion(kind, toStoredVersion(kind, draft)) as Draft<KubeObject>;
+  const { storedAs } = kind;
+  if (storedAs === undefined || storedAs.remote !== undefined) return draft;
+  return storedAs.fromStored(storedAs.toStored(draft)) as Draft<KubeObject>;
 }
 
 function setManagers(
@@ -196,16 +197,20 @@ function circumstances({ info, resource, parts }: VerbRequest): Circumstances {
 }
 
 function versionSeam(own: Kind, resources: Resources): VersionSeam {
-  const inVersion = (apiVersion: string): Kind | undefined =>
-    resources.findKind(apiVersion, own.names.kind);
+  const inVersion = (apiVersion: string): Kind | undefined => {
+    const kind = resources.findKind(apiVersion, own.names.kind);
+    // What only a webhook converts cannot be compared in another version: its managers are forgotten.
+    return (kind?.storedAs ?? own.storedAs)?.remote === undefined ? kind : undefined;
+  };
   return {
     schema: (apiVersion) => {
       const kind = inVersion(apiVersion);
       return kind?.schema();
     },
     convert: (object, apiVersion) => {
-      const stored = toStoredVersion(own, objectOf(object) as Draft<KubeObject>);
-      return membersOf(fromStoredVersion(inVersion(apiVersion)!, stored));
+      const given = objectOf(object);
+      const stored: KubeObject = own.storedAs?.toStored(given) ?? given;
+      return membersOf(inVersion(apiVersion)!.storedAs?.fromStored(stored) ?? stored);
     },
   };
 }

@@ -28,16 +28,6 @@ const METADATA = Path.of("metadata");
 
 type Warn = (text: string) => void;
 
-/** The draft as an object of the stored version. */
-export function toStoredVersion(kind: Kind, draft: Draft<KubeObject>): Draft<KubeObject> {
-  if (kind.storedAs === undefined) return draft;
-  return kind.storedAs.toStored(draft) as Draft<KubeObject>;
-}
-
-export function fromStoredVersion(kind: Kind, stored: KubeObject): KubeObject {
-  return kind.storedAs === undefined ? stored : (kind.storedAs.fromStored(stored) as KubeObject);
-}
-
 /** Runs the rules of a create on the draft. `served` is the version that the request is in. */
 export function applyCreateRules(
   kind: Kind,
@@ -59,7 +49,7 @@ export function applyCreateRules(
       METADATA,
     ),
     ...(hasOwnRules(served)
-      ? (served.validate?.(fromStoredVersion(served, draft), context) ?? [])
+      ? (served.validate?.(served.storedAs!.fromStored(draft), context) ?? [])
       : (kind.validate?.(draft, context) ?? [])),
   ];
   // A kind that takes any name still needs one that fits into a path.
@@ -117,7 +107,7 @@ function validateChange(
 ): readonly FieldError[] {
   if (subresource !== undefined) return subresource.validateUpdate?.(draft, old, context) ?? [];
   if (!hasOwnRules(served)) return kind.validateUpdate?.(draft, old, context) ?? [];
-  const [next, before] = [draft, old].map((object) => fromStoredVersion(served, object));
+  const [next, before] = [draft, old].map((object) => served.storedAs!.fromStored(object));
   return served.validateUpdate?.(next, before, context) ?? [];
 }
 

@@ -1,0 +1,123 @@
+/**
+ * The first steps of a write: decode the options and the body, set defaults, and check that the body
+ * is about the object that the path names. Nothing here looks at the object that is there.
+ */
+import type { Draft, Kind, KubeObject } from "#api/kind.ts";
+import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
+import { bodyBytes } from "../request/body-bytes.ts";
+import { decodeBody, expectKind } from "../request/decode-body.ts";
+import { writeOptions } from "../request/query-options.ts";
+import { typeMetaOf, type VerbRequest } from "../request/verb.ts";
+import { mediaTypeOf } from "../response/negotiate.ts";
+import { dedupeOwners, settleNamespace, wipeSystemFields } from "./object-metadata.ts";
+import type { ObjectWrite, SubresourceView } from "./object-write.ts";
+import type { PatchType } from "./patch-document.ts";
+
+export const PATCH_TYPES: Readonly<Record<string, PatchType | "apply">> = {
+  "application/json-patch+json": "json",
+  "application/merge-patch+json": "merge",
+  "application/strategic-merge-patch+json": "strategic",
+  "application/apply-patch+yaml": "apply",
+};
+
+export function decodeCreate(verb: VerbRequest): Result<ObjectWrite> {
+  const { request, resource } = verb;
+  const options = writeOptions(request.query, "CreateOptions");
+  if (!options.ok) return options;
+  const { fieldValidation } = options.value;
+  const decoded = decodeBody(request, expectKind(resource.kind), fieldValidation, verb.warn);
+  if (!decoded.ok) return decoded;
+  const object = decoded.value;
+  setDefaults(verb, resource.kind, object);
+
+  wipeSystemFields(object.metadata);
+  const placed = settleNamespace(object.metadata, namespaceOf(verb));
+  if (!placed.ok) return placed;
+  dedupeOwners(object.metadata, verb.warn);
+  return success({
+    change: { form: "create", object },
+    options: options.value,
+    mayCreate: true,
+    uid: undefined,
+    subresource: undefined,
+  });
+}
+
+export function decodeUpdate(verb: VerbRequest, view?: SubresourceView): Result<ObjectWrite> {
+  const { request, resource, info } = verb;
+  const kind = view?.kind ?? resource.kind;
+  const options = writeOptions(request.query, "UpdateOptions");
+  if (!options.ok) return options;
+  const { fieldValidation } = options.value;
+  const decoded = decodeBody(request, expectKind(kind), fieldValidation, verb.warn);
+  if (!decoded.ok) return decoded;
+  const object = decoded.value;
+  setDefaults(verb, kind, object);
+
+  const placed = checkPlace(verb, object);
+  if (!placed.ok) return placed;
+  dedupeOwners(object.metadata, verb.warn);
+  return success({
+    change: { form: "update", object },
+    options: options.value,
+    mayCreate: resource.stored.kind.createOnUpdate === true && info.subresource === "",
+    uid: object.metadata.uid || undefined,
+    ...partOf(verb, view),
+  });
+}
+
+export function decodePatch(verb: VerbRequest, view?: SubresourceView): Result<ObjectWrite> {
+  const { request, info } = verb;
+  const type = PATCH_TYPES[mediaTypeOf(request.headers["content-type"] ?? "")];
+  if (type === undefined) return failure(badRequestStatus("unknown patch type"));
+  const isApply = type === "apply";
+  const options = writeOptions(request.query, "PatchOptions", isApply);
+  if (!options.ok) return options;
+  const sent = bodyBytes(request.body);
+  if (!sent.ok) return sent;
+  const bytes = sent.value;
+  verb.sent?.();
+  return success({
+    change: isApply ? { form: "apply", bytes } : { form: "patch", type, bytes },
+    options: options.value,
+    mayCreate: isApply && info.subresource === "",
+    uid: undefined,
+    ...partOf(verb, view),
+  });
+}
+
+/** The body must be about the object in the path. */
+export function checkPlace(verb: VerbRequest, { metadata }: Draft<KubeObject>): Result<undefined> {
+  const placed = settleNamespace(metadata, namespaceOf(verb));
+  if (!placed.ok) return placed;
+  const { name } = verb.info;
+  const given = metadata.name ?? "";
+  if (given === name) return success(undefined);
+  return failure(
+    badRequestStatus(
+      given === ""
+        ? `the name of the object (${name} based on URL) was undeterminable: name must be provided`
+        : `the name of the object (${given}) does not match the name on the URL (${name})`,
+    ),
+  );
+}
+
+/** The namespace in which the request's objects are; "" for cluster-scoped ones. */
+export function namespaceOf({ resource, info }: VerbRequest): string {
+  return resource.kind.scope === "Namespaced" ? info.namespace : "";
+}
+
+function setDefaults(verb: VerbRequest, kind: Kind, object: Draft<KubeObject>): void {
+  kind.defaults?.(object);
+  verb.sent?.({ ...typeMetaOf(kind), ...object });
+}
+
+/** What part of the object the path names. */
+function partOf(
+  { resource, info }: VerbRequest,
+  view: SubresourceView | undefined,
+): Pick<ObjectWrite, "subresource" | "view"> {
+  if (view !== undefined) return { subresource: undefined, view };
+  const { subresources } = resource.stored.kind;
+  return { subresource: info.subresource === "" ? undefined : subresources?.[info.subresource] };
+}

@@ -1,0 +1,95 @@
+/**
+ * What a write wants the object to be, given the one that is there: the change made, and the
+ * managedFields that follow from it. In the version of the request.
+ */
+import { cloneGiven } from "#api/codec/given-empty.ts";
+import type { Draft, KubeObject } from "#api/kind.ts";
+import { conflictStatus, failure, type Result, success } from "#api/meta/status.ts";
+import { assertNever } from "#lib/assert-never.ts";
+import { groupResourceOf, type VerbRequest } from "../request/verb.ts";
+import { checkPlace } from "./decode-write.ts";
+import { applyConfiguration, trackCreate, trackUpdate } from "./managed-fields.ts";
+import type { ObjectWrite, SubresourceView } from "./object-write.ts";
+import { patchDocument } from "./patch-document.ts";
+
+/** `current`: undefined if the object will be created. The result belongs to the caller. */
+export function wantedObject(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  current: KubeObject | undefined,
+): Result<Draft<KubeObject>> {
+  const { change, options, view } = write;
+  if (view !== undefined) return wantedView(verb, write, view, current!);
+  switch (change.form) {
+    case "create":
+      trackCreate(verb, change.object, options);
+      return success(change.object);
+    case "update": {
+      const next = cloneGiven(change.object); // asked again after a conflict
+      trackUpdate(verb, current, next, options);
+      return success(next);
+    }
+    case "patch":
+    case "apply": {
+      const next = patched(verb, write, current);
+      if (!next.ok) return next;
+      if (change.form === "patch") trackUpdate(verb, current, next.value, options);
+      return checkPatched(verb, next.value, current);
+    }
+    default:
+      return assertNever(change);
+  }
+}
+
+/** The sub-resource's own object. */
+function wantedView(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  view: SubresourceView,
+  current: KubeObject,
+): Result<Draft<KubeObject>> {
+  const { change, options } = write;
+  const before = view.of(current);
+  const next =
+    change.form === "update"
+      ? success(structuredClone(change.object))
+      : patched(verb, write, before);
+  if (!next.ok) return next;
+  const placed = checkPlace(verb, next.value);
+  if (!placed.ok) return placed;
+  const fault = view.check(next.value, current);
+  if (!fault.ok) return fault;
+  if (change.form !== "apply") {
+    const type = { schema: view.kind.schema(), apiVersion: view.kind.apiVersion };
+    trackUpdate(verb, before, next.value, options, type);
+  }
+  return next;
+}
+
+function patched(
+  verb: VerbRequest,
+  { change, options, view }: ObjectWrite,
+  current: KubeObject | undefined,
+): Result<Draft<KubeObject>> {
+  const kind = view?.kind ?? verb.resource.kind;
+  if (change.form === "apply") {
+    return applyConfiguration(verb, current, change.bytes, options, kind);
+  }
+  if (change.form !== "patch") throw new Error(`${change.form} is no patch`);
+  return patchDocument(change.type, current!, change.bytes, kind, options, verb.warn);
+}
+
+/** What a patch made must still be the object in the path. */
+function checkPatched(
+  verb: VerbRequest,
+  next: Draft<KubeObject>,
+  current: KubeObject | undefined,
+): Result<Draft<KubeObject>> {
+  const { uid = "" } = next.metadata;
+  if (current === undefined && uid !== "") {
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    return failure(conflictStatus(groupResourceOf(verb.resource), verb.info.name, why));
+  }
+  const placed = checkPlace(verb, next);
+  return placed.ok ? success(next) : placed;
+}

@@ -1,0 +1,342 @@
+/**
+ * The write path. Every create, update, patch, apply and delete, of an object or of one of its
+ * sub-resources, takes these steps in this order, and they can be read here from the top down:
+ *
+ *   1. decode                 options and body, in the version of the request    decode-write.ts
+ *   2. defaults               of that version                                    the kind
+ *   3. managed fields         the change made to the object that is there        wanted-object.ts
+ *   4. mutating admission     on the stored version                              admission/
+ *   5. prepare                system fields, allocations, the kind's own rules   write-rules.ts
+ *   6. validate               metadata and the kind                              write-rules.ts
+ *   7. validating admission                                                      admission/
+ *   8. store                  compare-and-swap, or as if on a dry run            store-object.ts
+ *
+ * Steps 1 and 2 run once (a patch is decoded in step 3, since it needs the object). Steps 3 to 8 run
+ * again on the newer object when another writer was faster. Creates whose name is generated repeat
+ * steps 5 to 8 with another name. Deletes decode their options, ask admission and store a decision.
+ */
+import { cloneGiven } from "#api/codec/given-empty.ts";
+import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
+import type { Draft, KubeObject } from "#api/kind.ts";
+import { failure, type Result, success, unknownStatus } from "#api/meta/status.ts";
+import {
+  type AdmissionRequest,
+  admissionRequest,
+  targetOf,
+} from "../admission/admission-request.ts";
+import { tooLateStatus } from "../request/time-limit.ts";
+import { hooksOf, notFound, type VerbRequest } from "../request/verb.ts";
+import { fromStoredVersion, toStoredVersion } from "../storage/convert.ts";
+import { keyOf } from "../storage/resources.ts";
+import type { Revision } from "../storage/revision.ts";
+import { decideDelete } from "./decide-delete.ts";
+import { namespaceOf } from "./decode-write.ts";
+import { checkDeletePreconditions } from "./delete-preconditions.ts";
+import { sameButTimes } from "./managed-fields.ts";
+import {
+  dedupeOwners,
+  fillSystemFields,
+  generatedName,
+  settleNamespace,
+} from "./object-metadata.ts";
+import type { ObjectWrite, SubresourceView } from "./object-write.ts";
+import { ruleContextOf } from "./rule-context.ts";
+import {
+  carryOutDelete,
+  type Deleted,
+  nameTaken,
+  type StoreStep,
+  storeNew,
+  storeNext,
+  type Written,
+} from "./store-object.ts";
+import { checkVersion, uidMismatch } from "./update-preconditions.ts";
+import { wantedObject } from "./wanted-object.ts";
+import type { Finish } from "./write-hooks.ts";
+import { applyCreateRules, applyUpdateRules, finishObject } from "./write-rules.ts";
+
+/** So many names are tried before a generated name counts as taken. */
+const NAME_ATTEMPTS_MAX = 8;
+
+/**
+ * Creates, updates, patches and applies. Tries until the object is written, or until the client has
+ * heard that it took too long. A write that was overtaken gets in line, and so does one that comes
+ * while there is a line, so that a client that is slower than others has its turn, too.
+ */
+export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
+  if (write.change.form === "create") return await createObject(verb, write);
+  const { objects, updateLines, writeLimit, clock } = verb.parts;
+  const { stored } = verb.resource;
+  const key = keyOf(stored, verb.info.namespace, verb.info.name);
+  const startMs = clock.elapsedMs();
+  const attempt = async (): Promise<Result<Written> | "overtaken"> => {
+    const found = await objects.read(stored, key);
+    if (!found.ok) return found;
+    const refusal = await checkWritten(verb, write, key, found.value);
+    if (refusal !== undefined) return failure(refusal);
+    const admitted = await admitObject(verb, write, found.value);
+    if (!admitted.ok) return admitted;
+    const step = await prepareAndStore(verb, write, admitted.value, found.value);
+    if (!step.ok) return step;
+    return step.value.outcome === "written" ? success(step.value) : "overtaken";
+  };
+  if (!updateLines.isBusy(key)) {
+    const written = await attempt();
+    if (written !== "overtaken") return written;
+  }
+  while (clock.elapsedMs() - startMs < writeLimit.ms) {
+    using _turn = await updateLines.enter(key);
+    const written = await attempt();
+    if (written !== "overtaken") return written;
+  }
+  return failure(tooLateStatus());
+}
+
+async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
+  const admitted = await admitObject(verb, write, undefined);
+  if (!admitted.ok) return admitted;
+  const { generateName = "", name = "" } = admitted.value.metadata;
+  for (let attempt = 1; ; attempt++) {
+    const draft = generateName === "" ? admitted.value : cloneGiven(admitted.value);
+    if (generateName !== "") {
+      draft.metadata.name = name || generatedName(generateName, verb.parts.random);
+    }
+    const step = await prepareAndStore(verb, write, draft, undefined);
+    if (!step.ok) return step;
+    if (step.value.outcome === "written") return success(step.value);
+    if (generateName !== "" && name === "" && attempt < NAME_ATTEMPTS_MAX) continue;
+    return failure(nameTaken(verb, draft, step.value.current));
+  }
+}
+
+/** Whether the write may be made to what is there: the object that is meant, or none. */
+async function checkWritten(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  key: string,
+  current: Revision | undefined,
+): Promise<Status | undefined> {
+  if (current === undefined) {
+    if (!write.mayCreate) return notFound(verb, verb.info.name);
+    const refusal = await verb.mayCreate();
+    if (refusal !== undefined) return refusal;
+  }
+  const uid = current?.value.metadata.uid ?? "";
+  if (write.uid === undefined || write.uid === uid) return undefined;
+  return uidMismatch(verb, write, key, uid);
+}
+
+/** Managed fields and mutating admission: the object to be prepared, in the stored version. */
+async function admitObject(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  current: Revision | undefined,
+): Promise<Result<Draft<KubeObject>>> {
+  const { kind } = verb.resource;
+  const shown = current === undefined ? undefined : fromStoredVersion(kind, current.value);
+  const there = shown instanceof Promise ? await shown : shown;
+  if (there?.ok === false) return there;
+  const wanted = wantedObject(verb, write, there?.value);
+  if (!wanted.ok) return wanted;
+  const admitted =
+    there !== undefined && write.view !== undefined
+      ? await admitView(verb, write, wanted.value, there.value, write.view)
+      : await admitWhole(verb, write, wanted.value, current?.value);
+  if (admitted.ok) dedupeOwners(admitted.value.metadata, verb.warn, true);
+  return admitted;
+}
+
+async function admitWhole(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  wanted: Draft<KubeObject>,
+  old: KubeObject | undefined,
+): Promise<Result<Draft<KubeObject>>> {
+  const converted = toStoredVersion(verb.resource.kind, wanted);
+  const next = converted instanceof Promise ? await converted : converted;
+  if (!next.ok) return next;
+  const placed = settleNamespace(next.value.metadata, namespaceOf(verb));
+  if (!placed.ok) return placed;
+  return await verb.parts.admission.admit(requestFor(verb, write, next.value, old));
+}
+
+/** Admission sees the view; then the object gets what the view says. */
+async function admitView(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  wanted: Draft<KubeObject>,
+  before: KubeObject,
+  view: SubresourceView,
+): Promise<Result<Draft<KubeObject>>> {
+  const request = requestFor(verb, write, wanted, view.of(before));
+  const admitted = await verb.parts.admission.admit(request);
+  if (!admitted.ok) return admitted;
+  return await toStoredVersion(verb.resource.kind, view.into(before, admitted.value));
+}
+
+/** From the admitted object to the stored one. What was allocated for it is kept or given back. */
+async function prepareAndStore(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  draft: Draft<KubeObject>,
+  current: Revision | undefined,
+): Promise<StoreStep> {
+  const prepared =
+    current === undefined
+      ? await prepareNew(verb, write, draft)
+      : await prepareNext(verb, write, draft, current);
+  if (!prepared.ok) return prepared;
+  const step = await validateAndStore(verb, write, draft, current);
+  await prepared.value?.(step.ok && step.value.outcome === "written");
+  return step;
+}
+
+async function prepareNew(
+  verb: VerbRequest,
+  { change, options }: ObjectWrite,
+  draft: Draft<KubeObject>,
+): Promise<Result<Finish | undefined>> {
+  const { clock, random } = verb.parts;
+  if (change.form !== "create") delete draft.metadata.resourceVersion;
+  fillSystemFields(draft.metadata, clock.nowMs(), random);
+  const hooks = hooksOf(verb);
+  return hooks === undefined ? success(undefined) : await hooks.beginCreate(draft, options.dryRun);
+}
+
+async function prepareNext(
+  verb: VerbRequest,
+  { subresource, options }: ObjectWrite,
+  draft: Draft<KubeObject>,
+  current: Revision,
+): Promise<Result<Finish | undefined>> {
+  const version = checkVersion(verb, draft, current);
+  if (!version.ok) return version;
+  const hooks = subresource === undefined ? hooksOf(verb) : undefined;
+  if (hooks === undefined) return success(undefined);
+  return await hooks.beginUpdate(draft, current.value, options.dryRun);
+}
+
+async function validateAndStore(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  draft: Draft<KubeObject>,
+  current: Revision | undefined,
+): Promise<StoreStep> {
+  const { kind, stored } = verb.resource;
+  const { subresource, options } = write;
+  const context = ruleContextOf(verb);
+  const old = current?.value;
+  const ruled =
+    old === undefined
+      ? applyCreateRules(stored.kind, kind, draft, context, verb.warn)
+      : applyUpdateRules(stored.kind, kind, subresource, draft, old, context, verb.warn);
+  if (!ruled.ok) return ruled;
+
+  const asked =
+    old !== undefined && write.view !== undefined
+      ? await viewRequest(verb, write, draft, old, write.view)
+      : success(requestFor(verb, write, draft, old));
+  if (!asked.ok) return asked;
+  const refusal = await verb.parts.admission.validate(asked.value);
+  if (refusal !== undefined) return failure(refusal);
+
+  if (current === undefined && !options.dryRun && (draft.metadata.resourceVersion ?? "") !== "") {
+    return failure(unknownStatus("resourceVersion should not be set on objects to be created"));
+  }
+  const finished = finishObject(stored.kind, draft, old);
+  if (!finished.ok) return finished;
+  if (current === undefined) return await storeNew(verb, finished.value, draft, options.dryRun);
+  const object = sameButTimes(finished.value, current.value);
+  return await storeNext(verb, current, object, options.dryRun);
+}
+
+/** Deletes, of one object or of one in a collection. */
+export async function deleteObject(
+  verb: VerbRequest,
+  namespace: string,
+  name: string,
+  options: DeleteOptions,
+): Promise<Result<Deleted>> {
+  const { parts, resource } = verb;
+  const { stored } = resource;
+  const dryRun = (options.dryRun ?? []).length > 0;
+  const found = await parts.objects.read(stored, keyOf(stored, namespace, name));
+  if (!found.ok) return found;
+  let current = found.value;
+  for (;;) {
+    if (current === undefined) return failure(notFound(verb, name));
+    const conflict = checkDeletePreconditions(resource, current, options);
+    if (conflict !== undefined) return failure(conflict);
+    const refusal = await admitDelete(verb, current, options, dryRun);
+    if (refusal !== undefined) return failure(refusal);
+    const nowMs = parts.clock.nowMs();
+    const decision = decideDelete(current.value, options, stored.kind.deletion ?? {}, nowMs);
+    const step = await carryOutDelete(verb, current, decision, dryRun);
+    if (!step.ok) return step;
+    if (step.value.outcome === "done") return success(step.value);
+    current = step.value.current;
+  }
+}
+
+async function admitDelete(
+  verb: VerbRequest,
+  { value: old }: Revision,
+  options: DeleteOptions,
+  dryRun: boolean,
+): Promise<Status | undefined> {
+  const { parts, info } = verb;
+  if (info.subresource !== "") return undefined; // an eviction was admitted as such
+  const { name = "", namespace = "" } = old.metadata;
+  const request = admissionRequest(verb, {
+    operation: "DELETE",
+    object: undefined,
+    old,
+    options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options },
+    dryRun,
+    place: { namespace, name },
+  });
+  const admitted = await parts.admission.admit(request);
+  return admitted.ok ? await parts.admission.validate(request) : admitted.status;
+}
+
+async function viewRequest(
+  verb: VerbRequest,
+  write: ObjectWrite,
+  draft: KubeObject,
+  old: KubeObject,
+  view: SubresourceView,
+): Promise<Result<AdmissionRequest>> {
+  const { kind } = verb.resource;
+  const next = await fromStoredVersion(kind, draft);
+  if (!next.ok) return next;
+  const before = await fromStoredVersion(kind, old);
+  if (!before.ok) return before;
+  return success(requestFor(verb, write, view.of(next.value), view.of(before.value)));
+}
+
+function requestFor<Written extends KubeObject>(
+  verb: VerbRequest,
+  { change, options, view }: ObjectWrite,
+  object: Written,
+  old: KubeObject | undefined,
+): AdmissionRequest<Written> {
+  return admissionRequest(verb, {
+    operation: old === undefined ? "CREATE" : "UPDATE",
+    object,
+    ...(old === undefined ? {} : { old }),
+    options: options.raw,
+    dryRun: options.dryRun,
+    ...(change.form === "create" ? { place: placeOf(verb, object) } : {}),
+    ...(view === undefined ? {} : { type: targetOf(view.kind).kind }),
+  });
+}
+
+/** A new object says itself where it is. A namespace is in itself. */
+function placeOf(
+  { resource }: VerbRequest,
+  { metadata: { name = "", namespace = "" } }: KubeObject,
+): { readonly namespace: string; readonly name: string } {
+  const { group, names } = resource.kind;
+  const isNamespace = group === "" && names.plural === "namespaces";
+  return { namespace: isNamespace ? name : namespace, name };
+}
