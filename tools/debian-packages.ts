@@ -6,9 +6,12 @@
 import { spawnSync } from "node:child_process";
 
 const PROGRAMS: Readonly<Record<string, string>> = {
+  busybox: "busybox-static",
+  containerd: "containerd",
   etcd: "etcd-server",
   kubectl: "kubernetes-client",
   openssl: "openssl",
+  runc: "runc",
   strace: "strace",
 };
 

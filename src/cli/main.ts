@@ -11,6 +11,7 @@ import { version } from "./version.ts";
 const COMMANDS: Readonly<Record<string, string>> = {
   up: "run a cluster",
   down: "end the cluster that `up` runs",
+  image: "import, list, remove, save and build images",
   doctor: "check the data of a cluster",
   apiserver: "run the API server",
   "controller-manager": "run the controllers",

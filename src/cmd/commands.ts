@@ -3,6 +3,7 @@ import { apiserverCommand } from "./apiserver/apiserver-command.ts";
 import type { Command } from "./command.ts";
 import { controllerManagerCommand } from "./controller-manager/controller-manager.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
+import { imageCommand } from "./image/image-command.ts";
 import { snapshotCommand } from "./snapshot/snapshot-command.ts";
 import { storeCommand } from "./store/store-command.ts";
 import { downCommand } from "./up/down.ts";
@@ -15,5 +16,6 @@ export const commands: readonly Command[] = [
   downCommand,
   snapshotCommand,
   storeCommand,
+  imageCommand,
   upCommand,
 ];

@@ -18,6 +18,7 @@ const NODES = distinctPrograms([
 const COMMANDS = [
   { command: "up", flag: "--data <dir>" },
   { command: "down", flag: "--data <dir>" },
+  { command: "image", flag: "import FILE|DIR|-" },
   { command: "doctor", flag: "--data <dir>" },
   { command: "apiserver", flag: "--secure-port <port>" },
   { command: "controller-manager", flag: "--kubeconfig <file>" },
