@@ -14,11 +14,11 @@ export function wantsNode({ nodeSelector, affinity }: PodSpec, node: Node): bool
   }
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (required === undefined) return true;
-  return (required.nodeSelectorTerms ?? []).some((term) => matchesTerm(term, node));
+  return (required.nodeSelectorTerms ?? []).some((term) => matchesNodeSelectorTerm(term, node));
 }
 
 /** Everything in a term must hold; one that says nothing matches nothing. */
-function matchesTerm(
+export function matchesNodeSelectorTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   { metadata }: Node,
 ): boolean {

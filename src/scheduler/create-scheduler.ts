@@ -1,0 +1,139 @@
+/**
+ * Puts a scheduler together and runs it: informers, snapshot, queue, plugins, loop.
+ *
+ *     await runSchedulerLoop({ client, clock, random, logger, metrics, config }, signal);
+ */
+import type { Client } from "#client/client.ts";
+import { untilAborted } from "#lib/aborted.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import type { Random } from "#lib/random.ts";
+import { profileFrom } from "./config/create-profile.ts";
+import type { SchedulerConfig } from "./config/scheduler-config.ts";
+import { connectFeeds } from "./cycle/cluster-feeds.ts";
+import { createInformers, objectsOf } from "./cycle/informers.ts";
+import { PodStatusWriter } from "./cycle/pod-status-writer.ts";
+import type { Profile } from "./cycle/profile.ts";
+import { Scheduler } from "./cycle/scheduler.ts";
+import { SchedulerEvents } from "./cycle/scheduler-events.ts";
+import { registerSchedulerMetrics } from "./cycle/scheduler-metrics.ts";
+import { DecisionRecords } from "./explain/decision-records.ts";
+import type { Handle, PluginFactory } from "./plugin.ts";
+import { byPriority } from "./plugins/priority-sort.ts";
+import { builtInPlugins } from "./plugins/registry.ts";
+import { PreemptionExecutor } from "./preemption/preemption-executor.ts";
+import { Nominator } from "./queue/nominator.ts";
+import { SchedulingQueue } from "./queue/scheduling-queue.ts";
+import { Snapshot } from "./snapshot/snapshot.ts";
+
+const UNSCHEDULABLE_MAX_MS = 5 * 60_000;
+
+export interface SchedulerParts {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly config: SchedulerConfig;
+  /** Part of the name under which events are reported. */
+  readonly hostname: string;
+  /** Beside the built-in ones; one with the same name replaces the built-in. */
+  readonly plugins?: readonly PluginFactory[];
+}
+
+export interface RunningScheduler {
+  readonly records: DecisionRecords;
+  /** Resolves when the caches are filled and scheduling begins. */
+  readonly synced: Promise<void>;
+  readonly isSynced: boolean;
+  /** Whether anything is being decided, bound or written. */
+  readonly isBusy: boolean;
+  /** Resolves when everything has ended after the signal aborted. */
+  readonly done: Promise<void>;
+}
+
+export function startScheduler(parts: SchedulerParts, signal: AbortSignal): RunningScheduler {
+  const { client, clock, random, logger, config } = parts;
+  const informers = createInformers({ client, clock, random, logger });
+  const objects = objectsOf(informers);
+  const snapshot = new Snapshot();
+  const nominator = new Nominator();
+  const records = new DecisionRecords(clock);
+  const events = new SchedulerEvents({ client, clock, logger, hostname: parts.hostname });
+  const statuses = new PodStatusWriter({ client, clock, logger, signal });
+  const profiles = new Map<string, Profile>();
+  const queue = new SchedulingQueue({
+    clock,
+    initialBackoffMs: config.podInitialBackoffSeconds * 1000,
+    maxBackoffMs: config.podMaxBackoffSeconds * 1000,
+    unschedulableMaxMs: UNSCHEDULABLE_MAX_MS,
+    order: (a, b) => order(a, b),
+    profileOf: ({ pod }) => profiles.get(pod.spec.schedulerName ?? ""),
+    onReady: () => scheduler.wake(),
+  });
+  const metrics = registerSchedulerMetrics(parts.metrics, { queue, snapshot });
+  const preemptions = new PreemptionExecutor({
+    ...{ client, clock, logger, events, signal, metrics },
+    cancelWaiting: (uid) => scheduler.cancelWaiting(uid, "DefaultPreemption"),
+    clearNomination: (pod) => {
+      nominator.delete(pod.uid);
+      statuses.write(pod.pod, { nominatedNodeName: "" });
+    },
+    onEnd: (uid) => queue.recheck(uid),
+  });
+  const handle: Handle = {
+    snapshot,
+    objects,
+    nominated: nominator,
+    preemptions,
+    client,
+    clock,
+    random,
+  };
+  const all = [...builtInPlugins, ...(parts.plugins ?? [])];
+  const factories = new Map(all.map((factory) => [factory.name, factory]));
+  for (const profile of config.profiles) {
+    profiles.set(profile.schedulerName, profileFrom(profile, factories, handle));
+  }
+  const [first] = profiles.values();
+  const order = first?.queueSort?.queueSort?.bind(first.queueSort) ?? byPriority;
+  const scheduler = new Scheduler({
+    ...{ profiles, queue, nominator, objects, events, statuses, records, metrics, clock, logger },
+    world: {
+      ...{ snapshot, nominated: nominator, random, cursor: { next: 0 } },
+      percentageOfNodesToScore: config.percentageOfNodesToScore,
+    },
+    extenders: undefined,
+  });
+  connectFeeds(
+    {
+      ...{ informers, snapshot, queue, nominator },
+      isOurs: ({ spec }) => profiles.has(spec.schedulerName ?? ""),
+      cancelAssumed: (uid) => void scheduler.cancelWaiting(uid, "the deletion of the pod"),
+    },
+    signal,
+  );
+  const watching = Object.values(informers).map((informer) => informer.run(signal));
+  const synced = Promise.all(Object.values(informers).map((informer) => informer.synced));
+  let isSynced = false;
+  const deciding = synced.then(async () => {
+    isSynced = true;
+    await scheduler.run(signal);
+  });
+  const writing = events.run(signal);
+  return {
+    records,
+    synced: synced.then(() => undefined),
+    get isSynced() {
+      return isSynced;
+    },
+    get isBusy() {
+      return !isSynced || scheduler.isBusy || preemptions.runningCount > 0;
+    },
+    done: untilAborted(signal).then(async () => {
+      queue[Symbol.dispose]();
+      await Promise.all([...watching, writing, ...(isSynced ? [deciding] : [])]);
+    }),
+  };
+}

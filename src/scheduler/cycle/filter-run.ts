@@ -1,0 +1,198 @@
+/**
+ * The filters of one scheduling attempt: preFilter once, then each node. Also tries a node with
+ * pods added or removed, for nominated pods and for preemption.
+ */
+import {
+  FITS,
+  type NominatedPods,
+  type Plugin,
+  type Rejected,
+  type Trial,
+  unresolvable,
+  type Verdict,
+} from "#scheduler/plugin.ts";
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
+import type { Profile } from "./profile.ts";
+
+export interface NodeVerdict {
+  readonly verdict: Verdict;
+  /** The plugin that rejected the node. */
+  readonly plugin: Plugin | undefined;
+}
+
+const FITTING: NodeVerdict = { verdict: FITS, plugin: undefined };
+
+interface ActiveFilter {
+  readonly plugin: Plugin;
+  state: unknown;
+}
+
+export type PreFilterOutcome =
+  | { readonly ok: true; readonly run: FilterRun }
+  | { readonly ok: false; readonly rejection: Rejected; readonly plugins: readonly string[] };
+
+/** Runs preFilter of all plugins. */
+export function startFilters(
+  profile: Profile,
+  pod: PodInfo,
+  snapshot: Snapshot,
+  nominated: NominatedPods,
+): PreFilterOutcome {
+  const states = new Map<Plugin, unknown>();
+  const skipped = new Set<Plugin>();
+  const narrowing: string[] = [];
+  let nodeNames: ReadonlySet<string> | undefined;
+  let soft: { rejection: Rejected; plugin: string } | undefined;
+  for (const plugin of profile.preFilter) {
+    const result = plugin.preFilter!(pod, snapshot);
+    if ("fits" in result) {
+      if (!result.preemptionMayHelp) {
+        return { ok: false, rejection: result, plugins: [plugin.name] };
+      }
+      soft = { rejection: result, plugin: plugin.name };
+      continue;
+    }
+    if (result.skip) {
+      skipped.add(plugin);
+      continue;
+    }
+    states.set(plugin, result.state);
+    if (result.nodeNames === undefined) continue;
+    narrowing.push(plugin.name);
+    const names = result.nodeNames;
+    nodeNames =
+      nodeNames === undefined ? names : new Set([...nodeNames].filter((name) => names.has(name)));
+    if (nodeNames.size === 0) {
+      return { ok: false, rejection: noCommonNode(narrowing), plugins: narrowing };
+    }
+  }
+  if (soft !== undefined) return { ok: false, rejection: soft.rejection, plugins: [soft.plugin] };
+  const active = profile.filter
+    .filter((plugin) => !skipped.has(plugin))
+    .map((plugin) => ({ plugin, state: states.get(plugin) }));
+  return {
+    ok: true,
+    run: new FilterRun(pod, active, states, nominated, nodeNames, narrowing.toSorted()),
+  };
+}
+
+export class FilterRun {
+  readonly pod: PodInfo;
+  /** What preFilter returned, by plugin. */
+  readonly states: ReadonlyMap<Plugin, unknown>;
+  /** The only nodes worth trying, if plugins named them. */
+  readonly nodeNames: ReadonlySet<string> | undefined;
+  /** The plugins that named them. */
+  readonly narrowing: readonly string[];
+  readonly #active: readonly ActiveFilter[];
+  readonly #nominated: NominatedPods;
+
+  constructor(
+    pod: PodInfo,
+    active: readonly ActiveFilter[],
+    states: ReadonlyMap<Plugin, unknown>,
+    nominated: NominatedPods,
+    nodeNames: ReadonlySet<string> | undefined,
+    narrowing: readonly string[],
+  ) {
+    this.pod = pod;
+    this.states = states;
+    this.nodeNames = nodeNames;
+    this.narrowing = narrowing;
+    this.#active = active;
+    this.#nominated = nominated;
+  }
+
+  /**
+   * Whether the pod fits on the node. Where pods of the same or a higher priority are nominated to
+   * run on the node, it must fit with them and without them: they may not come after all.
+   */
+  check(node: NodeInfo): NodeVerdict {
+    const others = this.#nominatedTo(node);
+    if (others !== undefined) {
+      const trial = new NodeTrial(this.pod, this.#active, node);
+      for (const other of others) trial.add(other);
+      const withThem = trial.check();
+      if (withThem.verdict !== FITS) return withThem;
+    }
+    return runFilters(this.#active, this.pod, node);
+  }
+
+  /** A copy of the node that can be changed. */
+  trial(node: NodeInfo): Trial {
+    const trial = new NodeTrial(this.pod, this.#active, node);
+    return {
+      node: trial.node,
+      add: (pod) => trial.add(pod),
+      remove: (pod) => trial.remove(pod),
+      verdict: () => {
+        const others = this.#nominatedTo(trial.node);
+        if (others === undefined) return trial.check().verdict;
+        for (const other of others) trial.add(other);
+        const withThem = trial.check().verdict;
+        for (const other of others) trial.remove(other);
+        return withThem === FITS ? trial.check().verdict : withThem;
+      },
+    };
+  }
+
+  #nominatedTo(node: NodeInfo): readonly PodInfo[] | undefined {
+    const all = this.#nominated.onNode(node.name);
+    if (all.length === 0) return undefined;
+    const { uid, priority } = this.pod;
+    const others = all.filter((other) => other.priority >= priority && other.uid !== uid);
+    return others.length === 0 ? undefined : others;
+  }
+}
+
+function runFilters(active: readonly ActiveFilter[], pod: PodInfo, node: NodeInfo): NodeVerdict {
+  for (const { plugin, state } of active) {
+    const verdict = plugin.filter!(state, pod, node);
+    if (verdict !== FITS) return { verdict, plugin };
+  }
+  return FITTING;
+}
+
+class NodeTrial {
+  readonly node: NodeInfo;
+  readonly #pod: PodInfo;
+  readonly #active: readonly ActiveFilter[];
+
+  constructor(pod: PodInfo, active: readonly ActiveFilter[], node: NodeInfo) {
+    this.node = node.copy();
+    this.#pod = pod;
+    this.#active = active.map(({ plugin, state }) => ({
+      plugin,
+      state: plugin.copyState === undefined ? state : plugin.copyState(state),
+    }));
+  }
+
+  add(other: PodInfo): void {
+    this.node.addPod(other);
+    for (const { plugin, state } of this.#active) {
+      plugin.podAdded?.(state, this.#pod, other, this.node);
+    }
+  }
+
+  remove(other: PodInfo): void {
+    this.node.removePod(other.uid);
+    for (const { plugin, state } of this.#active) {
+      plugin.podRemoved?.(state, this.#pod, other, this.node);
+    }
+  }
+
+  check(): NodeVerdict {
+    return runFilters(this.#active, this.#pod, this.node);
+  }
+}
+
+function noCommonNode(plugins: readonly string[]): Rejected {
+  const [only] = plugins;
+  return plugins.length === 1
+    ? unresolvable(`node(s) didn't satisfy plugin ${only}`)
+    : unresolvable(
+        `node(s) didn't satisfy plugin(s) [${plugins.toSorted().join(" ")}] simultaneously`,
+      );
+}

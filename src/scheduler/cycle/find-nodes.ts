@@ -1,0 +1,61 @@
+/**
+ * Finds nodes on which a pod fits: enough of them to choose well, not all of them in a large
+ * cluster. The next search begins where this one ended.
+ */
+import { FITS, type Rejected, unresolvable } from "#scheduler/plugin.ts";
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import type { FilterRun } from "./filter-run.ts";
+
+const NODES_MIN = 100;
+const PERCENTAGE_MIN = 5;
+
+export interface FoundNodes {
+  readonly feasible: readonly NodeInfo[];
+  readonly verdicts: ReadonlyMap<NodeInfo, Rejected>;
+  readonly absent: Rejected | undefined;
+  /** The plugins that rejected nodes, with the number of nodes each rejected. */
+  readonly rejections: ReadonlyMap<string, number>;
+  readonly evaluated: number;
+}
+
+/** How many nodes that fit are enough. */
+export function feasibleNodesWanted(nodeCount: number, percentage: number | undefined): number {
+  if (nodeCount < NODES_MIN) return nodeCount;
+  const configured = percentage ?? 0;
+  const share =
+    configured === 0 ? Math.max(PERCENTAGE_MIN, 50 - Math.trunc(nodeCount / 125)) : configured;
+  return Math.max(NODES_MIN, Math.trunc((nodeCount * share) / 100));
+}
+
+export interface SearchOptions {
+  /** The first node to try. */
+  readonly start: number;
+  readonly wanted: number;
+}
+
+export function findNodes(
+  run: FilterRun,
+  nodes: readonly NodeInfo[],
+  { start, wanted }: SearchOptions,
+): FoundNodes {
+  const feasible: NodeInfo[] = [];
+  const verdicts = new Map<NodeInfo, Rejected>();
+  const rejections = new Map<string, number>();
+  let evaluated = 0;
+  for (; evaluated < nodes.length && feasible.length < wanted; evaluated++) {
+    const node = nodes[(start + evaluated) % nodes.length]!;
+    const { verdict, plugin } = run.check(node);
+    if (verdict === FITS) {
+      feasible.push(node);
+      continue;
+    }
+    verdicts.set(node, verdict as Rejected);
+    const name = plugin!.name;
+    rejections.set(name, (rejections.get(name) ?? 0) + 1);
+  }
+  const absent =
+    run.nodeNames === undefined
+      ? undefined
+      : unresolvable(`node(s) didn't satisfy plugin(s) [${run.narrowing.join(" ")}]`);
+  return { feasible, verdicts, absent, rejections, evaluated };
+}

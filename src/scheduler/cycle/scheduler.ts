@@ -1,0 +1,407 @@
+/**
+ * The scheduling loop: takes pods from the queue one after another, decides, and binds beside the
+ * loop. A decision and the assumption that follows it do not await, so no two pods are given the
+ * same room.
+ *
+ * Promises:
+ * 1. The loop gives the event loop back after a few milliseconds of work.
+ * 2. At most `BINDINGS_MAX` pods are being bound at a time.
+ * 3. Whatever goes wrong with one pod, the pod is tried again and the others go on.
+ */
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import { nextTurn } from "#lib/next-turn.ts";
+import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
+import type { Plugin, Rejected } from "#scheduler/plugin.ts";
+import { FITS } from "#scheduler/plugin.ts";
+import type { Nominator } from "#scheduler/queue/nominator.ts";
+import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";
+import type { SchedulingQueue } from "#scheduler/queue/scheduling-queue.ts";
+import type { ClusterObjects } from "#scheduler/snapshot/cluster-objects.ts";
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import {
+  type Decision,
+  decideNode,
+  decideNodeWithExtenders,
+  type Extenders,
+  type World,
+} from "./decide-node.ts";
+import { fitErrorMessage } from "./fit-error.ts";
+import { type PermitOutcome, Permits } from "./permits.ts";
+import type { PodStatusWriter } from "./pod-status-writer.ts";
+import type { Profile } from "./profile.ts";
+import type { SchedulerEvents } from "./scheduler-events.ts";
+import type { SchedulerMetrics } from "./scheduler-metrics.ts";
+
+const SLICE_MS = 5;
+const SLICE_PODS_MAX = 200;
+const BINDINGS_MAX = 256;
+
+/** Binds pods in place of the bind plugins; undefined if it leaves the pod to them. */
+export interface ExtenderBinder {
+  bind(pod: PodInfo, node: NodeInfo, signal: AbortSignal): Promise<boolean>;
+}
+
+export interface SchedulerOptions {
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly world: World;
+  readonly queue: SchedulingQueue;
+  readonly nominator: Nominator;
+  readonly objects: Pick<ClusterObjects, "pods">;
+  readonly events: SchedulerEvents;
+  readonly statuses: PodStatusWriter;
+  readonly records: DecisionRecords;
+  readonly metrics: SchedulerMetrics;
+  readonly extenders: (Extenders & ExtenderBinder) | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Failure {
+  readonly message: string;
+  readonly reason: "Unschedulable" | "SchedulerError";
+  readonly rejectors: ReadonlySet<string>;
+  /** Undefined leaves the pod's nomination as it is. */
+  readonly nominatedNode: string | undefined;
+}
+
+/** A pod on its way to a node. */
+interface Reservation {
+  readonly queued: QueuedPod;
+  readonly profile: Profile;
+  readonly node: NodeInfo;
+  readonly states: ReadonlyMap<Plugin, unknown>;
+  readonly startMs: number;
+}
+
+export class Scheduler {
+  readonly permits: Permits;
+  readonly #options: SchedulerOptions;
+  readonly #preBinding = new Map<string, AbortController>();
+  #bindings = 0;
+  #wakeLoop: (() => void) | undefined;
+  #isBusy = false;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.permits = new Permits(options.clock);
+  }
+
+  /** Whether anything is being decided, bound or written. */
+  get isBusy(): boolean {
+    const { queue, statuses, events } = this.#options;
+    return (
+      this.#isBusy || this.#bindings > 0 || queue.isReady || statuses.pending + events.pending > 0
+    );
+  }
+
+  /** There may be a pod to schedule. */
+  wake(): void {
+    this.#wakeLoop?.();
+  }
+
+  /** Ends the wait or the preparation of a pod that is not bound yet. False if it is too late. */
+  cancelWaiting(uid: string, plugin: string): boolean {
+    if (this.permits.reject(uid, plugin, "preempted")) return true;
+    const preBinding = this.#preBinding.get(uid);
+    preBinding?.abort(new Error(`preempted by ${plugin}`));
+    return preBinding !== undefined;
+  }
+
+  /** Lives until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { queue, clock } = this.#options;
+    while (!signal.aborted) {
+      if (!queue.isReady || this.#bindings >= BINDINGS_MAX) {
+        this.#isBusy = false;
+        await this.#untilWoken(signal);
+        continue;
+      }
+      this.#isBusy = true;
+      const endMs = clock.elapsedMs() + SLICE_MS;
+      for (let pods = 0; pods < SLICE_PODS_MAX && clock.elapsedMs() < endMs; pods++) {
+        if (this.#bindings >= BINDINGS_MAX) break;
+        const queued = queue.pop();
+        if (queued === undefined) break;
+        const attempt = this.#attempt(queued, signal);
+        if (attempt !== undefined) await attempt;
+      }
+      await nextTurn();
+    }
+  }
+
+  #untilWoken(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#wakeLoop = undefined;
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#wakeLoop = wake;
+      signal.addEventListener("abort", wake, { once: true });
+    });
+  }
+
+  /** One attempt at one pod. A promise only where extenders must be asked. */
+  #attempt(queued: QueuedPod, signal: AbortSignal): Promise<void> | undefined {
+    const { clock, world, extenders, queue } = this.#options;
+    const { info } = queued;
+    const startMs = clock.elapsedMs();
+    const profile = this.#options.profiles.get(info.pod.spec.schedulerName ?? "");
+    if (profile === undefined || this.#isSkipped(info)) {
+      queue.done(info.uid);
+      return undefined;
+    }
+    const conclude = (decision: Decision): void =>
+      this.#conclude(queued, profile, decision, startMs, signal);
+    const failed = (error: unknown): void => {
+      if (!signal.aborted) this.#fail(queued, profile, errorFailure(error), startMs);
+    };
+    if (extenders !== undefined) {
+      return decideNodeWithExtenders(profile, info, world, extenders).then(conclude).catch(failed);
+    }
+    try {
+      conclude(decideNode(profile, info, world));
+    } catch (error) {
+      failed(error);
+    }
+    return undefined;
+  }
+
+  #isSkipped({ pod, uid, key }: PodInfo): boolean {
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      this.#options.events.record({
+        about: pod,
+        type: "Warning",
+        reason: "FailedScheduling",
+        action: "Scheduling",
+        message: `skip schedule deleting pod: ${key}`,
+        schedulerName: pod.spec.schedulerName ?? "",
+      });
+      return true;
+    }
+    return this.#options.world.snapshot.isAssumed(uid);
+  }
+
+  #conclude(
+    queued: QueuedPod,
+    profile: Profile,
+    decision: Decision,
+    startMs: number,
+    signal: AbortSignal,
+  ): void {
+    const { records, metrics, clock } = this.#options;
+    metrics.algorithmDuration.observe((clock.elapsedMs() - startMs) / 1000);
+    records.add(queued, decision);
+    if (decision.outcome === "none") {
+      const { message, diagnosis, nomination } = decision;
+      if (profile.postFilter.length > 0) metrics.preemptionAttempts.add(1);
+      const failure: Failure = {
+        message,
+        reason: "Unschedulable",
+        rejectors: diagnosis.plugins,
+        nominatedNode: nomination?.nominatedNode,
+      };
+      this.#fail(queued, profile, failure, startMs);
+      return;
+    }
+    const { node, states } = decision;
+    this.#reserve({ queued, profile, node, states, startMs }, signal);
+  }
+
+  #reserve(reservation: Reservation, signal: AbortSignal): void {
+    const { queued, profile, node, states, startMs } = reservation;
+    const { world, nominator } = this.#options;
+    const { info } = queued;
+    world.snapshot.assumePod(info, node.name);
+    nominator.delete(info.uid);
+    for (const plugin of profile.reserve) {
+      const verdict = plugin.reserve?.(states.get(plugin), info, node) ?? FITS;
+      if (verdict === FITS) continue;
+      this.#takeBack(reservation);
+      this.#fail(queued, profile, nodeFailure(node, plugin.name, verdict as Rejected), startMs);
+      return;
+    }
+    const permit = this.permits.ask(profile.permit, info, node);
+    if (permit.outcome === "rejected") {
+      this.#takeBack(reservation);
+      this.#fail(queued, profile, nodeFailure(node, permit.plugin, permit.verdict), startMs);
+      return;
+    }
+    this.#bindings += 1;
+    void this.#bind(reservation, permit, signal)
+      .catch((error: unknown) => {
+        if (signal.aborted) return;
+        this.#bindingFailed(reservation, error);
+      })
+      .finally(() => {
+        this.#bindings -= 1;
+        this.wake();
+      });
+  }
+
+  async #bind(
+    { queued, profile, node, states, startMs }: Reservation,
+    permit: PermitOutcome,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { queue, statuses, events, metrics, extenders, clock } = this.#options;
+    const { info } = queued;
+    const prepared = profile.preBind.filter(
+      (plugin) => plugin.hasPreBind?.(states.get(plugin), info, node) ?? true,
+    );
+    if (prepared.length > 0 || permit.outcome === "waiting") {
+      // Others can see where the pod goes while it is being prepared.
+      statuses.write(info.pod, { nominatedNodeName: node.name });
+    }
+    if (permit.outcome === "waiting") {
+      const answer = await permit.answer;
+      if (!answer.allowed) throw new NodeRejected(answer.plugin, answer.verdict);
+    }
+    if (prepared.length > 0) await this.#preBind(prepared, info, node, states, signal);
+    if (extenders === undefined || !(await extenders.bind(info, node, signal))) {
+      await runBindPlugins(profile, info, node, signal);
+    }
+    queue.done(info.uid);
+    events.record({
+      about: info.pod,
+      type: "Normal",
+      reason: "Scheduled",
+      action: "Binding",
+      message: `Successfully assigned ${info.key} to ${node.name}`,
+      schedulerName: profile.schedulerName,
+    });
+    metrics.scheduled(profile.schedulerName, queued, clock.elapsedMs() - startMs, clock.nowMs());
+    for (const plugin of profile.postBind) plugin.postBind!(info, node);
+  }
+
+  async #preBind(
+    plugins: readonly Plugin[],
+    info: PodInfo,
+    node: NodeInfo,
+    states: ReadonlyMap<Plugin, unknown>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const own = new AbortController();
+    this.#preBinding.set(info.uid, own);
+    const both = AbortSignal.any([own.signal, signal]);
+    try {
+      for (const plugin of plugins) {
+        const verdict = await plugin.preBind!(states.get(plugin), info, node, both);
+        if (verdict !== FITS) throw new NodeRejected(plugin.name, verdict as Rejected);
+      }
+      both.throwIfAborted();
+    } finally {
+      this.#preBinding.delete(info.uid);
+    }
+  }
+
+  #bindingFailed(reservation: Reservation, error: unknown): void {
+    const { queued, profile, node, startMs } = reservation;
+    const { queue } = this.#options;
+    this.#takeBack(reservation);
+    const failure =
+      error instanceof NodeRejected
+        ? nodeFailure(node, error.plugin, error.verdict)
+        : { ...errorFailure(error), nominatedNode: "" };
+    this.#fail(queued, profile, failure, startMs);
+    // The room that the pod held is free again.
+    queue.change({ event: "pod-deleted", next: assignedTo(queued.info, node), old: undefined });
+  }
+
+  #takeBack({ queued, profile, node, states }: Reservation): void {
+    const { info } = queued;
+    for (const plugin of profile.reserve.toReversed()) {
+      plugin.unreserve?.(states.get(plugin), info, node);
+    }
+    this.#options.world.snapshot.forgetPod(info.uid);
+  }
+
+  #fail(queued: QueuedPod, profile: Profile, failure: Failure, startMs: number): void {
+    const { queue, nominator, objects, events, statuses, metrics, logger, clock } = this.#options;
+    const { message, reason, rejectors, nominatedNode } = failure;
+    const { info } = queued;
+    const isError = reason === "SchedulerError";
+    metrics.failed(profile.schedulerName, isError, clock.elapsedMs() - startMs);
+    const cached = objects.pods.get(info.namespace, info.name);
+    if (
+      cached === undefined ||
+      cached.metadata.uid !== info.uid ||
+      (cached.spec.nodeName ?? "") !== ""
+    ) {
+      queue.done(info.uid);
+      return;
+    }
+    if (isError) logger.error("a pod could not be scheduled", { pod: info.key, why: message });
+    queued.info = cached === info.pod ? info : new PodInfo(cached);
+    queue.putBack(queued, rejectors, isError ? "error" : "rejected");
+    if (nominatedNode !== undefined) nominator.add(queued.info, nominatedNode);
+    else nominator.update(queued.info);
+    events.record({
+      about: cached,
+      type: "Warning",
+      reason: "FailedScheduling",
+      action: "Scheduling",
+      message,
+      schedulerName: profile.schedulerName,
+    });
+    statuses.write(cached, {
+      condition: { reason, message },
+      ...(nominatedNode === undefined ? {} : { nominatedNodeName: nominatedNode }),
+    });
+  }
+}
+
+/** A plugin refused the node after it was chosen. */
+class NodeRejected extends Error {
+  override readonly name = "NodeRejected";
+  readonly plugin: string;
+  readonly verdict: Rejected;
+
+  constructor(plugin: string, verdict: Rejected) {
+    super(verdict.reasons.join(", "));
+    this.plugin = plugin;
+    this.verdict = verdict;
+  }
+}
+
+async function runBindPlugins(
+  { bind, schedulerName }: Profile,
+  info: PodInfo,
+  node: NodeInfo,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const plugin of bind) {
+    const verdict = await plugin.bind!(info, node, signal);
+    if (verdict === undefined) continue;
+    if (verdict !== FITS) throw new NodeRejected(plugin.name, verdict as Rejected);
+    return;
+  }
+  throw new Error(`no plugin of the profile ${schedulerName} binds the pod`);
+}
+
+function nodeFailure(node: NodeInfo, plugin: string, verdict: Rejected): Failure {
+  const diagnosis = {
+    nodeCount: 1,
+    verdicts: new Map([[node, verdict]]),
+    absent: undefined,
+    preFilterMessage: undefined,
+    plugins: new Set([plugin]),
+  };
+  return {
+    message: fitErrorMessage(diagnosis, ""),
+    reason: "Unschedulable",
+    rejectors: diagnosis.plugins,
+    nominatedNode: "",
+  };
+}
+
+function errorFailure(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  return { message, reason: "SchedulerError", rejectors: new Set(), nominatedNode: "" };
+}
+
+function assignedTo({ pod }: PodInfo, { name }: NodeInfo): PodInfo["pod"] {
+  return { ...pod, spec: { ...pod.spec, nodeName: name } };
+}

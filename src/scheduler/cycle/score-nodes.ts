@@ -1,0 +1,81 @@
+/** Scores the nodes on which a pod fits and picks one of the best. */
+import type { Random } from "#lib/random.ts";
+import type { Plugin } from "#scheduler/plugin.ts";
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
+import type { Profile } from "./profile.ts";
+
+export interface PluginScores {
+  readonly plugin: string;
+  readonly weight: number;
+  /** 0 to 100, without the weight, in the order of the nodes. */
+  readonly scores: readonly number[];
+}
+
+export interface ScoredNodes {
+  readonly nodes: readonly NodeInfo[];
+  readonly totals: number[];
+  readonly byPlugin: readonly PluginScores[];
+}
+
+const SCORE_MAX = 100;
+
+export function scoreNodes(
+  { preScore, score }: Profile,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+  snapshot: Snapshot,
+  filterStates: ReadonlyMap<Plugin, unknown>,
+): ScoredNodes {
+  const states = new Map<Plugin, unknown>();
+  const skipped = new Set<Plugin>();
+  for (const plugin of preScore) {
+    const result = plugin.preScore!(pod, nodes, snapshot, filterStates.get(plugin));
+    if (result.skip) skipped.add(plugin);
+    else states.set(plugin, result.state);
+  }
+  const totals = new Array<number>(nodes.length).fill(0);
+  const byPlugin: PluginScores[] = [];
+  for (const { plugin, weight } of score) {
+    if (skipped.has(plugin)) continue;
+    const scores = scoresOf(plugin, states.get(plugin), pod, nodes);
+    for (let i = 0; i < scores.length; i++) totals[i]! += scores[i]! * weight;
+    byPlugin.push({ plugin: plugin.name, weight, scores });
+  }
+  return { nodes, totals, byPlugin };
+}
+
+function scoresOf(
+  plugin: Plugin,
+  state: unknown,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+): number[] {
+  const scores = new Array<number>(nodes.length);
+  for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score!(state, pod, nodes[i]!);
+  plugin.normalize?.(state, scores, nodes);
+  for (const score of scores) {
+    if (score >= 0 && score <= SCORE_MAX) continue;
+    throw new Error(
+      `plugin "${plugin.name}" returns an invalid score ${score}, it should in the range of [0, ${SCORE_MAX}] after normalizing`,
+    );
+  }
+  return scores;
+}
+
+/** The index of one of the nodes with the highest score; all of them are equally likely. */
+export function pickBest(totals: readonly number[], random: Random): number {
+  let best = 0;
+  let ties = 1;
+  for (let i = 1; i < totals.length; i++) {
+    if (totals[i]! > totals[best]!) {
+      best = i;
+      ties = 1;
+    } else if (totals[i] === totals[best]) {
+      ties += 1;
+      if (random.integer(ties) === 0) best = i;
+    }
+  }
+  return best;
+}

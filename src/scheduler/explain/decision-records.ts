@@ -1,0 +1,169 @@
+/**
+ * Why a pod runs where it runs, or does not run: the last attempts of each pod.
+ *
+ * Promises:
+ * 1. At most `PODS_MAX` pods and `ATTEMPTS_MAX` attempts of each are kept; the pod that was tried
+ *    longest ago goes first.
+ * 2. A record holds texts and numbers only, so it keeps no object of the cluster alive.
+ */
+import type { Clock } from "#lib/clock.ts";
+import type { Decision } from "#scheduler/cycle/decide-node.ts";
+import { shortagesOf } from "#scheduler/plugins/node-resources-fit.ts";
+import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+
+const PODS_MAX = 10_000;
+const ATTEMPTS_MAX = 5;
+const RUNNERS_UP = 2;
+
+export interface NodeScore {
+  readonly node: string;
+  readonly total: number;
+  /** Weighted scores by plugin. */
+  readonly byPlugin: Readonly<Record<string, number>>;
+}
+
+export interface NearestMiss {
+  readonly node: string;
+  readonly shortages: readonly {
+    readonly resource: string;
+    readonly requested: number;
+    readonly free: number;
+    readonly capacity: number;
+  }[];
+}
+
+export interface AttemptRecord {
+  readonly atMs: number;
+  readonly attempt: number;
+  readonly nodeCount: number;
+  readonly evaluated: number;
+  readonly feasible: number;
+  /** How many nodes each plugin rejected. */
+  readonly rejections: Readonly<Record<string, number>>;
+  /** How many nodes each reason rejected. */
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly outcome:
+    | { readonly kind: "node"; readonly node: string; readonly scores: readonly NodeScore[] }
+    | {
+        readonly kind: "none";
+        readonly message: string;
+        readonly nominatedNode: string | undefined;
+        readonly nearestMiss: NearestMiss | undefined;
+      };
+}
+
+export interface PodRecord {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly attempts: readonly AttemptRecord[];
+}
+
+export class DecisionRecords {
+  readonly #clock: Clock;
+  readonly #pods = new Map<string, { uid: string; attempts: AttemptRecord[] }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add({ info, attempts }: QueuedPod, decision: Decision): void {
+    const { key, uid } = info;
+    const known = this.#pods.get(key);
+    this.#pods.delete(key);
+    const record = known?.uid === uid ? known : { uid, attempts: [] };
+    record.attempts.push(recordOf(info, attempts, decision, this.#clock.nowMs()));
+    if (record.attempts.length > ATTEMPTS_MAX) record.attempts.shift();
+    this.#pods.set(key, record);
+    if (this.#pods.size > PODS_MAX) this.#pods.delete(this.#pods.keys().next().value!);
+  }
+
+  /** The attempts of one pod, the latest last. */
+  of(namespace: string, name: string): PodRecord | undefined {
+    const record = this.#pods.get(`${namespace}/${name}`);
+    return record === undefined ? undefined : { namespace, name, ...record };
+  }
+}
+
+function recordOf(info: PodInfo, attempt: number, decision: Decision, atMs: number): AttemptRecord {
+  if (decision.outcome === "node") {
+    const { found, node } = decision;
+    return {
+      ...{ atMs, attempt, nodeCount: found.evaluated, evaluated: found.evaluated },
+      feasible: found.feasible.length,
+      rejections: Object.fromEntries(found.rejections),
+      reasons: reasonsOf(found.verdicts.values()),
+      outcome: { kind: "node", node: node.name, scores: scoresOf(decision) },
+    };
+  }
+  const { diagnosis, rejections, message, nomination } = decision;
+  return {
+    ...{ atMs, attempt, nodeCount: diagnosis.nodeCount, evaluated: diagnosis.verdicts.size },
+    feasible: 0,
+    rejections: Object.fromEntries(rejections),
+    reasons: reasonsOf(diagnosis.verdicts.values()),
+    outcome: {
+      kind: "none",
+      message,
+      nominatedNode: nomination?.nominatedNode,
+      nearestMiss: nearestMiss(info, diagnosis.verdicts.keys()),
+    },
+  };
+}
+
+function reasonsOf(
+  verdicts: Iterable<{ readonly reasons: readonly string[] }>,
+): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { reasons } of verdicts) {
+    for (const reason of reasons) counts[reason] = (counts[reason] ?? 0) + 1;
+  }
+  return counts;
+}
+
+/** The winner and the nodes that came next. */
+function scoresOf(decision: Decision & { outcome: "node" }): readonly NodeScore[] {
+  const { scored, node } = decision;
+  if (scored === undefined) return [];
+  const winner = scored.nodes.indexOf(node);
+  const others: number[] = [];
+  for (let i = 0; i < scored.nodes.length; i++) {
+    if (i === winner) continue;
+    others.push(i);
+    others.sort((a, b) => scored.totals[b]! - scored.totals[a]!);
+    if (others.length > RUNNERS_UP) others.pop();
+  }
+  return [winner, ...others].map((index) => ({
+    node: scored.nodes[index]!.name,
+    total: scored.totals[index]!,
+    byPlugin: Object.fromEntries(
+      scored.byPlugin.map(({ plugin, weight, scores }) => [plugin, scores[index]! * weight]),
+    ),
+  }));
+}
+
+/** The node that lacks the smallest share of what the pod asks for. */
+function nearestMiss(info: PodInfo, nodes: Iterable<NodeInfo>): NearestMiss | undefined {
+  let nearest: NearestMiss | undefined;
+  let smallest = Number.POSITIVE_INFINITY;
+  for (const node of nodes) {
+    const shortages = shortagesOf(info, node);
+    if (shortages.length === 0) continue;
+    let distance = 0;
+    for (const { requested, used, capacity } of shortages) {
+      distance += (requested - (capacity - used)) / requested;
+    }
+    if (distance >= smallest) continue;
+    smallest = distance;
+    nearest = {
+      node: node.name,
+      shortages: shortages.map(({ resource, requested, used, capacity }) => ({
+        ...{ resource, requested, capacity },
+        free: capacity - used,
+      })),
+    };
+  }
+  return nearest;
+}

@@ -1,0 +1,131 @@
+/**
+ * Makes room for a pod that fits nowhere by removing pods of lower priority from the node where
+ * that does the least harm.
+ */
+
+import { fitErrorMessage } from "#scheduler/cycle/fit-error.ts";
+import {
+  definePlugin,
+  FITS,
+  type Handle,
+  type PluginFactory,
+  type PostFilterContext,
+  type PostFilterResult,
+  type Rejected,
+  unresolvable,
+} from "#scheduler/plugin.ts";
+import { pickCandidate } from "#scheduler/preemption/pick-candidate.ts";
+import { type Candidate, selectVictims } from "#scheduler/preemption/victims.ts";
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+
+const NOT_HELPFUL = unresolvable("Preemption is not helpful for scheduling");
+const PREEMPTING = unresolvable("waiting for the preemption for this pod to be finished");
+
+export interface DefaultPreemptionArgs {
+  readonly minCandidateNodesPercentage?: number;
+  readonly minCandidateNodesAbsolute?: number;
+}
+
+export const defaultPreemption: PluginFactory = {
+  name: "DefaultPreemption",
+  create: (args, handle) => {
+    const { minCandidateNodesPercentage = 10, minCandidateNodesAbsolute = 100 } = (args ??
+      {}) as DefaultPreemptionArgs;
+    const limits = { percentage: minCandidateNodesPercentage, absolute: minCandidateNodesAbsolute };
+    return definePlugin({
+      name: "DefaultPreemption",
+      preEnqueue: ({ uid }) => (handle.preemptions.isRunning(uid) ? PREEMPTING : FITS),
+      postFilter: (pod, context) => {
+        const latest = handle.objects.pods.get(pod.namespace, pod.name);
+        const current = latest === undefined ? pod : new PodInfo(latest);
+        const result = preempt(current, context, handle, limits);
+        return result.message === ""
+          ? result
+          : { ...result, message: `preemption: ${result.message}` };
+      },
+      wakeOn: [{ event: "pod-deleted", wakes: () => false }],
+    });
+  },
+};
+
+interface Limits {
+  readonly percentage: number;
+  readonly absolute: number;
+}
+
+function preempt(
+  pod: PodInfo,
+  context: PostFilterContext,
+  handle: Handle,
+  limits: Limits,
+): PostFilterResult {
+  const reason = ineligibility(pod, context, handle);
+  if (reason !== undefined) return { succeeded: false, message: reason };
+  const { candidates, verdicts } = dryRun(pod, context, handle, limits);
+  if (candidates.length === 0) {
+    const nodeCount = handle.snapshot.nodes.length;
+    const diagnosis = {
+      ...{ nodeCount, verdicts, absent: NOT_HELPFUL, preFilterMessage: undefined },
+      plugins: new Set<string>(),
+    };
+    return { succeeded: false, nominatedNode: "", message: fitErrorMessage(diagnosis, "") };
+  }
+  const { node, victims } = pickCandidate(candidates, handle.clock.nowMs());
+  const displaced = handle.nominated.onNode(node).filter((other) => other.priority < pod.priority);
+  handle.preemptions.start({ pod, node, victims, displaced });
+  return { succeeded: true, nominatedNode: node, message: "" };
+}
+
+/** Why the pod may not preempt others; undefined if it may. */
+function ineligibility(
+  { pod, priority }: PodInfo,
+  { verdicts, absent }: PostFilterContext,
+  { snapshot }: Handle,
+): string | undefined {
+  if (pod.spec.preemptionPolicy === "Never") return "not eligible due to preemptionPolicy=Never.";
+  const nominated = snapshot.node(pod.status?.nominatedNodeName ?? "");
+  if (nominated === undefined) return undefined;
+  if (!(verdicts.get(nominated) ?? absent).preemptionMayHelp) return undefined;
+  for (const other of nominated.pods.values()) {
+    if (other.priority < priority && isTerminatingByPreemption(other)) {
+      return "not eligible due to a terminating pod on the nominated node.";
+    }
+  }
+  return undefined;
+}
+
+function isTerminatingByPreemption({ isTerminating, pod }: PodInfo): boolean {
+  if (!isTerminating) return false;
+  const target = pod.status?.conditions?.find(({ type }) => type === "DisruptionTarget");
+  return target?.status === "True" && target.reason === "PreemptionByScheduler";
+}
+
+function dryRun(
+  pod: PodInfo,
+  { verdicts: filtered, absent, trial }: PostFilterContext,
+  { snapshot, objects, random, clock }: Handle,
+  { percentage, absolute }: Limits,
+): { candidates: readonly Candidate[]; verdicts: ReadonlyMap<NodeInfo, Rejected> } {
+  const potential = snapshot.nodes.filter(
+    (node) => (filtered.get(node) ?? absent).preemptionMayHelp,
+  );
+  const verdicts = new Map<NodeInfo, Rejected>();
+  if (potential.length === 0) return { candidates: [], verdicts };
+  const budgets = [...objects.podDisruptionBudgets.list()];
+  const share = Math.trunc((potential.length * percentage) / 100);
+  const wanted = Math.min(potential.length, Math.max(share, absolute));
+  const offset = random.integer(potential.length);
+  const kind: Candidate[] = [];
+  const harsh: Candidate[] = [];
+  for (let i = 0; i < potential.length; i++) {
+    const node = potential[(offset + i) % potential.length]!;
+    const result = selectVictims(pod, trial(node), budgets, clock.nowMs());
+    if ("fits" in result) verdicts.set(node, result);
+    else if (result.victims.length > 0) {
+      (result.violations === 0 ? kind : harsh).push(result);
+      if (kind.length > 0 && kind.length + harsh.length >= wanted) break;
+    }
+  }
+  return { candidates: [...kind, ...harsh], verdicts };
+}

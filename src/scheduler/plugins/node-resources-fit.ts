@@ -1,0 +1,235 @@
+/**
+ * Keeps pods off nodes without room for what they request; scores nodes by the configured strategy
+ * (LeastAllocated unless configured otherwise).
+ */
+import type { Node, Pod } from "#api/generated/core.v1.ts";
+import { isExtendedResource } from "#api/kinds/core/v1/resources/resource-names.ts";
+import {
+  definePlugin,
+  FITS,
+  type Handle,
+  type PluginFactory,
+  type Rejected,
+  rejected,
+  unresolvable,
+  type Verdict,
+} from "#scheduler/plugin.ts";
+import { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import { amountOf, podResources, type Resources } from "#scheduler/snapshot/resources.ts";
+import { classOfExtendedResource } from "./extended-resource-classes.ts";
+import { createScorer, type ScoringStrategy } from "./resource-scoring.ts";
+
+export interface NodeResourcesFitArgs {
+  readonly ignoredResources?: readonly string[];
+  readonly ignoredResourceGroups?: readonly string[];
+  readonly scoringStrategy?: ScoringStrategy;
+}
+
+const DEFAULT_STRATEGY: ScoringStrategy = {
+  type: "LeastAllocated",
+  resources: [
+    { name: "cpu", weight: 1 },
+    { name: "memory", weight: 1 },
+  ],
+};
+
+export const nodeResourcesFit: PluginFactory = {
+  name: "NodeResourcesFit",
+  create: (args, handle) => createFit((args ?? {}) as NodeResourcesFitArgs, handle),
+};
+
+/** The resources of which a node has too little for the pod, with the amounts. */
+export interface Shortage {
+  readonly resource: string;
+  readonly requested: number;
+  readonly used: number;
+  readonly capacity: number;
+}
+
+function createFit(args: NodeResourcesFitArgs, handle: Handle) {
+  const verdicts = new InternedVerdicts();
+  const checks = (pod: PodInfo) => scalarChecks(pod.requests, args);
+  const scorer = createScorer(args.scoringStrategy ?? DEFAULT_STRATEGY);
+  const mayBeClaimed = (name: string): boolean =>
+    classOfExtendedResource(handle, name) !== undefined;
+  return definePlugin<FitState, PodInfo>({
+    name: "NodeResourcesFit",
+    preFilter: (pod) => ({
+      skip: false,
+      state: { requests: pod.requests, scalars: checks(pod), mayBeClaimed },
+    }),
+    filter: (state, _pod, node) => checkFit(state, node, verdicts),
+    preScore: (pod) => ({ skip: false, state: pod }),
+    score: (pod, _pod, node) => scorer(pod, node),
+    wakeOn: [
+      { event: "pod-deleted", wakes: (_pod, deleted) => holdsRoom(deleted) },
+      { event: "pod-scaled-down", wakes: (pod, next, old) => isScaledDown(pod, next, old) },
+      { event: "own-scaled-down" },
+      { event: "node-added", wakes: (pod, node) => fitsEmpty(pod, node, mayBeClaimed) },
+      {
+        event: "node-allocatable-changed",
+        wakes: (pod, node, old) =>
+          fitsEmpty(pod, node, mayBeClaimed) && (old === undefined || hasGrown(pod, node, old)),
+      },
+      {
+        event: "device-class-added",
+        wakes: ({ requests }, next) =>
+          requests.scalars?.has(`deviceclass.resource.kubernetes.io/${next.metadata.name}`) ===
+            true || requests.scalars?.has(next.spec.extendedResourceName ?? "") === true,
+      },
+      {
+        event: "device-class-changed",
+        wakes: ({ requests }, next, old) =>
+          old?.spec.extendedResourceName !== next.spec.extendedResourceName &&
+          requests.scalars?.has(next.spec.extendedResourceName ?? "") === true,
+      },
+    ],
+  });
+}
+
+interface FitState {
+  readonly requests: Resources;
+  readonly scalars: readonly (readonly [name: string, amount: number])[];
+  /** Whether devices may be allocated for an extended resource that the node does not offer. */
+  mayBeClaimed(name: string): boolean;
+}
+
+function scalarChecks(
+  { scalars }: Resources,
+  { ignoredResources = [], ignoredResourceGroups = [] }: NodeResourcesFitArgs,
+): FitState["scalars"] {
+  const isIgnored = (name: string): boolean =>
+    isExtendedResource(name) &&
+    (ignoredResources.includes(name) || ignoredResourceGroups.includes(name.split("/")[0]!));
+  return [...(scalars ?? [])].filter(([name, amount]) => amount !== 0 && !isIgnored(name));
+}
+
+/** Bits of the resources that are short, and of those that the empty node does not have either. */
+const PODS = 1;
+const CPU = 2;
+const MEMORY = 4;
+const STORAGE = 8;
+
+function checkFit(
+  { requests, scalars, mayBeClaimed }: FitState,
+  node: NodeInfo,
+  verdicts: InternedVerdicts,
+): Verdict {
+  const { allocatable, requested } = node;
+  let short = 0;
+  let isBeyond = false;
+  if (node.pods.size + 1 > node.allowedPods) short |= PODS;
+  if (requests.milliCpu > 0 && requests.milliCpu > allocatable.milliCpu - requested.milliCpu) {
+    short |= CPU;
+    isBeyond ||= requests.milliCpu > allocatable.milliCpu;
+  }
+  if (requests.memory > 0 && requests.memory > allocatable.memory - requested.memory) {
+    short |= MEMORY;
+    isBeyond ||= requests.memory > allocatable.memory;
+  }
+  const storage = requests.ephemeralStorage;
+  if (storage > 0 && storage > allocatable.ephemeralStorage - requested.ephemeralStorage) {
+    short |= STORAGE;
+    isBeyond ||= storage > allocatable.ephemeralStorage;
+  }
+  if (scalars.length === 0) return short === 0 ? FITS : verdicts.of(short, NO_NAMES, isBeyond);
+  const names: string[] = [];
+  for (const [name, amount] of scalars) {
+    const capacity = allocatable.scalars?.get(name) ?? 0;
+    if (capacity === 0 && mayBeClaimed(name)) continue;
+    if (amount <= capacity - (requested.scalars?.get(name) ?? 0)) continue;
+    names.push(name);
+    isBeyond ||= amount > capacity;
+  }
+  return short === 0 && names.length === 0 ? FITS : verdicts.of(short, names, isBeyond);
+}
+
+const NO_NAMES: readonly string[] = [];
+
+/** Equal verdicts are one object, which makes counting them cheap. */
+class InternedVerdicts {
+  readonly #known = new Map<string, Rejected>();
+
+  of(short: number, names: readonly string[], isBeyond: boolean): Rejected {
+    const key = `${short}${isBeyond ? "!" : "."}${names.join(",")}`;
+    let verdict = this.#known.get(key);
+    if (verdict !== undefined) return verdict;
+    const reasons = [
+      ...((short & PODS) !== 0 ? ["Too many pods"] : []),
+      ...((short & CPU) !== 0 ? ["Insufficient cpu"] : []),
+      ...((short & MEMORY) !== 0 ? ["Insufficient memory"] : []),
+      ...((short & STORAGE) !== 0 ? ["Insufficient ephemeral-storage"] : []),
+      ...names.map((name) => `Insufficient ${name}`),
+    ];
+    verdict = isBeyond ? unresolvable(...reasons) : rejected(...reasons);
+    if (this.#known.size >= VERDICTS_MAX) this.#known.clear();
+    this.#known.set(key, verdict);
+    return verdict;
+  }
+}
+
+const VERDICTS_MAX = 1_000;
+
+/** What the node lacks for the pod, for explanations. */
+export function shortagesOf(pod: PodInfo, node: NodeInfo): Shortage[] {
+  const names = ["cpu", "memory", "ephemeral-storage", ...(pod.requests.scalars?.keys() ?? [])];
+  const shortages: Shortage[] = [];
+  if (node.pods.size + 1 > node.allowedPods) {
+    shortages.push({
+      resource: "pods",
+      requested: 1,
+      used: node.pods.size,
+      capacity: node.allowedPods,
+    });
+  }
+  for (const resource of names) {
+    const requested = amountOf(pod.requests, resource);
+    const used = amountOf(node.requested, resource);
+    const capacity = amountOf(node.allocatable, resource);
+    if (requested > 0 && requested > capacity - used) {
+      shortages.push({ resource, requested, used, capacity });
+    }
+  }
+  return shortages;
+}
+
+function holdsRoom({ spec, status }: Pod): boolean {
+  return (spec.nodeName ?? "") !== "" || (status?.nominatedNodeName ?? "") !== "";
+}
+
+function isScaledDown({ requests }: PodInfo, next: Pod, old: Pod | undefined): boolean {
+  if (old === undefined || (next.spec.nodeName ?? "") === "") return false;
+  const [before, after] = [
+    podResources(old, { useStatus: true }),
+    podResources(next, { useStatus: true }),
+  ];
+  const names = ["cpu", "memory", "ephemeral-storage", ...(requests.scalars?.keys() ?? [])];
+  return names.some(
+    (name) => amountOf(requests, name) > 0 && amountOf(before, name) > amountOf(after, name),
+  );
+}
+
+function fitsEmpty(pod: PodInfo, node: Node, mayBeClaimed: (name: string) => boolean): boolean {
+  const info = new NodeInfo(node.metadata.name ?? "");
+  info.setNode(node);
+  const { requests } = pod;
+  return checkFit(
+    { requests, scalars: [...(requests.scalars ?? [])], mayBeClaimed },
+    info,
+    new InternedVerdicts(),
+  ).fits;
+}
+
+function hasGrown({ requests }: PodInfo, next: Node, old: Node): boolean {
+  const [after, before] = [new NodeInfo(""), new NodeInfo("")];
+  after.setNode(next);
+  before.setNode(old);
+  if (after.allowedPods > before.allowedPods) return true;
+  const names = ["cpu", "memory", "ephemeral-storage", ...(requests.scalars?.keys() ?? [])];
+  return names.some(
+    (name) =>
+      amountOf(requests, name) > 0 &&
+      amountOf(after.allocatable, name) > amountOf(before.allocatable, name),
+  );
+}

@@ -1,0 +1,87 @@
+/** Prefers nodes in domains with fewer pods of the constraint, for ScheduleAnyway constraints. */
+import { type Handle, SKIP } from "#scheduler/plugin.ts";
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
+import type { TopologyCounter } from "#scheduler/snapshot/topology-counter.ts";
+import { SCORE_MAX } from "./normalize-scores.ts";
+import {
+  type Constraint,
+  constraintsOf,
+  type SpreadDefaults,
+  spreadCounter,
+} from "./topology-spread-constraints.ts";
+
+const HOSTNAME = "kubernetes.io/hostname";
+
+interface Part {
+  readonly constraint: Constraint;
+  readonly counter: TopologyCounter;
+  /** Grows with the number of domains, so that constraints with few domains do not outweigh. */
+  readonly weight: number;
+}
+
+export interface SpreadScoreState {
+  readonly parts: readonly Part[];
+  /** Nodes without every topology key, where all keys are needed. */
+  isIgnored(node: NodeInfo): boolean;
+}
+
+export function spreadScoring(defaults: SpreadDefaults, handle: Pick<Handle, "objects">) {
+  return {
+    preScore: (pod: PodInfo, nodes: readonly NodeInfo[], snapshot: Snapshot) => {
+      const constraints = constraintsOf(pod, "ScheduleAnyway", defaults, handle);
+      if (constraints.length === 0) return SKIP;
+      const needsAllKeys =
+        (pod.pod.spec.topologySpreadConstraints ?? []).length > 0 || !defaults.isSystem;
+      const keys = needsAllKeys ? constraints.map(({ topologyKey }) => topologyKey) : [];
+      const isIgnored = (node: NodeInfo): boolean =>
+        keys.some((key) => node.labels[key] === undefined);
+      const counted = keys.length === 0 ? nodes : nodes.filter((node) => !isIgnored(node));
+      const parts = constraints.map((constraint) => ({
+        constraint,
+        counter: snapshot.counter(spreadCounter(constraint, pod, keys)),
+        weight: Math.log(domainCount(constraint, counted) + 2),
+      }));
+      return { skip: false as const, state: { parts, isIgnored } };
+    },
+    score: ({ parts, isIgnored }: SpreadScoreState, _pod: PodInfo, node: NodeInfo): number => {
+      if (isIgnored(node)) return 0;
+      let score = 0;
+      for (const { constraint, counter, weight } of parts) {
+        const domain = node.labels[constraint.topologyKey];
+        if (domain === undefined) continue;
+        const isHost = constraint.topologyKey === HOSTNAME;
+        const pods = isHost ? counter.podsOn(node) : counter.podsIn(domain);
+        score += pods * weight + (constraint.maxSkew - 1);
+      }
+      return Math.round(score);
+    },
+    normalize: (
+      { isIgnored }: SpreadScoreState,
+      scores: number[],
+      nodes: readonly NodeInfo[],
+    ): void => {
+      let lowest = Number.POSITIVE_INFINITY;
+      let highest = 0;
+      for (const [index, node] of nodes.entries()) {
+        if (isIgnored(node)) continue;
+        lowest = Math.min(lowest, scores[index]!);
+        highest = Math.max(highest, scores[index]!);
+      }
+      for (const [index, node] of nodes.entries()) {
+        if (isIgnored(node)) scores[index] = 0;
+        else if (highest === 0) scores[index] = SCORE_MAX;
+        else
+          scores[index] = Math.trunc((SCORE_MAX * (highest + lowest - scores[index]!)) / highest);
+      }
+    },
+  };
+}
+
+function domainCount({ topologyKey }: Constraint, nodes: readonly NodeInfo[]): number {
+  if (topologyKey === HOSTNAME) return nodes.length;
+  const domains = new Set<string>();
+  for (const { labels } of nodes) domains.add(labels[topologyKey] ?? "");
+  return domains.size;
+}

@@ -1,0 +1,33 @@
+/** Every plugin that comes with the scheduler. */
+import type { PluginFactory } from "#scheduler/plugin.ts";
+import { defaultBinder } from "./default-binder.ts";
+import { defaultPreemption } from "./default-preemption.ts";
+import { imageLocality } from "./image-locality.ts";
+import { interPodAffinity } from "./inter-pod-affinity.ts";
+import { nodeAffinity } from "./node-affinity.ts";
+import { nodeName } from "./node-name.ts";
+import { nodePorts } from "./node-ports.ts";
+import { nodeResourcesBalancedAllocation } from "./node-resources-balanced-allocation.ts";
+import { nodeResourcesFit } from "./node-resources-fit.ts";
+import { nodeUnschedulable } from "./node-unschedulable.ts";
+import { podTopologySpread } from "./pod-topology-spread.ts";
+import { prioritySort } from "./priority-sort.ts";
+import { schedulingGates } from "./scheduling-gates.ts";
+import { taintToleration } from "./taint-toleration.ts";
+
+export const builtInPlugins: readonly PluginFactory[] = [
+  defaultBinder,
+  defaultPreemption,
+  imageLocality,
+  interPodAffinity,
+  nodeAffinity,
+  nodeName,
+  nodePorts,
+  nodeResourcesBalancedAllocation,
+  nodeResourcesFit,
+  nodeUnschedulable,
+  podTopologySpread,
+  prioritySort,
+  schedulingGates,
+  taintToleration,
+];

@@ -1,0 +1,326 @@
+/**
+ * Pods that wait for a node.
+ *
+ * A pod is in one of these places: *active* (tried next, by priority and age), *back-off* (tried
+ * when its time is over, or when nothing else waits), *unschedulable* (tried when a change makes it
+ * worth while, or after five minutes), *gated* (kept out by a plugin until the pod changes), or in
+ * flight (being tried now).
+ *
+ * Promises:
+ * 1. No change is missed: what happens while a pod is in flight is judged when it comes back.
+ * 2. A pod that is deleted or gets a node leaves the queue wherever it is.
+ * 3. The changes remembered for pods in flight are bounded; beyond the bound a pod that comes back
+ *    is simply tried again.
+ */
+
+import type { Clock, Timer } from "#lib/clock.ts";
+import type { Profile } from "#scheduler/cycle/profile.ts";
+import { FITS, type Verdict } from "#scheduler/plugin.ts";
+import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import { KeyedHeap } from "./keyed-heap.ts";
+import { createQueuedPod, type QueuedPod } from "./queued-pod.ts";
+import { type ClusterChange, isWokenBy } from "./wake-decision.ts";
+
+const CHANGES_MAX = 10_000;
+
+export interface QueueOptions {
+  readonly clock: Clock;
+  readonly initialBackoffMs: number;
+  readonly maxBackoffMs: number;
+  readonly unschedulableMaxMs: number;
+  /** Which pod is tried first; negative for `a`. */
+  order(a: QueuedPod, b: QueuedPod): number;
+  /** The profile of a pod; a pod without one is not queued. */
+  profileOf(pod: PodInfo): Profile | undefined;
+  /** Called when there is a pod to try. */
+  onReady(): void;
+}
+
+export interface QueueSizes {
+  readonly active: number;
+  readonly backoff: number;
+  readonly unschedulable: number;
+  readonly gated: number;
+}
+
+export class SchedulingQueue implements Disposable {
+  readonly #options: QueueOptions;
+  readonly #active: KeyedHeap<QueuedPod>;
+  /** Rejected pods. They are tried early when nothing else waits. */
+  readonly #backoff: KeyedHeap<QueuedPod>;
+  /** Pods whose attempt failed by an error. They always wait. */
+  readonly #errors: KeyedHeap<QueuedPod>;
+  readonly #unschedulable = new Map<string, QueuedPod>();
+  /** Where the list of changes was when the attempt began. */
+  readonly #inFlight = new Map<string, { readonly pod: QueuedPod; readonly since: number }>();
+  #changes: ClusterChange[] = [];
+  /** The number of the first change that is still remembered. */
+  #firstChange = 0;
+  #order = 0;
+  #timer: Timer | undefined;
+  #flushTimer: Timer | undefined;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+    this.#active = new KeyedHeap((a, b) => options.order(a, b));
+    const byEnd = (a: QueuedPod, b: QueuedPod): number =>
+      this.#backoffEndMs(a) - this.#backoffEndMs(b) || a.order - b.order;
+    this.#backoff = new KeyedHeap(byEnd);
+    this.#errors = new KeyedHeap(byEnd);
+  }
+
+  get sizes(): QueueSizes {
+    let gated = 0;
+    for (const { gatedBy } of this.#unschedulable.values()) if (gatedBy !== undefined) gated += 1;
+    return {
+      active: this.#active.size,
+      backoff: this.#backoff.size + this.#errors.size,
+      unschedulable: this.#unschedulable.size - gated,
+      gated,
+    };
+  }
+
+  /** Whether `pop` would give a pod. */
+  get isReady(): boolean {
+    return this.#active.size > 0 || this.#backoff.size > 0;
+  }
+
+  add(info: PodInfo): void {
+    if (this.#find(info.uid) !== undefined) this.update(info);
+    else this.#admit(createQueuedPod(info, this.#nowMs(), this.#order++));
+  }
+
+  /** The pod changed. What the change is worth is judged by `change`, which follows. */
+  update(info: PodInfo): void {
+    const { uid } = info;
+    const inFlight = this.#inFlight.get(uid);
+    if (inFlight !== undefined) {
+      inFlight.pod.info = info;
+      return;
+    }
+    const queued = this.#find(uid);
+    if (queued === undefined) {
+      this.add(info);
+      return;
+    }
+    const isActive = this.#active.get(uid) !== undefined;
+    queued.info = info;
+    if (isActive)
+      this.#active.set(uid, queued); // its priority may be another
+    else if (queued.gatedBy !== undefined) {
+      this.#unschedulable.delete(uid);
+      this.#admit(queued);
+    }
+  }
+
+  /** A change of the pod itself. */
+  ownChange(uid: string, change: ClusterChange): void {
+    this.#remember(change);
+    const queued = this.#unschedulable.get(uid);
+    if (queued === undefined || queued.gatedBy !== undefined) return;
+    if (this.#isWoken(queued, change)) this.#wake(queued);
+  }
+
+  delete(uid: string): void {
+    this.#inFlight.delete(uid);
+    this.#active.delete(uid);
+    this.#backoff.delete(uid);
+    this.#errors.delete(uid);
+    this.#unschedulable.delete(uid);
+    this.#forgetChanges();
+  }
+
+  /** The next pod to try; it is in flight until `done` or `putBack`. */
+  pop(): QueuedPod | undefined {
+    const pod = this.#active.pop() ?? this.#backoff.pop();
+    if (pod === undefined) return undefined;
+    pod.attempts += 1;
+    pod.firstAttemptMs ??= this.#nowMs();
+    this.#inFlight.set(pod.info.uid, { pod, since: this.#firstChange + this.#changes.length });
+    return pod;
+  }
+
+  /** The attempt is over and the pod needs no other. */
+  done(uid: string): void {
+    this.#inFlight.delete(uid);
+    this.#forgetChanges();
+  }
+
+  /** The attempt failed. The pod waits for a change, unless one that helps came meanwhile. */
+  putBack(pod: QueuedPod, rejectors: ReadonlySet<string>, failure: "rejected" | "error"): void {
+    const { uid } = pod.info;
+    const inFlight = this.#inFlight.get(uid);
+    if (inFlight === undefined) return; // deleted meanwhile
+    pod.rejectors = rejectors;
+    pod.sinceMs = this.#nowMs();
+    if (failure === "error") pod.errorCount += 1;
+    else {
+      pod.unschedulableCount += 1;
+      pod.errorCount = 0;
+    }
+    const isWoken = this.#wasWoken(pod, inFlight.since);
+    this.done(uid);
+    if (failure === "error" || isWoken) this.#wake(pod);
+    else {
+      this.#unschedulable.set(uid, pod);
+      this.#planFlush();
+    }
+  }
+
+  /** Something in the cluster changed: wakes the pods for which it matters. */
+  change(change: ClusterChange): void {
+    this.#remember(change);
+    if (this.#unschedulable.size === 0) return;
+    for (const pod of [...this.#unschedulable.values()]) {
+      if (pod.gatedBy !== undefined) continue;
+      if (this.#isWoken(pod, change)) this.#wake(pod);
+    }
+  }
+
+  /** What kept the pod out of the queue may be over. */
+  recheck(uid: string): void {
+    const pod = this.#unschedulable.get(uid);
+    if (pod?.gatedBy === undefined) return;
+    this.#unschedulable.delete(uid);
+    this.#admit(pod);
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.cancel();
+    this.#flushTimer?.cancel();
+  }
+
+  #admit(pod: QueuedPod): void {
+    const verdict = this.#gateOf(pod);
+    const { uid } = pod.info;
+    if (verdict !== undefined) {
+      this.#unschedulable.set(uid, pod);
+      return;
+    }
+    this.#active.set(uid, pod);
+    this.#options.onReady();
+  }
+
+  /** Sets and returns the name of the plugin that keeps the pod out. */
+  #gateOf(pod: QueuedPod): string | undefined {
+    pod.gatedBy = undefined;
+    for (const plugin of this.#options.profileOf(pod.info)?.preEnqueue ?? []) {
+      const verdict: Verdict = plugin.preEnqueue!(pod.info);
+      if (verdict === FITS) continue;
+      pod.gatedBy = plugin.name;
+      return plugin.name;
+    }
+    return undefined;
+  }
+
+  #wake(pod: QueuedPod): void {
+    const { uid } = pod.info;
+    this.#unschedulable.delete(uid);
+    if (this.#gateOf(pod) !== undefined) {
+      this.#unschedulable.set(uid, pod);
+    } else if (this.#backoffEndMs(pod) > this.#nowMs()) {
+      (pod.errorCount > 0 ? this.#errors : this.#backoff).set(uid, pod);
+      this.#planBackoff();
+      this.#options.onReady();
+    } else {
+      this.#active.set(uid, pod);
+      this.#options.onReady();
+    }
+  }
+
+  #isWoken(pod: QueuedPod, change: ClusterChange): boolean {
+    const profile = this.#options.profileOf(pod.info);
+    return profile === undefined || isWokenBy(pod, profile, change);
+  }
+
+  #wasWoken(pod: QueuedPod, since: number): boolean {
+    if (since < this.#firstChange) return true; // some changes were dropped
+    for (let i = since - this.#firstChange; i < this.#changes.length; i++) {
+      if (this.#isWoken(pod, this.#changes[i]!)) return true;
+    }
+    return false;
+  }
+
+  #remember(change: ClusterChange): void {
+    if (this.#inFlight.size === 0) return;
+    this.#changes.push(change);
+    if (this.#changes.length <= CHANGES_MAX) return;
+    const dropped = this.#changes.length >> 1;
+    this.#changes = this.#changes.slice(dropped);
+    this.#firstChange += dropped;
+  }
+
+  #forgetChanges(): void {
+    if (this.#changes.length === 0) return;
+    const [oldest] = this.#inFlight.values(); // the first in the map began first
+    const keepFrom = oldest?.since ?? this.#firstChange + this.#changes.length;
+    const dropped = keepFrom - this.#firstChange;
+    if (dropped < this.#changes.length && dropped < CHANGES_MAX / 10) return;
+    this.#changes = this.#changes.slice(dropped);
+    this.#firstChange = keepFrom;
+  }
+
+  #find(uid: string): QueuedPod | undefined {
+    return (
+      this.#active.get(uid) ??
+      this.#backoff.get(uid) ??
+      this.#errors.get(uid) ??
+      this.#unschedulable.get(uid) ??
+      this.#inFlight.get(uid)?.pod
+    );
+  }
+
+  #backoffEndMs({ sinceMs, unschedulableCount, errorCount }: QueuedPod): number {
+    const { initialBackoffMs, maxBackoffMs } = this.#options;
+    const count = errorCount > 0 ? errorCount : unschedulableCount;
+    if (count === 0) return sinceMs;
+    return sinceMs + Math.min(maxBackoffMs, initialBackoffMs * 2 ** Math.min(count - 1, 30));
+  }
+
+  #planBackoff(): void {
+    const ends = [this.#backoff, this.#errors].flatMap((heap) => {
+      const first = heap.peek();
+      return first === undefined ? [] : [this.#backoffEndMs(first)];
+    });
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (ends.length === 0) return;
+    const waitMs = Math.max(0, Math.min(...ends) - this.#nowMs());
+    this.#timer = this.#options.clock.schedule(waitMs, () => this.#endBackoffs());
+  }
+
+  #endBackoffs(): void {
+    for (const heap of [this.#backoff, this.#errors]) {
+      for (;;) {
+        const first = heap.peek();
+        if (first === undefined || this.#backoffEndMs(first) > this.#nowMs()) break;
+        heap.pop();
+        this.#admit(first);
+      }
+    }
+    this.#planBackoff();
+  }
+
+  #planFlush(): void {
+    if (this.#flushTimer !== undefined) return;
+    const { clock, unschedulableMaxMs } = this.#options;
+    let oldestMs = Number.POSITIVE_INFINITY;
+    for (const { sinceMs, gatedBy } of this.#unschedulable.values()) {
+      if (gatedBy === undefined) oldestMs = Math.min(oldestMs, sinceMs);
+    }
+    if (oldestMs === Number.POSITIVE_INFINITY) return;
+    const waitMs = Math.max(0, oldestMs + unschedulableMaxMs - this.#nowMs());
+    this.#flushTimer = clock.schedule(waitMs, () => {
+      this.#flushTimer = undefined;
+      const limitMs = this.#nowMs() - unschedulableMaxMs;
+      for (const pod of [...this.#unschedulable.values()]) {
+        if (pod.gatedBy === undefined && pod.sinceMs <= limitMs) this.#wake(pod);
+      }
+      this.#planFlush();
+    });
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.nowMs();
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * A pod with everything that filters and scores ask of it, prepared once when the pod arrives.
+ * The pod object itself is never changed.
+ */
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { Labels } from "#api/meta/label-selector.ts";
+import { type AffinityTerms, affinityTermsOf } from "./affinity-terms.ts";
+import { nonZeroResources, podResources, type Resources } from "./resources.ts";
+
+export interface HostPort {
+  readonly ip: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+export class PodInfo {
+  readonly pod: Pod;
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly priority: number;
+  readonly labels: Labels;
+  readonly isTerminating: boolean;
+  /** What the pod holds where it runs, or would hold. */
+  readonly requests: Resources;
+  readonly nonZeroMilliCpu: number;
+  readonly nonZeroMemory: number;
+  readonly hostPorts: readonly HostPort[];
+  readonly terms: AffinityTerms;
+
+  constructor(pod: Pod) {
+    const { metadata, spec } = pod;
+    this.pod = pod;
+    this.uid = metadata.uid ?? "";
+    this.namespace = metadata.namespace ?? "";
+    this.name = metadata.name ?? "";
+    this.priority = spec.priority ?? 0;
+    this.labels = metadata.labels ?? {};
+    this.isTerminating = metadata.deletionTimestamp !== undefined;
+    const useStatus = spec.nodeName !== undefined && spec.nodeName !== "";
+    this.requests = podResources(pod, { useStatus });
+    const nonZero = nonZeroResources(pod, useStatus);
+    this.nonZeroMilliCpu = nonZero.milliCpu;
+    this.nonZeroMemory = nonZero.memory;
+    this.hostPorts = hostPortsOf(pod);
+    this.terms = affinityTermsOf(pod);
+  }
+
+  get key(): string {
+    return `${this.namespace}/${this.name}`;
+  }
+}
+
+const NO_PORTS: readonly HostPort[] = [];
+
+function hostPortsOf({ spec }: Pod): readonly HostPort[] {
+  let ports: HostPort[] | undefined;
+  const sidecars = (spec.initContainers ?? []).filter((one) => one.restartPolicy === "Always");
+  for (const container of [...(spec.containers ?? []), ...sidecars]) {
+    for (const { hostPort = 0, hostIP = "", protocol = "" } of container.ports ?? []) {
+      if (hostPort <= 0) continue;
+      ports ??= [];
+      ports.push({
+        port: hostPort,
+        ip: hostIP === "" ? "0.0.0.0" : hostIP,
+        protocol: protocol === "" ? "TCP" : protocol,
+      });
+    }
+  }
+  return ports ?? NO_PORTS;
+}

@@ -1,0 +1,124 @@
+/**
+ * How many pods of a selection run in each domain of a topology (each zone, each host), kept up to
+ * date as pods and nodes come and go, so that a scheduling cycle looks counts up instead of
+ * counting.
+ */
+import type { LabelClass } from "./label-classes.ts";
+import type { NodeInfo } from "./node-info.ts";
+
+export interface CounterSpec {
+  /** Equal keys mean equal counts. */
+  readonly key: string;
+  readonly topologyKey: string;
+  counts(pods: LabelClass): boolean;
+  /** Nodes whose domains and pods are counted. */
+  includes(node: NodeInfo): boolean;
+}
+
+interface Domain {
+  nodes: number;
+  pods: number;
+}
+
+export class TopologyCounter {
+  readonly spec: CounterSpec;
+  /** All domains that have an included node, those without pods too. */
+  readonly domains = new Map<string, Domain>();
+  /** All pods of the selection by node, whether the node is included or not. */
+  readonly #podsByNode = new Map<NodeInfo, number>();
+  /** The domain in which an included node is counted. */
+  readonly #domainOfNode = new Map<NodeInfo, string>();
+  /** How many domains have how many pods. */
+  readonly #domainsByPods = new Map<number, number>();
+  #total = 0;
+  #minimum = 0;
+
+  constructor(spec: CounterSpec) {
+    this.spec = spec;
+  }
+
+  /** Pods in all domains together. */
+  get total(): number {
+    return this.#total;
+  }
+
+  podsIn(domain: string): number {
+    return this.domains.get(domain)?.pods ?? 0;
+  }
+
+  podsOn(node: NodeInfo): number {
+    return this.#podsByNode.get(node) ?? 0;
+  }
+
+  /** The lowest number of pods in any domain; undefined if there is no domain. */
+  get minimum(): number | undefined {
+    if (this.domains.size === 0) return undefined;
+    while (!this.#domainsByPods.has(this.#minimum)) this.#minimum += 1;
+    return this.#minimum;
+  }
+
+  /** The same, as if the domain had another number of pods. */
+  minimumWith(domain: string, pods: number): number | undefined {
+    const known = this.domains.get(domain);
+    if (known === undefined) return this.minimum;
+    const lowest = this.minimum!;
+    if (known.pods > lowest || (this.#domainsByPods.get(lowest) ?? 0) > 1) {
+      return Math.min(lowest, pods);
+    }
+    if (this.domains.size === 1) return pods;
+    let second = lowest + 1;
+    while (!this.#domainsByPods.has(second)) second += 1;
+    return Math.min(second, pods);
+  }
+
+  addNode(node: NodeInfo): void {
+    const { spec } = this;
+    if (!spec.includes(node)) return;
+    const name = node.labels[spec.topologyKey] ?? "";
+    let domain = this.domains.get(name);
+    if (domain === undefined) {
+      domain = { nodes: 0, pods: 0 };
+      this.domains.set(name, domain);
+      this.#count(0, 1);
+    }
+    domain.nodes += 1;
+    this.#domainOfNode.set(node, name);
+    const pods = this.#podsByNode.get(node) ?? 0;
+    if (pods !== 0) this.#move(domain, pods);
+  }
+
+  removeNode(node: NodeInfo): void {
+    const name = this.#domainOfNode.get(node);
+    if (name === undefined) return;
+    this.#domainOfNode.delete(node);
+    const domain = this.domains.get(name)!;
+    const pods = this.#podsByNode.get(node) ?? 0;
+    if (pods !== 0) this.#move(domain, -pods);
+    domain.nodes -= 1;
+    if (domain.nodes > 0) return;
+    this.domains.delete(name);
+    this.#count(domain.pods, -1);
+  }
+
+  addPods(node: NodeInfo, count: number): void {
+    const pods = (this.#podsByNode.get(node) ?? 0) + count;
+    if (pods === 0) this.#podsByNode.delete(node);
+    else this.#podsByNode.set(node, pods);
+    const name = this.#domainOfNode.get(node);
+    if (name !== undefined) this.#move(this.domains.get(name)!, count);
+  }
+
+  #move(domain: Domain, change: number): void {
+    this.#count(domain.pods, -1);
+    domain.pods += change;
+    this.#total += change;
+    this.#count(domain.pods, 1);
+  }
+
+  #count(pods: number, change: 1 | -1): void {
+    const domains = (this.#domainsByPods.get(pods) ?? 0) + change;
+    if (domains === 0) this.#domainsByPods.delete(pods);
+    else this.#domainsByPods.set(pods, domains);
+    if (pods < this.#minimum) this.#minimum = pods;
+  }
+}
