@@ -194,7 +194,7 @@ describe("k8ts up", () => {
   test("says what is missing without --no-node", () => {
     const up = spawnSync(process.execPath, [PROGRAM, "up", "--data", data], { encoding: "utf8" });
     assert.equal(up.status, 1);
-    assert.match(up.stderr, /nodes and the scheduler are missing/);
+    assert.match(up.stderr, /nodes are missing/);
   });
 });
 

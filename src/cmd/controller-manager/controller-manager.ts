@@ -4,12 +4,7 @@ import { Command as Parser } from "commander";
 import { addFeatureMetrics } from "#apiserver/metrics/feature-metrics.ts";
 import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
-import {
-  type Connection,
-  connectionFromFile,
-  connectionInCluster,
-  KubeconfigError,
-} from "#client/kubeconfig.ts";
+import type { Connection } from "#client/kubeconfig.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import type { RateLimit } from "#client/rate-limit.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
@@ -36,6 +31,7 @@ import {
 } from "../component/component-server.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { servingCertificate } from "../component/serving-certificate.ts";
+import { connectionOf, portOf } from "../flags/connection-flags.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { FlagError, parseFlags } from "../flags/parse-flags.ts";
 import { durationOf } from "../flags/read-flags.ts";
@@ -195,21 +191,4 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random
             retryPeriodMs: durationOf(flags, "leader-elect-retry-period"),
           },
   };
-}
-
-function portOf(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new FlagError(`--secure-port: ${text} is no port`);
-}
-
-function connectionOf(kubeconfig: string, master: string): Connection {
-  try {
-    const found =
-      kubeconfig === "" ? connectionInCluster(process.env) : connectionFromFile(kubeconfig);
-    return master === "" ? found : { ...found, server: master.replace(/\/+$/, "") };
-  } catch (error) {
-    if (error instanceof KubeconfigError) throw new FlagError(error.message);
-    throw error;
-  }
 }

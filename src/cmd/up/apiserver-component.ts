@@ -9,7 +9,7 @@ import type { Component } from "./component.ts";
 const GRACE_MS = 1_000;
 
 /** Components of this process whose state `kubectl get componentstatuses` shows. */
-const REPORTED = ["controller-manager"];
+const REPORTED = ["controller-manager", "scheduler"];
 
 export const APISERVER = "apiserver";
 

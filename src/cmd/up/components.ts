@@ -4,10 +4,15 @@ import type { Surroundings } from "../apiserver/server-options.ts";
 import { apiServerComponent } from "./apiserver-component.ts";
 import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
+import { schedulerComponent } from "./scheduler-component.ts";
 
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
 ): readonly Component[] {
-  return [apiServerComponent(surroundings, onRunning), controllerManagerComponent];
+  return [
+    apiServerComponent(surroundings, onRunning),
+    controllerManagerComponent,
+    schedulerComponent,
+  ];
 }

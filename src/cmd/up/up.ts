@@ -1,6 +1,6 @@
 /**
- * `k8ts up`: a cluster in one process. Its components (components.ts) talk by direct calls. Nodes and
- * the scheduler are not there yet, so for now it needs `--no-node`.
+ * `k8ts up`: a cluster in one process. Its components (components.ts) talk by direct calls. Nodes are
+ * not there yet, so for now it needs `--no-node`.
  */
 import { chmodSync, copyFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -37,7 +37,7 @@ export const upCommand: Command = {
     }
     if (flags.node) {
       process.stderr.write(
-        "k8ts up: nodes and the scheduler are missing: --no-node runs API server and controllers\n",
+        "k8ts up: nodes are missing: --no-node runs API server, controllers and scheduler\n",
       );
       return 1;
     }

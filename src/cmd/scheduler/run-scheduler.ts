@@ -1,0 +1,38 @@
+/**
+ * Runs the scheduler over a client: alone by `k8ts scheduler`, or beside the API server in `k8ts up`.
+ *
+ *     const scheduler = runScheduler({ client, clock, random, logger, metrics, hostname }, signal);
+ *     await scheduler.ready;
+ */
+import { Metrics } from "#lib/metrics.ts";
+import { DEFAULT_CONFIG, type SchedulerConfig } from "#scheduler/config/scheduler-config.ts";
+import { type SchedulerParts, startScheduler } from "#scheduler/create-scheduler.ts";
+import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
+
+export type RunSchedulerOptions = Omit<SchedulerParts, "config"> & {
+  /** Upstream's defaults unless given. */
+  readonly config?: SchedulerConfig;
+};
+
+export interface RunningSchedulerProcess {
+  /** Resolves when its caches are filled and it schedules. */
+  readonly ready: Promise<void>;
+  /** Resolves when it has ended, after the signal aborted. */
+  readonly done: Promise<void>;
+  /** Why pods run where they run, or do not run. */
+  readonly records: DecisionRecords;
+}
+
+export function runScheduler(
+  options: RunSchedulerOptions,
+  signal: AbortSignal,
+): RunningSchedulerProcess {
+  // One that runs again, in another term as the leader, begins to count again.
+  const metrics = new Metrics();
+  const shown = options.metrics.include(metrics);
+  const { synced, done, records } = startScheduler(
+    { ...options, metrics, config: options.config ?? DEFAULT_CONFIG },
+    signal,
+  );
+  return { ready: synced, done: done.finally(() => shown[Symbol.dispose]()), records };
+}
