@@ -100,7 +100,7 @@ export async function startScheduling(options: SchedulingOptions = {}): Promise<
   return scheduling;
 }
 
-export function nodeDraft(name: string, draft: Draft<Node> = {}): Draft<Node> {
+function nodeDraft(name: string, draft: Draft<Node> = {}): Draft<Node> {
   const capacity = { cpu: "4", memory: "8Gi", pods: "110" };
   return {
     ...draft,
@@ -113,7 +113,7 @@ export function nodeDraft(name: string, draft: Draft<Node> = {}): Draft<Node> {
   };
 }
 
-export function podDraft(
+function podDraft(
   name: string,
   spec: Draft<Pod["spec"]> = {},
   draft: Draft<Pod> = {},

@@ -10,7 +10,7 @@ import type { Handle, Plugin, PluginFactory } from "#scheduler/plugin.ts";
 import type { PluginRef, PluginSet, ProfileConfig } from "./scheduler-config.ts";
 
 /** Something in the configuration that cannot be. */
-export class ConfigError extends Error {
+class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 

@@ -32,10 +32,10 @@ export interface SchedulerConfig {
   readonly podMaxBackoffSeconds: number;
 }
 
-export const DEFAULT_SCHEDULER_NAME = "default-scheduler";
+const DEFAULT_SCHEDULER_NAME = "default-scheduler";
 
 /** The plugins of a profile that says nothing, in upstream's order. */
-export const DEFAULT_PLUGINS: readonly PluginRef[] = [
+const DEFAULT_PLUGINS: readonly PluginRef[] = [
   { name: "SchedulingGates" },
   { name: "PrioritySort" },
   { name: "NodeUnschedulable" },

@@ -35,7 +35,7 @@ export function createScorer(strategy: ScoringStrategy): ResourceScorer {
 }
 
 /** What scoring counts as allocated on the node, and what the pod adds. */
-export function usageOf(
+function usageOf(
   pod: PodInfo,
   node: NodeInfo,
   resource: string,

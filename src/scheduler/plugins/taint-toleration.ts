@@ -40,7 +40,7 @@ export const taintToleration: PluginFactory = {
 };
 
 /** Whether a taint of the node keeps the pod from being scheduled there. */
-export function repels({ spec }: Node, pod: Pod): boolean {
+function repels({ spec }: Node, pod: Pod): boolean {
   const hard = (spec?.taints ?? []).filter(({ effect }) => effect !== "PreferNoSchedule");
   return !isEachTolerated(hard, pod.spec.tolerations ?? []);
 }

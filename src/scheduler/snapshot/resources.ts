@@ -19,8 +19,8 @@ export interface Resources {
 }
 
 /** Counted for a container that asks for no CPU or memory when nodes are scored. */
-export const DEFAULT_MILLI_CPU = 100;
-export const DEFAULT_MEMORY = 200 * 1024 * 1024;
+const DEFAULT_MILLI_CPU = 100;
+const DEFAULT_MEMORY = 200 * 1024 * 1024;
 
 export function noResources(): Resources {
   return { milliCpu: 0, memory: 0, ephemeralStorage: 0, scalars: undefined };
