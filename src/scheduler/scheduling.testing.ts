@@ -113,11 +113,7 @@ function nodeDraft(name: string, draft: Draft<Node> = {}): Draft<Node> {
   };
 }
 
-function podDraft(
-  name: string,
-  spec: Draft<Pod["spec"]> = {},
-  draft: Draft<Pod> = {},
-): Draft<Pod> {
+function podDraft(name: string, spec: Draft<Pod["spec"]> = {}, draft: Draft<Pod> = {}): Draft<Pod> {
   return {
     ...draft,
     metadata: { name, uid: `uid-${name}`, ...draft.metadata },

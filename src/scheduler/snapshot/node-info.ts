@@ -52,7 +52,7 @@ export class NodeInfo {
     this.softTaints = taints.filter(({ effect }) => effect === "PreferNoSchedule");
     this.isUnschedulable = spec?.unschedulable === true;
     this.allocatable = resourcesOfList(status?.allocatable);
-    this.allowedPods = quantityValue(quantityOf(status?.allocatable?.["pods"] ?? "0"));
+    this.allowedPods = quantityValue(quantityOf(status?.allocatable?.pods ?? "0"));
     this.images = imagesOf(node);
   }
 

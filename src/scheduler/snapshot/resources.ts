@@ -86,8 +86,8 @@ export function podResources(pod: Pod, options: PodRequestsOptions = {}): Resour
 export function nonZeroResources(pod: Pod, useStatus: boolean): Resources {
   const podLevel = pod.spec.resources?.requests;
   const missing = new Map<string, number>();
-  if (podLevel?.["cpu"] === undefined) missing.set("cpu", DEFAULT_MILLI_CPU);
-  if (podLevel?.["memory"] === undefined) missing.set("memory", DEFAULT_MEMORY);
+  if (podLevel?.cpu === undefined) missing.set("cpu", DEFAULT_MILLI_CPU);
+  if (podLevel?.memory === undefined) missing.set("memory", DEFAULT_MEMORY);
   return podResources(pod, { useStatus, missing });
 }
 
