@@ -160,6 +160,8 @@ export interface KindSpec<T extends KubeObject> {
   compareRows?(a: T, b: T): number;
   /** Conditions of the object's table row; none unless given. */
   rowConditions?(object: T): readonly TableRowCondition[];
+  /** Of custom resources, which are defined while the server runs. */
+  readonly custom?: CustomKind;
   /** Field selector values beside metadata.name and metadata.namespace. */
   selectableFields?(object: T): Readonly<Record<string, string>>;
 
@@ -170,6 +172,12 @@ export interface KindSpec<T extends KubeObject> {
 
   /** Kinds served in several versions: the version that is stored and validated. */
   readonly storedAs?: StoredAs<T>;
+}
+
+/** A custom resource speaks JSON and YAML only and takes no strategic merge patches. */
+export interface CustomKind {
+  /** Its OpenAPI definition. What it refers to are built-in definitions. */
+  publishedSchema(dialect: "v2" | "v3"): Readonly<Record<string, unknown>>;
 }
 
 /** A write to `…/name/<subresource>`: what of the old object it may change. */

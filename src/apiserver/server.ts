@@ -24,6 +24,7 @@ import { addCacheMetrics, StoreMetrics } from "./metrics/store-metrics.ts";
 import { WatchMetrics } from "./metrics/watch-metrics.ts";
 import { serverPaths } from "./paths/server-paths.ts";
 import type { KubeletOptions } from "./proxy/kubelets.ts";
+import { KindRegistry } from "./registry/kind-registry.ts";
 import { createHandler, type Handler } from "./request/handler.ts";
 import type { RequestInfo } from "./request/request.ts";
 import type { RequestSecurity } from "./request/security.ts";
@@ -41,7 +42,6 @@ import type { ComponentCheck } from "./special/component-statuses.ts";
 import { specialVerbs } from "./special/special-verbs.ts";
 import { ObjectStore } from "./storage/object-store.ts";
 import type { Objects } from "./storage/objects.ts";
-import { Resources } from "./storage/resources.ts";
 import { ServerObjects } from "./storage/server-objects.ts";
 import { StorageCodec, type StoredForm } from "./storage/storage-codec.ts";
 import { scaleKind } from "./subresources/scale-kind.ts";
@@ -93,7 +93,7 @@ export interface ApiServer {
   readonly handle: Handler;
   readonly objects: Objects;
   readonly store: ObjectStore;
-  readonly resources: Resources;
+  readonly resources: KindRegistry;
   readonly discovery: Discovery;
   readonly tables: Tables;
   readonly lists: ListSender;
@@ -128,7 +128,7 @@ export async function startApiServer(
 ): Promise<ApiServer> {
   const { kinds, clock, random, metrics } = options;
   const startMs = clock.nowMs();
-  const resources = new Resources(kinds, options.isServed);
+  const resources = new KindRegistry(kinds, options.isServed);
   const store = createObjectStore(options, resources);
   const watched = new ApiMetrics(metrics, startMs / 1000);
   await store.cache.load();
@@ -139,7 +139,7 @@ export async function startApiServer(
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });
   const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });
   addClusterMetrics(metrics, objects, addresses, options.nodePorts);
-  const discovery = new Discovery(resources.served());
+  const discovery = new Discovery(resources);
   const health = new Health(store, options.hooks ?? []);
   health.finished("caches");
   const tables = new Tables(new ColumnDescriptions([...kinds, scaleKind], options.prose), clock);
@@ -191,7 +191,7 @@ export async function startApiServer(
   };
 }
 
-function createObjectStore(options: ApiServerOptions, resources: Resources): ObjectStore {
+function createObjectStore(options: ApiServerOptions, resources: KindRegistry): ObjectStore {
   const { clock, logger, eventTtlSeconds, metrics } = options;
   const store = new ObjectStore({
     store: options.store,

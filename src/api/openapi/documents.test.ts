@@ -60,14 +60,17 @@ const widgets: OpenApiResource = {
   plural: "widgets",
   kind: "Widget",
   definition: "com.example.v1.Widget",
-  isCustom: true,
+  custom: {
+    v2: { type: "object", description: "made up" },
+    v3: { type: "object", description: "made up" },
+    listKind: "WidgetList",
+  },
   namespaced: false,
 };
 const input: OpenApiInput = {
   resources: [pods, deployments, widgets],
   prose: NO_PROSE,
   serverVersion: "1.36",
-  moreDefinitions: { "com.example.v1.Widget": { type: "object", description: "made up" } },
 };
 
 type Tree = { readonly [key: string]: Tree };

@@ -4,6 +4,7 @@
  */
 import { findSchemaByDefinition, groupVersionOfDefinition } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
+import { customDefinitions, referencesIn } from "./custom-definitions.ts";
 import {
   type Dialect,
   describeStruct,
@@ -24,8 +25,6 @@ export interface OpenApiInput {
   readonly prose: Prose;
   /** Major and minor: 1.36 */
   readonly serverVersion: string;
-  /** Definitions beside the built-in ones, by name: those of custom resources. */
-  readonly moreDefinitions?: Readonly<Record<string, Json>>;
 }
 
 /** The document at /openapi/v2. */
@@ -143,16 +142,22 @@ function discoveryItem(path: string, id: string, tag: string, answer: string): P
 function definitionsOf(
   items: readonly PathItem[],
   dialect: Dialect,
-  { prose, moreDefinitions = {} }: OpenApiInput,
+  { prose, resources }: OpenApiInput,
   homes: readonly GroupVersion[],
 ): Json {
   const definitions: Record<string, Json> = {};
+  const customs = customDefinitions(resources, dialect);
   const add = (name: string, struct: StructSchema | undefined): void => {
     if (Object.hasOwn(definitions, name)) return;
+    const custom = customs.get(name);
+    if (custom !== undefined) {
+      definitions[name] = custom;
+      for (const inner of referencesIn(custom)) add(inner, findSchemaByDefinition(inner));
+      return;
+    }
     if (struct === undefined) {
       const value = name === VERSION_INFO ? describeVersion(dialect) : undefined;
-      definitions[name] =
-        moreDefinitions[name] ?? value ?? describeValue(name, dialect, prose) ?? {};
+      definitions[name] = value ?? describeValue(name, dialect, prose) ?? {};
       return;
     }
     const kinds = kindsOf(struct, homes);

@@ -149,7 +149,7 @@ class Paths {
         ...written,
         parameters: [...written.parameters, query("force", "boolean")],
         body: { definition: PATCH, required: true },
-        consumes: this.#resource.isCustom ? CUSTOM_PATCH_MEDIA : PATCH_MEDIA,
+        consumes: this.#resource.custom ? CUSTOM_PATCH_MEDIA : PATCH_MEDIA,
       });
     }
     return operations;
@@ -282,7 +282,7 @@ class Paths {
   }
 
   #media(types: readonly string[]): readonly string[] {
-    return this.#resource.isCustom ? customMedia(types) : types;
+    return this.#resource.custom ? customMedia(types) : types;
   }
 
   #can(verb: string): boolean {

@@ -9,8 +9,12 @@ export interface OpenApiResource {
   readonly verbs: readonly string[];
   /** Its definition: `io.k8s.api.core.v1.Pod`; its list's has the same name with List behind it. */
   readonly definition: string;
-  /** A custom resource: no protobuf, no strategic merge. */
-  readonly isCustom?: boolean;
+  /** Of a custom resource: its definition in either dialect, and the kind of its lists. */
+  readonly custom?: {
+    readonly v2: Readonly<Record<string, unknown>>;
+    readonly v3: Readonly<Record<string, unknown>>;
+    readonly listKind: string;
+  };
   /** A single delete answers with the object instead of a Status. */
   readonly deleteAnswersObject?: boolean;
   readonly subresources: readonly OpenApiSubresource[];

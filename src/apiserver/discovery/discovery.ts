@@ -4,6 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import type { Kind } from "#api/kind.ts";
+import type { SubresourceRoute } from "#api/subresource-route.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
 import { subresourcesOf } from "../request/subresource-routes.ts";
 import type { ApiValue } from "../response/answer.ts";
 import type { ServedResource } from "../storage/resources.ts";
@@ -45,31 +47,32 @@ interface Hashed {
   readonly hash: string;
 }
 
-export class Discovery {
-  readonly #resources: readonly ServedResource[];
-  readonly #groups: readonly GroupVersions[];
-  readonly #aggregated = new Map<boolean, Hashed>();
+/** What is known of the resources until the next change. */
+interface View {
+  readonly resources: readonly ServedResource[];
+  readonly groups: readonly GroupVersions[];
+  readonly aggregated: Map<boolean, Hashed>;
+}
 
-  constructor(resources: Iterable<ServedResource>) {
-    this.#resources = [...resources].sort((a, b) =>
-      byText(a.kind.names.plural, b.kind.names.plural),
-    );
-    const versions = new Map<string, Set<string>>();
-    for (const { kind } of this.#resources) {
-      versions.set(kind.group, (versions.get(kind.group) ?? new Set()).add(kind.version));
-    }
-    this.#groups = [...versions]
-      .map(([group, all]) => ({ group, versions: [...all].sort(byPriority) }))
-      .sort((a, b) => rankOf(a.group) - rankOf(b.group) || byText(a.group, b.group));
+export class Discovery {
+  readonly #registry: KindRegistry;
+  #known: View | undefined;
+
+  /** It follows the registry. */
+  constructor(registry: KindRegistry) {
+    this.#registry = registry;
+    registry.onChange(() => {
+      this.#known = undefined;
+    });
   }
 
   /** Named groups; the core group is told elsewhere. */
   get groups(): readonly GroupVersions[] {
-    return this.#groups.filter(({ group }) => group !== "");
+    return this.#view.groups.filter(({ group }) => group !== "");
   }
 
   groupVersions(): readonly { readonly group: string; readonly version: string }[] {
-    return this.#groups.flatMap(({ group, versions }) =>
+    return this.#view.groups.flatMap(({ group, versions }) =>
       versions.map((version) => ({ group, version })),
     );
   }
@@ -109,16 +112,22 @@ export class Discovery {
 
   /** The aggregated document of /api (`core`) or /apis, and what it has in it as a number. */
   aggregated(core: boolean): Hashed {
-    const known = this.#aggregated.get(core);
+    const { aggregated } = this.#view;
+    const known = aggregated.get(core);
     if (known !== undefined) return known;
     const value = this.#aggregate(core);
     const hash = createHash("sha512").update(JSON.stringify(value)).digest("hex").toUpperCase();
-    this.#aggregated.set(core, { value, hash });
+    aggregated.set(core, { value, hash });
     return { value, hash };
   }
 
+  get #view(): View {
+    this.#known ??= viewOf(this.#registry.served());
+    return this.#known;
+  }
+
   #aggregate(core: boolean): ApiValue {
-    const groups = this.#groups.filter(({ group }) => (group === "") === core);
+    const groups = this.#view.groups.filter(({ group }) => (group === "") === core);
     return {
       kind: "APIGroupDiscoveryList",
       apiVersion: "apidiscovery.k8s.io/v2",
@@ -135,7 +144,9 @@ export class Discovery {
   }
 
   #of(group: string, version: string): readonly ServedResource[] {
-    return this.#resources.filter(({ kind }) => kind.group === group && kind.version === version);
+    return this.#view.resources.filter(
+      ({ kind }) => kind.group === group && kind.version === version,
+    );
   }
 }
 
@@ -177,12 +188,12 @@ function aggregatedEntry(resource: ServedResource): Record<string, unknown> {
   const { plural, singular, short, categories } = kind.names;
   const subresources = subresourcesOf(resource).map(({ name, verbs, kind: sub }) => ({
     subresource: name,
-    responseKind: { group: sub.group, version: sub.version, kind: sub.kind },
+    responseKind: responseKindOf(kind, sub),
     verbs,
   }));
   return {
     resource: plural,
-    responseKind: { group: "", version: "", kind: kind.names.kind },
+    responseKind: responseKindOf(kind, { group: "", version: "", kind: kind.names.kind }),
     scope: kind.scope,
     singularResource: singular,
     verbs: kind.verbs,
@@ -192,12 +203,32 @@ function aggregatedEntry(resource: ServedResource): Record<string, unknown> {
   };
 }
 
+/** Only custom resources say the group and version of what they answer with. */
+function responseKindOf(
+  { custom, group, version }: Kind,
+  answered: SubresourceRoute["kind"],
+): SubresourceRoute["kind"] {
+  return custom && answered.version === "" ? { group, version, kind: answered.kind } : answered;
+}
+
 /** Tells whether two servers store a resource in the same version; reviews are not stored. */
 function storageVersionHash({ kind, stored }: ServedResource): string | undefined {
   if (!kind.verbs.includes("update")) return undefined;
   const { kind: one } = stored;
   const name = `${stored.group}/${one.storageVersion ?? one.version}/${one.names.kind}`;
   return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
+}
+
+function viewOf(served: Iterable<ServedResource>): View {
+  const resources = [...served].sort((a, b) => byText(a.kind.names.plural, b.kind.names.plural));
+  const versions = new Map<string, Set<string>>();
+  for (const { kind } of resources) {
+    versions.set(kind.group, (versions.get(kind.group) ?? new Set()).add(kind.version));
+  }
+  const groups = [...versions]
+    .map(([group, all]) => ({ group, versions: [...all].sort(byPriority) }))
+    .sort((a, b) => rankOf(a.group) - rankOf(b.group) || byText(a.group, b.group));
+  return { resources, groups, aggregated: new Map() };
 }
 
 function apiVersionOf(group: string, version: string): string {

@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
+import type { CustomKind } from "#api/kind.ts";
 import { membersOf } from "#api/members.ts";
 import type { Prose } from "#api/openapi/definition.ts";
 import { type OpenApiInput, openApiV2, openApiV3, openApiV3Paths } from "#api/openapi/documents.ts";
@@ -14,6 +15,7 @@ import type { OpenApiResource } from "#api/openapi/resource.ts";
 import { encodeOpenApiV2 } from "#api/openapi/v2-protobuf.ts";
 import { encodeOpenApiV3 } from "#api/openapi/v3-protobuf.ts";
 import type { SubresourceRoute } from "#api/subresource-route.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
 import { subresourcesOf } from "../request/subresource-routes.ts";
 import type { ServedResource } from "../storage/resources.ts";
 
@@ -23,28 +25,37 @@ export interface Document {
 }
 
 export class OpenApi {
-  readonly #resources: readonly OpenApiResource[];
+  readonly #registry: KindRegistry;
   readonly #serverVersion: string;
   readonly #prose: () => Prose;
-  readonly #made = new Map<string, Buffer>();
-  #paths: readonly string[] | undefined;
+  readonly #made = new Map<string, Made>();
+  readonly #described = new WeakMap<ServedResource, OpenApiResource>();
+  #known: Known | undefined;
 
-  constructor(served: Iterable<ServedResource>, serverVersion: string, prose: () => Prose) {
-    this.#resources = [...served].map(openApiResource);
+  /** It follows the registry. */
+  constructor(registry: KindRegistry, serverVersion: string, prose: () => Prose) {
+    this.#registry = registry;
     this.#serverVersion = serverVersion;
     this.#prose = prose;
+    registry.onChange(() => {
+      this.#known = undefined;
+    });
   }
 
   /** What has a document of its own, as paths: `api/v1`, `apis/apps`, `apis/apps/v1`, `version`. */
   paths(): readonly string[] {
-    this.#paths ??= openApiV3Paths(this.#resources);
-    return this.#paths;
+    return this.#now.paths;
   }
 
   hashOf(path: string): string {
-    const own = path === "" ? this.#resources : this.#resources.filter((r) => pathOf(r) === path);
+    const { resources, hashes } = this.#now;
+    const known = hashes.get(path);
+    if (known !== undefined) return known;
+    const own = path === "" ? resources : resources.filter((r) => pathOf(r) === path);
     const source = JSON.stringify([this.#serverVersion, path, own]);
-    return createHash("sha512").update(source).digest("hex").toUpperCase();
+    const hash = createHash("sha512").update(source).digest("hex").toUpperCase();
+    hashes.set(path, hash);
+    return hash;
   }
 
   v2(): Document {
@@ -76,19 +87,38 @@ export class OpenApi {
 
   #document(form: string, path: string, make: () => Buffer | undefined): Document | undefined {
     const id = `${form} ${path}`;
-    let gzipped = this.#made.get(id);
-    if (gzipped === undefined) {
-      const document = make();
-      if (document === undefined) return undefined;
-      gzipped = gzipSync(document, { level: 1 });
-      this.#made.set(id, gzipped);
-    }
-    return { hash: this.hashOf(path), gzipped };
+    const hash = this.hashOf(path);
+    const made = this.#made.get(id);
+    if (made?.hash === hash) return made;
+    const document = make();
+    if (document === undefined) return undefined;
+    const fresh = { hash, path, gzipped: gzipSync(document, { level: 1 }) };
+    this.#made.set(id, fresh);
+    return fresh;
+  }
+
+  /** What the documents are about until the next change. Documents that did not change are kept. */
+  get #now(): Known {
+    if (this.#known !== undefined) return this.#known;
+    const resources = [...this.#registry.served()].map((served) => this.#resourceOf(served));
+    const paths = openApiV3Paths(resources);
+    this.#known = { resources, paths, hashes: new Map() };
+    const there = new Set(["", ...paths]);
+    for (const [id, { path }] of this.#made) if (!there.has(path)) this.#made.delete(id);
+    return this.#known;
+  }
+
+  #resourceOf(served: ServedResource): OpenApiResource {
+    const known = this.#described.get(served);
+    if (known !== undefined) return known;
+    const described = openApiResource(served);
+    this.#described.set(served, described);
+    return described;
   }
 
   #input(): OpenApiInput {
     const serverVersion = this.#serverVersion;
-    return { resources: this.#resources, prose: this.#prose(), serverVersion };
+    return { resources: this.#now.resources, prose: this.#prose(), serverVersion };
   }
 }
 
@@ -98,6 +128,16 @@ function jsonOf(document: object): Buffer {
 
 export function plainText({ gzipped }: Document): Buffer {
   return gunzipSync(gzipped);
+}
+
+interface Made extends Document {
+  readonly path: string;
+}
+
+interface Known {
+  readonly resources: readonly OpenApiResource[];
+  readonly paths: readonly string[];
+  readonly hashes: Map<string, string>;
 }
 
 function pathOf({ group, version }: OpenApiResource): string {
@@ -115,6 +155,9 @@ function openApiResource(served: ServedResource): OpenApiResource {
     namespaced: kind.scope === "Namespaced",
     verbs: kind.verbs,
     definition: kind.schema().name,
+    ...(kind.custom === undefined
+      ? {}
+      : { custom: customDefinition(kind.custom, kind.names.list) }),
     deleteAnswersObject: deletion?.returnsObject === true && !deletion.documentedAsStatus,
     subresources: subresourcesOf(served).map((route) => ({
       name: route.name,
@@ -122,6 +165,13 @@ function openApiResource(served: ServedResource): OpenApiResource {
       ...spokenKind(route),
     })),
   };
+}
+
+function customDefinition(
+  custom: CustomKind,
+  listKind: string,
+): NonNullable<OpenApiResource["custom"]> {
+  return { v2: custom.publishedSchema("v2"), v3: custom.publishedSchema("v3"), listKind };
 }
 
 /** What a subresource takes that is no object of the resource itself. */

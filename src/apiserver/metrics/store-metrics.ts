@@ -20,7 +20,7 @@ interface Series {
 
 /** Requests to the store, which is called etcd whatever it is. */
 export class StoreMetrics {
-  readonly #series = new Map<StoredResource, Map<StoreOperation, Series>>();
+  readonly #series = new WeakMap<StoredResource, Map<StoreOperation, Series>>();
   readonly #make: (operation: StoreOperation, resource: StoredResource) => Series;
 
   constructor(metrics: Metrics) {

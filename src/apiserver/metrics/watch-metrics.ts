@@ -9,7 +9,7 @@ const SIZES = [1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072];
 export type CountEvent = (bytes: number) => void;
 
 export class WatchMetrics {
-  readonly #byKind = new Map<Kind, CountEvent>();
+  readonly #byKind = new WeakMap<Kind, CountEvent>();
   readonly #events: (...labels: string[]) => Counter;
   readonly #sizes: (...labels: string[]) => Histogram;
 

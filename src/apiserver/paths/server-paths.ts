@@ -8,9 +8,9 @@ import { OpenApi } from "../discovery/openapi.ts";
 import { openApiPaths } from "../discovery/openapi-paths.ts";
 import type { Health } from "../health/health.ts";
 import { healthPaths } from "../health/health-paths.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { PathHandler } from "../request/handler.ts";
 import type { RequestSecurity } from "../request/security.ts";
-import type { Resources } from "../storage/resources.ts";
 import { flowPaths } from "./flow-paths.ts";
 import { indexPath } from "./index-path.ts";
 import { issuerPaths, KEYS_PATH } from "./issuer-paths.ts";
@@ -19,7 +19,7 @@ import { API_VERSION, versionPath } from "./version-path.ts";
 import { zPages } from "./z-pages.ts";
 
 export interface ServerPathsOptions {
-  readonly resources: Resources;
+  readonly resources: KindRegistry;
   readonly discovery: Discovery;
   readonly health: Health;
   readonly security: RequestSecurity;
@@ -35,7 +35,7 @@ export interface ServerPathsOptions {
 export function serverPaths(options: ServerPathsOptions): readonly PathHandler[] {
   const { discovery, security, metrics, clock, startMs, flags, externalAddress } = options;
   const nowMs = (): number => clock.nowMs();
-  const openApi = new OpenApi(options.resources.served(), API_VERSION, options.prose);
+  const openApi = new OpenApi(options.resources, API_VERSION, options.prose);
   const { checks } = options.health;
   const checkCounts = new Metrics();
   const checked = checkCounts.counter({

@@ -2,7 +2,8 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Verb } from "#api/kind.ts";
 import { noSuchPathStatus, type Reason } from "#api/meta/status.ts";
-import type { Resources, ServedResource } from "../storage/resources.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
+import type { ServedResource } from "../storage/resources.ts";
 import type { RequestInfo } from "./request.ts";
 
 export type Route =
@@ -10,7 +11,7 @@ export type Route =
   | { readonly ok: false; readonly status: Status };
 
 /** Of a request for a resource itself; subresources have a table of their own. */
-export function routeOf(resources: Resources, info: RequestInfo, method: string): Route {
+export function routeOf(resources: KindRegistry, info: RequestInfo, method: string): Route {
   const resource = resources.find(info.group, info.version, info.resource);
   if (resource === undefined) return { ok: false, status: noSuchPathStatus() };
   if (info.verb === "proxy") return { ok: false, status: noSuchPathStatus() }; // long gone

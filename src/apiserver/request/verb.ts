@@ -8,16 +8,17 @@ import type { LinesByKey } from "#lib/lines-by-key.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Admission } from "../admission/admission-chain.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { AnswerBody } from "../response/answer.ts";
 import type { Media } from "../response/negotiate.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
-import type { Resources, ServedResource } from "../storage/resources.ts";
+import type { ServedResource } from "../storage/resources.ts";
 import type { WriteHooks } from "../write/write-hooks.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
 export interface ServerParts {
-  readonly resources: Resources;
+  readonly resources: KindRegistry;
   readonly objects: ObjectStore;
   readonly admission: Admission;
   readonly clock: Clock;

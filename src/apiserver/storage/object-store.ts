@@ -12,6 +12,7 @@ import type { KubeObject } from "#api/kind.ts";
 import {
   failure,
   internalErrorStatus,
+  noSuchPathStatus,
   type Result,
   requestTooLargeStatus,
   resourceVersionTooLargeStatus,
@@ -25,9 +26,10 @@ import { Ring } from "#lib/ring.ts";
 import { withTimeout } from "#lib/sleep.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import type { StoreMetrics, StoreOperation } from "../metrics/store-metrics.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
 import { WatchCache } from "../watch/watch-cache.ts";
-import type { Resources, StoredResource } from "./resources.ts";
+import type { StoredResource } from "./resources.ts";
 import { Revision } from "./revision.ts";
 import type { StorageCodec } from "./storage-codec.ts";
 
@@ -43,7 +45,7 @@ export interface ObjectStoreOptions {
   readonly store: Store;
   /** The store is in this process: the cache is as fresh as the store itself. */
   readonly local: boolean;
-  readonly resources: Resources;
+  readonly resources: KindRegistry;
   readonly codec: StorageCodec;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -194,6 +196,7 @@ export class ObjectStore {
     expected?: Revision,
   ): Promise<Result<WriteOutcome>> {
     const { store, codec, eventTtlSeconds, clock, metrics } = this.#options;
+    if (this.cache.of(resource).isRemoved) return failure(noSuchPathStatus());
     const startMs = clock.elapsedMs();
     const bytes = codec.encode(object);
     const own: OwnWrite = { object, revision: undefined };

@@ -41,7 +41,8 @@ export class Revision {
   #shared: WeakRef<KubeObject> | undefined;
   /** As it was just written, without its number. Nobody else has it. */
   #written: KubeObject | undefined;
-  #views: Map<Kind, Revision> | undefined;
+  /** The same object in other versions, by apiVersion. */
+  #views: Map<string, Revision> | undefined;
 
   private constructor(kind: Kind, key: string, number: number) {
     this.kind = kind;
@@ -126,7 +127,7 @@ export class Revision {
   /** The same object in another served version of its kind. */
   as(kind: Kind): Revision {
     if (kind.apiVersion === this.kind.apiVersion || kind.storedAs === undefined) return this;
-    const known = this.#views?.get(kind);
+    const known = this.#viewAs(kind);
     if (known !== undefined) return known;
     if (kind.storedAs.remote !== undefined) {
       throw new Error(`${this.key} has not been converted to ${kind.apiVersion} yet`);
@@ -136,15 +137,21 @@ export class Revision {
 
   /** Whether `as` has nothing left to convert. */
   isKnownAs(kind: Kind): boolean {
-    return kind.apiVersion === this.kind.apiVersion || this.#views?.has(kind) === true;
+    return kind.apiVersion === this.kind.apiVersion || this.#viewAs(kind) !== undefined;
   }
 
   /** Keeps the object in another served version, as something outside of the process converted it. */
   addView(kind: Kind, object: KubeObject): Revision {
     const view = Revision.fromValue(kind, this.key, this.number, object);
     this.#views ??= new Map();
-    this.#views.set(kind, view);
+    this.#views.set(kind.apiVersion, view);
     return view;
+  }
+
+  /** A view of an earlier definition of the kind is none. */
+  #viewAs(kind: Kind): Revision | undefined {
+    const known = this.#views?.get(kind.apiVersion);
+    return known?.kind === kind ? known : undefined;
   }
 
   /** The same object as of another revision: what a watcher gets when it is deleted. */

@@ -11,17 +11,18 @@ import {
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { ResourceStats } from "../flow/work-estimate.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
 import { trackOwnCreate, trackOwnUpdate } from "../write/managed-fields.ts";
 import { fillSystemFields } from "../write/object-metadata.ts";
 import { finishObject } from "../write/write-rules.ts";
 import type { ObjectStore, WriteOutcome } from "./object-store.ts";
 import type { Objects } from "./objects.ts";
-import { keyOf, type Resources, type StoredResource } from "./resources.ts";
+import { keyOf, type StoredResource } from "./resources.ts";
 import type { Revision } from "./revision.ts";
 
 export interface ServerObjectsOptions {
   readonly store: ObjectStore;
-  readonly resources: Resources;
+  readonly resources: KindRegistry;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -35,18 +36,15 @@ interface Place {
 /** What is written is of a kind that is stored as it is. */
 export class ServerObjects implements Objects {
   readonly #options: ServerObjectsOptions;
-  readonly #byName: ReadonlyMap<string, StoredResource>;
 
   constructor(options: ServerObjectsOptions) {
     this.#options = options;
-    const stored = [...options.resources.stored()];
-    this.#byName = new Map(stored.map((one) => [`${one.group}/${one.plural}`, one]));
   }
 
   statsOf(group: string, resource: string): ResourceStats | undefined {
-    const stored = this.#byName.get(`${group}/${resource}`);
-    if (stored === undefined) return undefined;
-    const cache = this.#options.store.cacheOf(stored);
+    const found = this.#options.resources.resource(group, resource);
+    if (found === undefined || !found.ownsStorage) return undefined;
+    const cache = this.#options.store.cacheOf(found.stored);
     const { size: count, bytes, generalSubscriptions: watchers } = cache;
     return { count, bytes, watchers };
   }

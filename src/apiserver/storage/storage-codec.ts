@@ -10,18 +10,19 @@ import { objectOf } from "#api/members.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { StoreError } from "#store/contract.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
 import { parseStored } from "./object-text.ts";
-import type { Resources, StoredResource } from "./resources.ts";
+import type { StoredResource } from "./resources.ts";
 
 const OPEN_BRACE = 0x7b;
 
 export type StoredForm = "json" | "protobuf";
 
 export class StorageCodec {
-  readonly #resources: Resources;
+  readonly #resources: KindRegistry;
   readonly #form: StoredForm;
 
-  constructor(resources: Resources, form: StoredForm) {
+  constructor(resources: KindRegistry, form: StoredForm) {
     this.#resources = resources;
     this.#form = form;
   }
@@ -53,7 +54,10 @@ export class StorageCodec {
     const { kind } = resource;
     const object = this.isJson(bytes) ? parseStored(bytes, kind) : decodeEnvelope(bytes);
     if (object.apiVersion === kind.apiVersion) return object;
-    const written = this.#resources.findKind(object.apiVersion ?? "", object.kind ?? "");
+    const { apiVersion = "" } = object;
+    const written =
+      resource.versions.find((version) => version.apiVersion === apiVersion) ??
+      this.#resources.findKind(apiVersion, object.kind ?? "");
     if (written?.storedAs === undefined) return { ...object, apiVersion: kind.apiVersion };
     return written.storedAs.toStored(object);
   }

@@ -25,18 +25,22 @@ export interface SubscriptionOptions {
   readonly afterRevision: number;
   /** There is something to pull. Called once until the next pull that finds nothing. */
   wake(): void;
+  /** There will be no more changes: the resource was removed or redefined. */
+  ended?(): void;
 }
 
 export type Observer = (next: Revision | undefined, old: Revision | undefined) => void;
 
 export class ResourceCache {
-  readonly resource: StoredResource;
+  #resource: StoredResource;
+  #isRemoved = false;
   readonly #objects = OrderedMap.byString<Revision>();
   /** The same, for finding one: every write looks for what it replaces. */
   readonly #byKey = new Map<string, Revision>();
   readonly #window: WatchWindow;
-  readonly #subscriptions = new Set<Subscription>();
-  readonly #observers = new Set<Observer>();
+  /** With what is called when there will be no more changes. */
+  readonly #subscriptions = new Map<Subscription, () => void>();
+  readonly #observers = new Map<Observer, AbortSignal>();
   readonly #triggered = new Map<string, Map<string, Set<Subscription>>>();
   /** Lists that were answered from it, the objects that they looked at, and those that they found. */
   readonly lists = { count: 0, looked: 0, found: 0 };
@@ -45,9 +49,18 @@ export class ResourceCache {
   #changes = 0;
 
   constructor(resource: StoredResource, revision: number) {
-    this.resource = resource;
+    this.#resource = resource;
     this.#window = new WatchWindow(revision);
     this.#lastChange = revision;
+  }
+
+  get resource(): StoredResource {
+    return this.#resource;
+  }
+
+  /** The resource is not served any more: nothing is written to it, and its watches have ended. */
+  get isRemoved(): boolean {
+    return this.#isRemoved;
   }
 
   get size(): number {
@@ -135,14 +148,38 @@ export class ResourceCache {
       this.#byKey.set(revision.key, revision);
       this.#bytes += revision.jsonBytes;
     }
-    for (const subscription of this.#subscriptions) subscription.notice(this.#window.start - 1);
+    for (const subscription of this.#subscriptions.keys())
+      subscription.notice(this.#window.start - 1);
     if (this.#observers.size > 0) this.#tellDifference(before);
+  }
+
+  /** The same objects under another definition of the resource. Watches begin anew. */
+  redefine(resource: StoredResource): void {
+    this.#resource = resource;
+    this.endSubscriptions();
+  }
+
+  remove(): void {
+    this.#isRemoved = true;
+    this.#observers.clear();
+    this.endSubscriptions();
+  }
+
+  /** Every subscription ends after what is pending. */
+  endSubscriptions(): void {
+    for (const ended of [...this.#subscriptions.values()]) ended();
+  }
+
+  /** Those who observe the other cache observe this one from now on. */
+  takeObservers(other: ResourceCache): void {
+    for (const [observer, signal] of other.#observers) this.observe(observer, signal);
+    other.#observers.clear();
   }
 
   /** Told of every change, in order, after reads show it. */
   observe(observer: Observer, signal: AbortSignal): void {
     if (signal.aborted) return;
-    this.#observers.add(observer);
+    this.#observers.set(observer, signal);
     signal.addEventListener("abort", () => this.#observers.delete(observer), { once: true });
   }
 
@@ -160,7 +197,7 @@ export class ResourceCache {
     this.#changes += 1;
     this.#window.push(change, nowMs);
     this.#wake(change);
-    for (const observer of this.#observers) observer(deleted ? undefined : object, previous);
+    for (const observer of this.#observers.keys()) observer(deleted ? undefined : object, previous);
   }
 
   /** Undefined if the window does not reach back so far. */
@@ -170,19 +207,21 @@ export class ResourceCache {
     const subscription = new Subscription(this.#window, cursor, options.wake, () =>
       this.#forget(subscription, options.trigger),
     );
-    this.#subscriptions.add(subscription);
+    this.#subscriptions.set(subscription, () => options.ended?.());
     if (options.trigger !== undefined) this.#triggerSet(options.trigger).add(subscription);
     else this.#triggerSet(ALWAYS).add(subscription);
+    if (this.#isRemoved) options.ended?.();
     return subscription;
   }
 
   #tellDifference(before: OrderedMap<string, Revision>): void {
     for (const [key, old] of before.entriesFrom()) {
-      if (!this.#byKey.has(key)) for (const tell of this.#observers) tell(undefined, old);
+      if (!this.#byKey.has(key)) for (const tell of this.#observers.keys()) tell(undefined, old);
     }
     for (const [key, revision] of this.#objects.entriesFrom()) {
       const old = before.get(key);
-      if (old?.number !== revision.number) for (const tell of this.#observers) tell(revision, old);
+      if (old?.number !== revision.number)
+        for (const tell of this.#observers.keys()) tell(revision, old);
     }
   }
 

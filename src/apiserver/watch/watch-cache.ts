@@ -7,18 +7,24 @@
  * 2. In a local store a write shows here before it is acknowledged; otherwise `reached` waits for it.
  * 3. When the watch breaks in a way that loses changes, everything is loaded again and all
  *    subscriptions are overtaken; until then reads that need the latest state wait.
+ * 4. It follows the registry: a resource that is added shows when its objects are loaded, watches of
+ *    one that is removed or replaced end.
  */
 import { onAbort } from "#lib/aborted.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Store, WatchBatch, WatchEvent } from "#store/contract.ts";
+import type { Entry, Store, WatchBatch, WatchEvent } from "#store/contract.ts";
 import { StoreError } from "#store/contract.ts";
-import { REGISTRY, type Resources, type StoredResource } from "../storage/resources.ts";
+import type { KindRegistry, RegistryChange } from "../registry/kind-registry.ts";
+import { REGISTRY, type StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
 import { ResourceCache } from "./resource-cache.ts";
 
 const PAGE = 1_000;
 const RETRY_MS = 250;
+const LOADING_EVENTS_MAX = 20_000;
+/** How long a new resource waits for the changes up to what was read of it. */
+const LOAD_WITHIN_MS = 30_000;
 /** How long after a change all kinds are trimmed, also those that do not change any more. */
 const TRIM_AFTER_MS = 80_000;
 /** All keys: so each revision of the store is a change that comes here, and none has to be asked for. */
@@ -26,7 +32,7 @@ const EVERYTHING = "";
 
 export interface WatchCacheOptions {
   readonly store: Store;
-  readonly resources: Resources;
+  readonly resources: KindRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Makes an object of what the store holds. */
@@ -37,6 +43,9 @@ export class WatchCache {
   readonly #options: WatchCacheOptions;
   readonly #caches = new Map<StoredResource, ResourceCache>();
   readonly #byFirst = new Map<string, ResourceCache[]>();
+  /** Of earlier definitions of resources, for requests that were under way when they changed. */
+  readonly #retired = new WeakMap<StoredResource, ResourceCache>();
+  readonly #loading = new Set<Loading>();
   readonly #waiters = new Set<Waiter>();
   #revision = 0;
   #loaded = false;
@@ -45,7 +54,10 @@ export class WatchCache {
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
-    for (const resource of options.resources.stored()) this.#add(resource);
+    for (const resource of options.resources.stored()) {
+      this.#add(new ResourceCache(resource, this.#revision));
+    }
+    options.resources.prepareWith((change, commit) => this.#change(change, commit));
   }
 
   get revision(): number {
@@ -58,7 +70,7 @@ export class WatchCache {
   }
 
   of(resource: StoredResource): ResourceCache {
-    const cache = this.#caches.get(resource);
+    const cache = this.#caches.get(resource) ?? this.#retired.get(resource);
     if (cache === undefined) throw new Error(`${resource.plural} has no cache`);
     return cache;
   }
@@ -89,35 +101,19 @@ export class WatchCache {
 
   /** Loads the state. Throws the StoreError of a store that cannot be read. */
   async load(): Promise<void> {
-    const { store, decode, logger } = this.#options;
-    let atRevision: number | undefined;
-    let startAfter: string | undefined;
     const loaded = new Map<ResourceCache, Revision[]>();
-    for (;;) {
-      const page = await store.range(REGISTRY, {
-        limit: PAGE,
-        ...(atRevision === undefined ? {} : { atRevision }),
-        ...(startAfter === undefined ? {} : { startAfter }),
-      });
-      atRevision = page.revision;
-      for (const { key, value, modRevision } of page.entries) {
-        const cache = this.#cacheOf(key);
-        if (cache === undefined) continue;
-        const revisions = loaded.get(cache) ?? [];
-        loaded.set(cache, revisions);
-        try {
-          revisions.push(decode(cache.resource, key, modRevision, value));
-        } catch (error) {
-          logger.error("a stored object cannot be read", { error, key });
-        }
-      }
-      startAfter = page.entries.at(-1)?.key;
-      if (page.remaining === 0 || startAfter === undefined) break;
-    }
+    const atRevision = await this.#read(REGISTRY, ({ key, value, modRevision }) => {
+      const cache = this.#cacheOf(key);
+      if (cache === undefined) return;
+      const revisions = loaded.get(cache) ?? [];
+      loaded.set(cache, revisions);
+      revisions.push(this.#options.decode(cache.resource, key, modRevision, value));
+    });
     this.#revision = atRevision;
     this.#loaded = true;
     this.#loads += 1;
     for (const cache of this.#caches.values()) cache.load(loaded.get(cache) ?? [], atRevision);
+    for (const loading of this.#loading) loading.isBroken = true; // changes in between are lost
     this.#settleWaiters();
   }
 
@@ -173,9 +169,15 @@ export class WatchCache {
   }
 
   #applyEvent(event: WatchEvent, nowMs: number): void {
+    if (this.#loading.size > 0) {
+      for (const loading of this.#loading) keepFor(loading, event);
+    }
+    const cache = this.#cacheOf(event.key);
+    if (cache !== undefined) this.#applyTo(cache, event, nowMs);
+  }
+
+  #applyTo(cache: ResourceCache, event: WatchEvent, nowMs: number): void {
     const { key, revision, value, type } = event;
-    const cache = this.#cacheOf(key);
-    if (cache === undefined) return;
     const previous = cache.get(key);
     if (type === "delete") {
       if (previous === undefined) return;
@@ -187,17 +189,105 @@ export class WatchCache {
     cache.apply({ revision, key, object, deleted: false, previous, frames: undefined }, nowMs);
   }
 
+  /** Reads everything under a prefix as of one revision, and returns the revision. */
+  async #read(prefix: string, take: (entry: Entry) => void): Promise<number> {
+    const { store, logger } = this.#options;
+    let atRevision: number | undefined;
+    let startAfter: string | undefined;
+    for (;;) {
+      const page = await store.range(prefix, {
+        limit: PAGE,
+        ...(atRevision === undefined ? {} : { atRevision }),
+        ...(startAfter === undefined ? {} : { startAfter }),
+      });
+      atRevision = page.revision;
+      for (const entry of page.entries) {
+        try {
+          take(entry);
+        } catch (error) {
+          logger.error("a stored object cannot be read", { error, key: entry.key });
+        }
+      }
+      startAfter = page.entries.at(-1)?.key;
+      if (page.remaining === 0 || startAfter === undefined) return atRevision;
+    }
+  }
+
+  /** Follows a change of the registry; from `commit` on it shows. */
+  async #change({ old, next }: RegistryChange, commit: () => void): Promise<void> {
+    const before = old?.ownsStorage ? this.#caches.get(old.stored) : undefined;
+    if (next === undefined || !next.ownsStorage) {
+      if (before !== undefined) this.#retire(before);
+      commit();
+      before?.remove();
+      return;
+    }
+    if (before !== undefined && isStoredAlike(before.resource, next.stored)) {
+      this.#retire(before);
+      before.redefine(next.stored);
+      this.#add(before);
+      commit();
+      return;
+    }
+    await this.#loadOne(next.stored, (cache) => {
+      if (before !== undefined) this.#retire(before);
+      this.#add(cache);
+      commit();
+      if (before === undefined) return;
+      cache.takeObservers(before);
+      before.endSubscriptions();
+    });
+  }
+
+  /** Loads the objects of a new resource and hands its cache over in the turn in which it is current. */
+  async #loadOne(resource: StoredResource, then: (cache: ResourceCache) => void): Promise<void> {
+    const { decode, clock } = this.#options;
+    for (;;) {
+      const loading: Loading = { prefix: resource.prefix, events: [], isBroken: !this.#loaded };
+      this.#loading.add(loading);
+      try {
+        const revisions: Revision[] = [];
+        const at = await this.#read(resource.prefix, ({ key, value, modRevision }) =>
+          revisions.push(decode(resource, key, modRevision, value)),
+        );
+        const isReached = await this.reached(at, LOAD_WITHIN_MS);
+        if (isReached && !loading.isBroken) {
+          const cache = new ResourceCache(resource, at);
+          cache.load(revisions, at);
+          for (const event of loading.events) {
+            if (event.revision > at) this.#applyTo(cache, event, clock.nowMs());
+          }
+          then(cache);
+          return;
+        }
+      } finally {
+        this.#loading.delete(loading);
+      }
+    }
+  }
+
   #settleWaiters(): void {
     for (const waiter of [...this.#waiters]) {
       if (this.#loaded && waiter.revision <= this.#revision) waiter.settle(true);
     }
   }
 
-  #add(resource: StoredResource): void {
-    const cache = new ResourceCache(resource, this.#revision);
+  #add(cache: ResourceCache): void {
+    const { resource } = cache;
     this.#caches.set(resource, cache);
     const first = firstSegment(resource.prefix);
     this.#byFirst.set(first, [...(this.#byFirst.get(first) ?? []), cache]);
+  }
+
+  /** It takes no more changes, unless it is added again. */
+  #retire(cache: ResourceCache): void {
+    const { resource } = cache;
+    this.#caches.delete(resource);
+    this.#retired.set(resource, cache);
+    const first = firstSegment(resource.prefix);
+    const left = (this.#byFirst.get(first) ?? []).filter((other) => other !== cache);
+    if (left.length > 0) this.#byFirst.set(first, left);
+    else this.#byFirst.delete(first);
   }
 
   #cacheOf(key: string): ResourceCache | undefined {
@@ -208,6 +298,33 @@ export class WatchCache {
 }
 
 const LOSES_CHANGES: ReadonlySet<string> = new Set(["Compacted", "SlowConsumer", "FutureRevision"]);
+
+/** The objects of a resource are being read; its changes are kept until they have been. */
+interface Loading {
+  readonly prefix: string;
+  readonly events: WatchEvent[];
+  /** Changes were lost meanwhile. */
+  isBroken: boolean;
+}
+
+/** Too many changes mean that the objects are read again. */
+function keepFor(loading: Loading, event: WatchEvent): void {
+  if (!event.key.startsWith(loading.prefix) || loading.isBroken) return;
+  loading.events.push(event);
+  if (loading.events.length < LOADING_EVENTS_MAX) return;
+  loading.isBroken = true;
+  loading.events.length = 0;
+}
+
+/** What is in the cache of one is what would be loaded for the other. */
+function isStoredAlike(a: StoredResource, b: StoredResource): boolean {
+  return (
+    a.prefix === b.prefix &&
+    a.kind.apiVersion === b.kind.apiVersion &&
+    a.kind.names.kind === b.kind.names.kind &&
+    a.kind.scope === b.kind.scope
+  );
+}
 
 interface Waiter {
   readonly revision: number;

@@ -9,7 +9,8 @@
  *    ADDED, always as of the revision of the change.
  * 3. Changes that are not all there any more are told as an error in the feed, as upstream does, not
  *    as a refusal of the request.
- * 4. `wake` is called when a pull would find something after one that found nothing.
+ * 4. When the resource is removed or redefined the feed ends after what is pending.
+ * 5. `wake` is called when a pull would find something after one that found nothing.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
@@ -81,7 +82,8 @@ export class WatchFeed implements Disposable {
     const { cache, from, trigger } = options;
     const afterRevision = from.point === "state" ? this.#stateRevision : from.revision;
     const wake = (): void => this.#wake();
-    this.#subscription = cache.subscribe({ trigger, afterRevision, wake }) ?? OVERTAKEN;
+    const ended = (): void => this.end();
+    this.#subscription = cache.subscribe({ trigger, afterRevision, wake, ended }) ?? OVERTAKEN;
     this.#arm();
   }
 

@@ -19,11 +19,11 @@ import { timeFromMs } from "#api/meta/time.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { utf8Length } from "#lib/utf8-length.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
 import { bodyYaml } from "../request/body-bytes.ts";
 import type { WriteOptions } from "../request/query-options.ts";
 import { strictWarnings } from "../request/strict-warnings.ts";
 import type { VerbRequest } from "../request/verb.ts";
-import type { Resources } from "../storage/resources.ts";
 import { withSentLists } from "./empty-lists.ts";
 
 /** What is written, if not an object of the resource's own kind: a Scale, a TokenRequest. */
@@ -196,7 +196,7 @@ function circumstances({ info, resource, parts }: VerbRequest): Circumstances {
   };
 }
 
-function versionSeam(own: Kind, resources: Resources): VersionSeam {
+function versionSeam(own: Kind, resources: KindRegistry): VersionSeam {
   const inVersion = (apiVersion: string): Kind | undefined => {
     const kind = resources.findKind(apiVersion, own.names.kind);
     // What only a webhook converts cannot be compared in another version: its managers are forgotten.
