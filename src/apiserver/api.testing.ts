@@ -3,6 +3,7 @@
  * everything allowed and no admission unless a test asks for some. What is tested is what every request goes through.
  */
 import { createHash } from "node:crypto";
+import type { Kind } from "#api/kind.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "#store/memory.ts";
@@ -43,16 +44,20 @@ export interface TestApi extends AsyncDisposable {
 export interface TestApiOptions
   extends Partial<Pick<ApiServerOptions, "storedForm" | "hooks" | "components" | "admission">> {
   readonly store?: MemoryStore;
+  /** Beside the built-in ones. */
+  readonly kinds?: readonly Kind[];
 }
 
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const random = seededRandom(1);
-  const { store = createMemoryStore({ clock }), ...given } = options;
+  const { store = createMemoryStore({ clock }), kinds = [], ...given } = options;
+  const defaults = testServerOptions();
   const life = new AbortController();
   const api = await startApiServer(
     {
-      ...testServerOptions(),
+      ...defaults,
+      kinds: [...defaults.kinds, ...kinds],
       admission: () => [],
       ...given,
       store,
