@@ -1,13 +1,14 @@
 /**
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
  * server side in one file, which the entry loads only when a command needs it; `edge.js` is what the
- * thread runs that speaks HTTP. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
+ * thread runs that speaks HTTP; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
  * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the build before, and
  * whoever builds at the same time, never find one missing or half written.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -85,6 +86,9 @@ const REQUIRED = "required:";
 const BUILT_IN = new RegExp(`^${VIRTUAL}(${REQUIRED})?(node:.*)$`);
 const ENTRY = "k8ts.js";
 
+/** What people import is left readable: an error in it shows the line, not all of the file. */
+const LIBRARIES: ReadonlySet<string> = new Set(["controller.js", "testing.js"]);
+
 async function bundle(input: string, file: string, plugins: Plugin[]): Promise<void> {
   await build({
     input: `${root}${input}`,
@@ -100,7 +104,8 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
       codeSplitting: false,
       // One letter beyond Latin-1, and V8 keeps the whole text with two bytes for each.
       charset: "ascii",
-      minify: { compress: true, mangle: false, codegen: true },
+      minify: LIBRARIES.has(file) ? false : { compress: true, mangle: false, codegen: true },
+      ...(file === ENTRY ? { banner: "#!/usr/bin/env node" } : {}),
       sourcemap: file === "server.js",
     },
     logLevel: "warn",
@@ -113,7 +118,9 @@ await bundle("src/cmd/commands.ts", "server.js", []);
 await bundle("src/apiserver/edge/worker.ts", "edge.js", []);
 await bundle("src/apiserver/request/yaml-worker.ts", "yaml.js", []);
 await bundle("src/entries/controller.ts", "controller.js", []);
+await bundle("src/entries/testing.ts", "testing.js", []);
 await bundle("src/cli/main.ts", ENTRY, [serverSideIsAnotherFile]);
+chmodSync(join(making, ENTRY), 0o755);
 copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.json.gz"));
 moveIntoPlace();
 await rememberCompiledCode();

@@ -2,6 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { withPlainImports } from "./emit-types.ts";
 
+test("a file with the name of its importer's folder is found", () => {
+  const text = 'import type { Use } from "#api/expressions.ts";';
+  assert.equal(
+    withPlainImports("api/expressions/authentication.d.ts", text),
+    'import type { Use } from "../expressions.js";',
+  );
+});
+
 test("imports of our own become relative ones, others stay", () => {
   const text = [
     'import type { Clock } from "#lib/clock.ts";',

@@ -1,5 +1,5 @@
 /**
- * Writes the declarations of `k8ts/controller` to dist/types, for whoever installs the package: the
+ * Writes the declarations of `k8ts/controller`, `k8ts/testing` and `k8ts/types/…` to dist/types, for whoever installs the package: the
  * compiler's own, with names of files that mean something outside this project. Part of packing.
  */
 import { spawnSync } from "node:child_process";
@@ -14,12 +14,12 @@ export function withPlainImports(file: string, text: string): string {
   const isOurs = /(?<=(?:from |import |import\()")(#[^"]+|\.\.?\/[^"]+)\.ts(?=")/g;
   return text.replace(isOurs, (_, name: string) => {
     if (!name.startsWith("#")) return `${name}.js`;
-    const path = relative(dirname(file), name.slice(1));
-    return `${path.startsWith(".") ? path : `./${path}`}.js`;
+    const path = relative(dirname(file), `${name.slice(1)}.js`);
+    return path.startsWith(".") ? path : `./${path}`;
   });
 }
 
-function emitTypes(): number {
+export function emitTypes(): number {
   const folder = join(ROOT, "dist/types");
   rmSync(folder, { recursive: true, force: true });
   const compiler = join(ROOT, "node_modules/.bin/tsc");
@@ -37,5 +37,3 @@ function declarationsIn(folder: string): readonly string[] {
     name.endsWith(".d.ts"),
   );
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = emitTypes();

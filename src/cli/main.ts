@@ -6,6 +6,7 @@ import { setMaxListeners } from "node:events";
 import nodeModule from "node:module";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
+import { KUBERNETES_VERSION } from "#api/meta/kubernetes-version.ts";
 import { version } from "./version.ts";
 
 const COMMANDS: Readonly<Record<string, string>> = {
@@ -39,7 +40,7 @@ process.exit(await main(process.argv.slice(2)));
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === "--version" || name === "version") {
-    process.stdout.write(`k8ts ${version()} (Kubernetes v1.36.4 API)\n`);
+    process.stdout.write(`k8ts ${version()} (Kubernetes ${KUBERNETES_VERSION})\n`);
     return 0;
   }
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {

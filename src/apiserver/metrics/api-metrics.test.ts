@@ -114,6 +114,9 @@ describe("what dashboards and alerts read", () => {
     has(text, /^kubernetes_feature_enabled{name="PodLevelResources",stage="BETA"} 1$/);
     has(text, /^kubernetes_feature_enabled{name="SidecarContainers",stage=""} 1$/);
     has(text, /^kubernetes_feature_enabled{name="AllAlpha",stage="ALPHA"} 0$/);
-    has(text, /^kubernetes_build_info{.*git_version="v1\.36\.\d+".*major="1",minor="36",.*} 1$/);
+    has(
+      text,
+      /^kubernetes_build_info{.*git_version="v1\.36\.4\+k8ts1".*major="1",minor="36",.*} 1$/,
+    );
   });
 });

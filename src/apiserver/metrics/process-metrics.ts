@@ -1,7 +1,7 @@
 /** What the process tells about itself, under the names that every Prometheus client uses. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Metrics } from "#lib/metrics.ts";
-import { SERVER_VERSION, VERSION } from "../paths/version-path.ts";
+import { PLAIN_VERSION, VERSION } from "../paths/version-path.ts";
 
 export function addProcessMetrics(metrics: Metrics, startSeconds: number): void {
   const build = metrics.gauge({
@@ -10,14 +10,13 @@ export function addProcessMetrics(metrics: Metrics, startSeconds: number): void 
     labels: Object.keys(BUILD),
   });
   build(...Object.values(BUILD)).set(1);
-  const version = SERVER_VERSION.slice(1);
-  const [major = "", minor = ""] = version.split(".");
+  const [major = "", minor = ""] = PLAIN_VERSION.split(".");
   metrics
     .gauge({
       name: "version_info",
       help: "Always 1; the labels say which version this is, and which it gets on with.",
       labels: ["binary", "component", "emulation", "min_compat"],
-    })(version, "kube", `${major}.${minor}`, `${major}.${Number(minor) - 1}`)
+    })(PLAIN_VERSION, "kube", `${major}.${minor}`, `${major}.${Number(minor) - 1}`)
     .set(1);
   const gauge = (name: string, help: string, read: () => number): void =>
     metrics.gaugeOf({ name, help }, read);

@@ -1,5 +1,6 @@
 /** /version: which Kubernetes this server is compatible with. */
 import { arch } from "node:os";
+import { KUBERNETES_VERSION } from "#api/meta/kubernetes-version.ts";
 import { noSuchPathStatus } from "#api/meta/status.ts";
 import type { PathHandler } from "../request/handler.ts";
 import type { ApiRequest } from "../request/request.ts";
@@ -7,7 +8,8 @@ import { type Answer, answer, statusAnswer } from "../response/answer.ts";
 import { negotiateFailure } from "../response/negotiate.ts";
 import { getOnly } from "./get-only.ts";
 
-export const SERVER_VERSION = "v1.36.4";
+/** Without the mark of this implementation, as versions are compared. */
+export const PLAIN_VERSION = KUBERNETES_VERSION.replace(/^v|\+.*$/g, "");
 /** Of the API: major and minor. */
 export const API_VERSION = "1.36";
 
@@ -18,7 +20,7 @@ export const VERSION = {
   emulationMinor: "36",
   minCompatibilityMajor: "1",
   minCompatibilityMinor: "35",
-  gitVersion: SERVER_VERSION,
+  gitVersion: KUBERNETES_VERSION,
   gitCommit: "",
   gitTreeState: "clean",
   buildDate: "1970-01-01T00:00:00Z",

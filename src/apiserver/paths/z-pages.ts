@@ -2,7 +2,7 @@
 
 import type { PathHandler } from "../request/handler.ts";
 import { textAnswer } from "../response/answer.ts";
-import { SERVER_VERSION } from "./version-path.ts";
+import { API_VERSION, PLAIN_VERSION } from "./version-path.ts";
 
 const WARNING =
   "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.";
@@ -24,14 +24,13 @@ export function zPages({ startMs, nowMs, flags }: ZPageOptions): PathHandler {
       return page("flagz", lines.sort());
     }
     if (path !== "/statusz") return undefined;
-    const version = SERVER_VERSION.slice(1);
     return page("statusz", [
       "",
       `Started: ${new Date(startMs).toUTCString()}`,
       `Up: ${upTime(nowMs() - startMs)}`,
       `Node version: ${process.version}`,
-      `Binary version: ${version}`,
-      `Emulation version: ${version.split(".").slice(0, 2).join(".")}`,
+      `Binary version: ${PLAIN_VERSION}`,
+      `Emulation version: ${API_VERSION}`,
       `Paths: ${PATHS}`,
     ]);
   };

@@ -1,0 +1,29 @@
+/**
+ * `k8ts/testing`: a whole control plane inside a test's process. The API server is the real one, on a
+ * store in memory; time is virtual and moves only with `advance`, which returns when everything that
+ * follows from it has happened.
+ */
+import type { KindOf, KubeObject } from "#api/kind.ts";
+import { findByKind } from "#api/kinds/built-in-kinds.ts";
+
+export type { KindOf } from "#api/kind.ts";
+export { builtInControllers } from "#controllers/registry/controllers.ts";
+export { build, type Draft } from "#testing/build.ts";
+export {
+  type Cluster,
+  type ClusterOptions,
+  type RecordedEvent,
+  startCluster,
+} from "#testing/cluster.ts";
+
+/** A kind of Kubernetes: `builtInKind<Pod>("v1", "Pod")`, with the type from `k8ts/types/core.v1`. */
+export function builtInKind<T extends KubeObject>(apiVersion: string, kind: string): KindOf<T> {
+  const slash = apiVersion.indexOf("/");
+  const found = findByKind(
+    apiVersion.slice(0, Math.max(0, slash)),
+    apiVersion.slice(slash + 1),
+    kind,
+  );
+  if (found === undefined) throw new Error(`there is no kind ${kind} in ${apiVersion}`);
+  return found;
+}
