@@ -39,7 +39,7 @@ function advice(dataDir: string): string {
       ? `A cluster was kept in ${dataDir}, as its keys show. Nothing was changed.`
       : "Nothing was changed.",
     `- see what is damaged: k8ts doctor --data ${dataDir}`,
-    `- restore: put a backup back in place of ${join(dataDir, "store")}`,
+    `- restore: move ${join(dataDir, "store")} away, then k8ts snapshot restore FILE --data ${dataDir}`,
     "- begin anew, with the same keys: --new-cluster; what is left of the store is moved aside",
   ].join("\n");
 }
