@@ -13,7 +13,9 @@ import type { Store } from "#store/contract.ts";
 import { createAdmission } from "./admission/admission-chain.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { Discovery } from "./discovery/discovery.ts";
+import type { EncryptedStore } from "./encryption/encrypted-store.ts";
 import { Health } from "./health/health.ts";
+import type { HealthCheck } from "./health/health-paths.ts";
 import type { StartHook, StartStep } from "./health/start-hooks.ts";
 import { createAdmissionMetrics } from "./metrics/admission-metrics.ts";
 import { ApiMetrics } from "./metrics/api-metrics.ts";
@@ -57,6 +59,10 @@ export interface ApiServerOptions {
   /** Which versions clients may use; all unless given. */
   isServed?(kind: Kind): boolean;
   readonly store: Store;
+  /** The same store, if values in it are encrypted. */
+  readonly encryption?: EncryptedStore | undefined;
+  /** Of parts that are not always there, such as KMS plugins: for /healthz and /readyz. */
+  readonly healthChecks?: readonly HealthCheck[];
   /** The store is in this process. */
   readonly storeIsLocal: boolean;
   readonly clock: Clock;
@@ -140,7 +146,7 @@ export async function startApiServer(
   const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });
   addClusterMetrics(metrics, objects, addresses, options.nodePorts);
   const discovery = new Discovery(resources);
-  const health = new Health(store, options.hooks ?? []);
+  const health = new Health(store, options.hooks ?? [], options.healthChecks);
   health.finished("caches");
   const tables = new Tables(new ColumnDescriptions([...kinds, scaleKind], options.prose), clock);
   const handle = createHandler({
@@ -195,6 +201,7 @@ function createObjectStore(options: ApiServerOptions, resources: KindRegistry): 
   const { clock, logger, eventTtlSeconds, metrics } = options;
   const store = new ObjectStore({
     store: options.store,
+    encryption: options.encryption,
     local: options.storeIsLocal,
     resources,
     codec: new StorageCodec(resources, options.storedForm),

@@ -6,13 +6,15 @@ import type { StartHook, StartStep } from "./start-hooks.ts";
 export class Health {
   readonly #store: ObjectStore;
   readonly #hooks: readonly StartHook[];
+  readonly #more: readonly HealthCheck[];
   readonly #done = new Set<StartStep>();
   #shuttingDown = false;
 
-  /** `hooks`: what has to be done before the server is ready. */
-  constructor(store: ObjectStore, hooks: readonly StartHook[]) {
+  /** `hooks`: what has to be done before the server is ready. `more` does not count for /livez. */
+  constructor(store: ObjectStore, hooks: readonly StartHook[], more: readonly HealthCheck[] = []) {
     this.#store = store;
     this.#hooks = hooks;
+    this.#more = more;
   }
 
   finished(step: StartStep): void {
@@ -42,9 +44,17 @@ export class Health {
       check: () => (this.#shuttingDown ? "process is shutting down" : undefined),
     };
     return {
-      healthz: [...alive, loopback, etcd, ...hooks],
+      healthz: [...alive, loopback, etcd, ...this.#more, ...hooks],
       livez: [...alive, loopback, etcd, ...hooks],
-      readyz: [...alive, etcd, { ...etcd, name: "etcd-readiness" }, caches, ...hooks, shutdown],
+      readyz: [
+        ...alive,
+        etcd,
+        { ...etcd, name: "etcd-readiness" },
+        ...this.#more,
+        caches,
+        ...hooks,
+        shutdown,
+      ],
     };
   }
 }

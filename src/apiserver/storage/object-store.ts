@@ -9,6 +9,7 @@
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import {
   failure,
   internalErrorStatus,
@@ -25,6 +26,9 @@ import type { Logger } from "#lib/logger.ts";
 import { Ring } from "#lib/ring.ts";
 import { withTimeout } from "#lib/sleep.ts";
 import { type Store, StoreError } from "#store/contract.ts";
+import type { EncryptedStore } from "../encryption/encrypted-store.ts";
+import { READ_ENCRYPTED } from "../encryption/identity.ts";
+import { EncryptionError, isEncrypted } from "../encryption/transformer.ts";
 import type { StoreMetrics, StoreOperation } from "../metrics/store-metrics.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
@@ -43,6 +47,8 @@ const NEWS_MAX = 128;
 
 export interface ObjectStoreOptions {
   readonly store: Store;
+  /** The same store, if values in it are encrypted. */
+  readonly encryption?: EncryptedStore | undefined;
   /** The store is in this process: the cache is as fresh as the store itself. */
   readonly local: boolean;
   readonly resources: KindRegistry;
@@ -108,12 +114,42 @@ export class ObjectStore {
   /** The object as the store has it now. */
   async read(resource: StoredResource, key: string): Promise<Result<Revision | undefined>> {
     const cache = this.cache.of(resource);
-    if (this.#options.local && this.cache.current) return success(cache.get(key));
+    const isReadable = !cache.unreadable.has(key);
+    if (this.#options.local && this.cache.current && isReadable) return success(cache.get(key));
     return await this.#guarded("get", resource, async () => {
+      if (!isReadable) return success(await this.#readAgain(resource, key));
       const { entry } = await this.#options.store.get(key);
       if (entry === undefined) return success(undefined);
       return success(this.#known(resource, key, entry.modRevision, entry.value));
     });
+  }
+
+  /**
+   * Why the objects under a prefix cannot be listed: one of them cannot be decrypted. Those that could
+   * not be decrypted before are tried again, so that a provider that has come back is noticed.
+   */
+  async whyUnreadable(resource: StoredResource, prefix: string): Promise<Status | undefined> {
+    const { unreadable } = this.cache.of(resource);
+    if (unreadable.size === 0) return undefined;
+    for (const key of [...unreadable].filter((one) => one.startsWith(prefix))) {
+      try {
+        await this.#readAgain(resource, key);
+      } catch (error) {
+        if (error instanceof StoreError) return statusOfStoreError(error);
+        if (!(error instanceof EncryptionError)) throw error;
+        return internalErrorStatus(untransformable(key, error));
+      }
+    }
+    return undefined;
+  }
+
+  /** Throws EncryptionError if it still cannot be read; otherwise the cache has it from now on. */
+  async #readAgain(resource: StoredResource, key: string): Promise<Revision | undefined> {
+    const { entry } = await this.#options.store.get(key);
+    if (entry === undefined) return undefined;
+    const revision = this.#decode(resource, key, entry.modRevision, entry.value);
+    this.cache.recover(resource, revision);
+    return revision;
   }
 
   /** Waits until the cache is as fresh as the store is now. */
@@ -154,9 +190,14 @@ export class ObjectStore {
       ...(limit > 0 ? { limit } : {}),
     });
     metrics.done("list", resource, clock.elapsedMs() - startMs, false);
-    const revisions = page.entries.map(({ key, value, modRevision }) =>
-      this.#decode(resource, key, modRevision, value),
-    );
+    const revisions = page.entries.map(({ key, value, modRevision }) => {
+      try {
+        return this.#decode(resource, key, modRevision, value);
+      } catch (error) {
+        if (!(error instanceof EncryptionError)) throw error;
+        throw new StoreError({ code: "Corrupt" }, untransformable(key, error));
+      }
+    });
     return { revisions, remaining: page.remaining };
   }
 
@@ -203,9 +244,11 @@ export class ObjectStore {
     let failed = true;
     try {
       const isJson = codec.isJson(bytes);
-      if (expected?.holds(isJson ? bytes : codec.encodeAsJson(object))) {
+      const unchanged = expected?.holds(isJson ? bytes : codec.encodeAsJson(object)) ?? false;
+      // An unchanged object is written all the same if that replaces an old encryption key.
+      if (unchanged && !(await this.#options.encryption?.isStale(key))) {
         failed = false;
-        return success({ outcome: "written", revision: expected });
+        return success({ outcome: "written", revision: expected! });
       }
       const options =
         resource.kind.expires === "event-ttl"
@@ -233,6 +276,8 @@ export class ObjectStore {
   ): WriteOutcome {
     if (current === undefined) return { outcome: "conflict", current: undefined };
     const { key, value, modRevision } = current;
+    // What is in the way of a new object need not be readable.
+    if (isEncrypted(value)) return { outcome: "conflict", current: undefined };
     return { outcome: "conflict", current: this.#known(resource, key, modRevision, value) };
   }
 
@@ -256,6 +301,9 @@ export class ObjectStore {
       own.revision = Revision.fromWrite(kind, key, number, stored, own.object);
       this.#news.push(own.revision)?.letGo();
       return own.revision;
+    }
+    if (isEncrypted(stored)) {
+      throw this.#options.encryption?.faultOf(stored) ?? new EncryptionError(READ_ENCRYPTED);
     }
     if (codec.isJson(stored) && codec.isOfVersion(stored, kind)) {
       return Revision.fromJson(kind, key, number, stored);
@@ -284,7 +332,12 @@ async function guarded<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {
   }
 }
 
+function untransformable(key: string, { message }: EncryptionError): string {
+  return `unable to transform key ${goQuote(key)}: ${message}`;
+}
+
 function failureOf(error: unknown): Result<never> {
+  if (error instanceof EncryptionError) return failure(internalErrorStatus(error.message));
   if (!(error instanceof StoreError)) throw error;
   return failure(statusOfStoreError(error));
 }

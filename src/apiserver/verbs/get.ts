@@ -29,11 +29,13 @@ export async function get(verb: VerbRequest): Promise<VerbResult> {
     if (!revision.ok) return revision;
     const reached = await parts.objects.notOlderThan(revision.value);
     if (!reached.ok) return reached;
-    const cached = parts.objects
-      .cacheOf(resource.stored)
-      .get(keyOf(resource.stored, info.namespace, info.name));
-    if (cached === undefined) return failure(notFound(verb, info.name));
-    return await answerWith(verb, cached);
+    const cache = parts.objects.cacheOf(resource.stored);
+    const key = keyOf(resource.stored, info.namespace, info.name);
+    const cached = cache.get(key);
+    if (!cache.unreadable.has(key)) {
+      if (cached === undefined) return failure(notFound(verb, info.name));
+      return await answerWith(verb, cached);
+    }
   }
   const found = await readObject(verb);
   return found.ok ? await answerWith(verb, found.value) : found;

@@ -47,6 +47,9 @@ export async function listSelected(
 ): Promise<Result<ObjectList>> {
   const point = await listingPoint(verb, selection, options);
   if (!point.ok) return point;
+  const { objects } = verb.parts;
+  const unreadable = await objects.whyUnreadable(verb.resource.stored, selection.prefix);
+  if (unreadable !== undefined) return failure(unreadable);
   const page = await readPage(verb, selection, options, point.value);
   if (!page.ok) return page;
   const { items: found, next, remaining, revision, state } = page.value;

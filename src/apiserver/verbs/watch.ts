@@ -1,5 +1,5 @@
 /** GET of a collection with `watch`: its changes as they happen. */
-import { success } from "#api/meta/status.ts";
+import { failure, success } from "#api/meta/status.ts";
 import { listOptions } from "../request/query-options.ts";
 import { select } from "../request/selection.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
@@ -24,6 +24,8 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
       : objects.notOlderThan(asked.value));
     if (!ready.ok) return ready;
   }
+  const unreadable = await objects.whyUnreadable(resource.stored, selection.value.prefix);
+  if (unreadable !== undefined) return failure(unreadable);
   const isOver = (timeoutSeconds ?? 0) < 0; // it has ended before it began
   const feed = new WatchFeed({
     cache: objects.cacheOf(resource.stored),

@@ -44,6 +44,8 @@ export class ResourceCache {
   readonly #triggered = new Map<string, Map<string, Set<Subscription>>>();
   /** Lists that were answered from it, the objects that they looked at, and those that they found. */
   readonly lists = { count: 0, looked: 0, found: 0 };
+  /** Keys of objects that are in the store but cannot be decrypted: what there is of them is outdated. */
+  readonly unreadable = new Set<string>();
   #lastChange: number;
   #bytes = 0;
   #changes = 0;
@@ -141,6 +143,7 @@ export class ResourceCache {
     this.#objects.clear();
     this.#byKey.clear();
     this.#bytes = 0;
+    this.unreadable.clear();
     this.#lastChange = at;
     this.#window.reset(at);
     for (const revision of revisions) {
@@ -192,6 +195,7 @@ export class ResourceCache {
       this.#objects.setSoon(key, object);
       this.#byKey.set(key, object);
     }
+    this.unreadable.delete(key);
     this.#bytes += (deleted ? 0 : object.jsonBytes) - (previous?.jsonBytes ?? 0);
     this.#lastChange = change.revision;
     this.#changes += 1;

@@ -15,6 +15,7 @@ import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Entry, Store, WatchBatch, WatchEvent } from "#store/contract.ts";
 import { StoreError } from "#store/contract.ts";
+import { EncryptionError } from "../encryption/transformer.ts";
 import type { KindRegistry, RegistryChange } from "../registry/kind-registry.ts";
 import { REGISTRY, type StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
@@ -102,7 +103,7 @@ export class WatchCache {
   /** Loads the state. Throws the StoreError of a store that cannot be read. */
   async load(): Promise<void> {
     const loaded = new Map<ResourceCache, Revision[]>();
-    const atRevision = await this.#read(REGISTRY, ({ key, value, modRevision }) => {
+    const { atRevision, unreadable } = await this.#read(REGISTRY, ({ key, value, modRevision }) => {
       const cache = this.#cacheOf(key);
       if (cache === undefined) return;
       const revisions = loaded.get(cache) ?? [];
@@ -113,8 +114,23 @@ export class WatchCache {
     this.#loaded = true;
     this.#loads += 1;
     for (const cache of this.#caches.values()) cache.load(loaded.get(cache) ?? [], atRevision);
+    for (const key of unreadable) this.#cacheOf(key)?.unreadable.add(key);
     for (const loading of this.#loading) loading.isBroken = true; // changes in between are lost
     this.#settleWaiters();
+  }
+
+  /**
+   * Takes an object that could not be decrypted when its change came. The change is shown as one of
+   * now. A newer one that has come, or is on its way, counts more.
+   */
+  recover(resource: StoredResource, object: Revision): void {
+    const cache = this.of(resource);
+    const { key } = object;
+    const previous = cache.get(key);
+    const isNews = (previous?.number ?? 0) < object.number && object.number <= this.#revision;
+    if (!cache.unreadable.has(key) || !isNews) return;
+    const change = { revision: this.#revision, key, object, previous, frames: undefined };
+    cache.apply({ ...change, deleted: false }, this.#options.clock.nowMs());
   }
 
   /** Follows the store until the signal aborts. `load` comes first. */
@@ -145,12 +161,9 @@ export class WatchCache {
   #apply(batch: WatchBatch): void {
     const nowMs = this.#options.clock.nowMs();
     for (const event of batch.events) {
-      try {
-        this.#applyEvent(event, nowMs);
-      } catch (error) {
-        // One object that cannot be read must not stop all the others.
-        this.#options.logger.error("a stored object cannot be read", { error, key: event.key });
-      }
+      for (const loading of this.#loading) keepFor(loading, event);
+      const cache = this.#cacheOf(event.key);
+      if (cache !== undefined) this.#applyReadable(cache, event, nowMs);
     }
     if (batch.revision > this.#revision) this.#revision = batch.revision;
     if (this.#waiters.size > 0) this.#settleWaiters();
@@ -168,18 +181,22 @@ export class WatchCache {
     });
   }
 
-  #applyEvent(event: WatchEvent, nowMs: number): void {
-    if (this.#loading.size > 0) {
-      for (const loading of this.#loading) keepFor(loading, event);
+  /** One object that cannot be read must not stop all the others. */
+  #applyReadable(cache: ResourceCache, event: WatchEvent, nowMs: number): void {
+    const { key } = event;
+    try {
+      this.#applyTo(cache, event, nowMs);
+    } catch (error) {
+      if (error instanceof EncryptionError) cache.unreadable.add(key);
+      this.#options.logger.error("a stored object cannot be read", { error, key });
     }
-    const cache = this.#cacheOf(event.key);
-    if (cache !== undefined) this.#applyTo(cache, event, nowMs);
   }
 
   #applyTo(cache: ResourceCache, event: WatchEvent, nowMs: number): void {
     const { key, revision, value, type } = event;
     const previous = cache.get(key);
     if (type === "delete") {
+      cache.unreadable.delete(key);
       if (previous === undefined) return;
       const object = previous.renumbered(revision);
       cache.apply({ revision, key, object, deleted: true, previous, frames: undefined }, nowMs);
@@ -189,9 +206,10 @@ export class WatchCache {
     cache.apply({ revision, key, object, deleted: false, previous, frames: undefined }, nowMs);
   }
 
-  /** Reads everything under a prefix as of one revision, and returns the revision. */
-  async #read(prefix: string, take: (entry: Entry) => void): Promise<number> {
+  /** Reads everything under a prefix as of one revision. */
+  async #read(prefix: string, take: (entry: Entry) => void): Promise<ReadState> {
     const { store, logger } = this.#options;
+    const unreadable: string[] = [];
     let atRevision: number | undefined;
     let startAfter: string | undefined;
     for (;;) {
@@ -205,11 +223,12 @@ export class WatchCache {
         try {
           take(entry);
         } catch (error) {
+          if (error instanceof EncryptionError) unreadable.push(entry.key);
           logger.error("a stored object cannot be read", { error, key: entry.key });
         }
       }
       startAfter = page.entries.at(-1)?.key;
-      if (page.remaining === 0 || startAfter === undefined) return atRevision;
+      if (page.remaining === 0 || startAfter === undefined) return { atRevision, unreadable };
     }
   }
 
@@ -247,15 +266,18 @@ export class WatchCache {
       this.#loading.add(loading);
       try {
         const revisions: Revision[] = [];
-        const at = await this.#read(resource.prefix, ({ key, value, modRevision }) =>
-          revisions.push(decode(resource, key, modRevision, value)),
+        const { atRevision: at, unreadable } = await this.#read(
+          resource.prefix,
+          ({ key, value, modRevision }) =>
+            revisions.push(decode(resource, key, modRevision, value)),
         );
         const isReached = await this.reached(at, LOAD_WITHIN_MS);
         if (isReached && !loading.isBroken) {
           const cache = new ResourceCache(resource, at);
           cache.load(revisions, at);
+          for (const key of unreadable) cache.unreadable.add(key);
           for (const event of loading.events) {
-            if (event.revision > at) this.#applyTo(cache, event, clock.nowMs());
+            if (event.revision > at) this.#applyReadable(cache, event, clock.nowMs());
           }
           then(cache);
           return;
@@ -298,6 +320,12 @@ export class WatchCache {
 }
 
 const LOSES_CHANGES: ReadonlySet<string> = new Set(["Compacted", "SlowConsumer", "FutureRevision"]);
+
+interface ReadState {
+  readonly atRevision: number;
+  /** Keys of objects that cannot be decrypted. */
+  readonly unreadable: readonly string[];
+}
 
 /** The objects of a resource are being read; its changes are kept until they have been. */
 interface Loading {

@@ -10,13 +10,15 @@ import { type HttpServer, startHttpServer, type TlsOptions } from "#apiserver/ht
 import { expire, serve } from "#apiserver/http/serve.ts";
 import { serveUpgrade } from "#apiserver/http/serve-upgrade.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
+import { Metrics } from "#lib/metrics.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { makeDataDir } from "./data-dir.ts";
+import { openEncryption } from "./encryption.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { tlsLimitsOf } from "./flags/tls-flags.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { isShared, openStore } from "./open-store.ts";
-import { apiServerOptions, type Parts, type Surroundings } from "./server-options.ts";
+import { apiServerOptions, identityOf, type Parts, type Surroundings } from "./server-options.ts";
 
 export interface RunningApiServer extends AsyncDisposable {
   readonly api: ApiServer;
@@ -58,12 +60,23 @@ async function runBehind(
   }
   makeDataDir(flags.dataDir);
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
-  const store = surroundings.store ?? (await openStore(flags, surroundings, signal));
+  const inner = surroundings.store ?? (await openStore(flags, surroundings, signal));
   const life = new AbortController();
   setMaxListeners(0, life.signal); // every part of the server listens
+  const metrics = surroundings.metrics ?? new Metrics();
+  const identity = identityOf(flags, surroundings.hostname, advertiseAddress);
+  const around = { ...surroundings, metrics, identity };
+  const encryption = await openEncryption(flags, inner, around, life.signal).catch(
+    async (error: unknown) => {
+      if (surroundings.store === undefined) await inner[Symbol.asyncDispose]();
+      throw error;
+    },
+  );
+  const store = encryption?.store ?? inner;
   const keys = openKeys(flags, surroundings, advertiseAddress);
   const audit = openAuditLog(flags, surroundings);
-  const parts: Parts = { flags, surroundings, advertiseAddress, store, keys, audit };
+  const opened = { store, keys, audit, metrics, encryption };
+  const parts: Parts = { flags, surroundings, advertiseAddress, ...opened };
   const api = await startApiServer(apiServerOptions(parts), life.signal);
   const server = await listen(edge, flags, surroundings, keys, api);
   keys.listeningOn(server.port);

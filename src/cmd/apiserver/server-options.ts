@@ -14,11 +14,12 @@ import { probeComponent } from "#apiserver/special/probe-component.ts";
 import type { Objects } from "#apiserver/storage/objects.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import { Metrics } from "#lib/metrics.ts";
+import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 import { admissionOf } from "./admission.ts";
 import type { AuditLog } from "./audit-log.ts";
+import type { OpenedEncryption } from "./encryption.ts";
 import { type ApiServerFlags, flagTexts } from "./flags/flags.ts";
 import { followConfigs } from "./follow-config.ts";
 import { type Keys, readPem } from "./keys.ts";
@@ -53,13 +54,14 @@ export interface Parts {
   readonly store: Store;
   readonly keys: Keys;
   readonly audit: AuditLog | undefined;
+  readonly metrics: Metrics;
+  readonly encryption: OpenedEncryption | undefined;
 }
 
 export function apiServerOptions(parts: Parts): ApiServerOptions {
-  const { flags, surroundings, advertiseAddress, store, keys } = parts;
+  const { flags, surroundings, advertiseAddress, store, keys, metrics, encryption } = parts;
   const { clock, random, logger } = surroundings;
   const shared = isShared(flags);
-  const metrics = surroundings.metrics ?? new Metrics();
   if (surroundings.store === undefined && !shared) {
     const file = join(flags.dataDir, "store", "data.mdb");
     addStorageSize(metrics, "embedded-0", () => statSync(file).size);
@@ -68,6 +70,8 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     kinds: builtInKinds,
     isServed: (kind) => isServed(flags, kind),
     store,
+    encryption: encryption?.store,
+    healthChecks: encryption?.checks ?? [],
     storeIsLocal: !shared,
     clock,
     random,
@@ -89,25 +93,33 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
       scheduler: probeComponent(SCHEDULER_PORT),
       ...surroundings.components,
     },
-    hooks: START_HOOKS,
+    hooks: [...START_HOOKS, ...(encryption?.hooks ?? [])],
     flags: flagTexts(flags),
     externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
-    security: (objects, until) => followedSecurity(parts, metrics, objects, until),
+    security: (objects, until) => followedSecurity(parts, objects, until),
     admission: (_objects, security) => admissionOf(flags, security, clock, random),
   };
 }
 
+/** The server's own name: that of its lease. */
+export function identityOf(
+  { securePort }: ApiServerFlags,
+  hostname: string,
+  advertiseAddress: string,
+): string {
+  return serverIdentity(hostname, `${advertiseAddress}:${securePort}`);
+}
+
 /** Security by the flags, and by the files that they name as those change. */
 function followedSecurity(
-  { flags, surroundings, advertiseAddress, keys, audit }: Parts,
-  metrics: Metrics,
+  { flags, surroundings, advertiseAddress, keys, audit, metrics }: Parts,
   objects: Objects,
   signal: AbortSignal,
 ): RequestSecurity {
   const { clock, random, logger, hostname } = surroundings;
   const options = securityOptionsOf(flags, keys, audit?.options, clock, random, logger);
   const security = createSecurity(options, objects, signal);
-  const identity = serverIdentity(hostname, `${advertiseAddress}:${flags.securePort}`);
+  const identity = identityOf(flags, hostname, advertiseAddress);
   followConfigs(flags, security, { clock, random, logger, metrics, identity }, signal);
   return security;
 }

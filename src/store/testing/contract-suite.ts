@@ -27,6 +27,10 @@ export interface Subject extends AsyncDisposable {
   readonly store: Store;
   /** A prefix that no other test uses; ends with a slash. */
   readonly prefix: string;
+  /** The longest value that it takes; VALUE_BYTES_MAX unless given. */
+  readonly valueBytesMax?: number;
+  /** The store as callers see it over a restored snapshot; the restored one itself unless given. */
+  over?(restored: Store): Store;
   /** Lets this much of the store's time pass, and a little more if need be. */
   passTime(durationMs: number): Promise<void>;
 }
@@ -127,7 +131,7 @@ function describeLifetimes(open: OpenSubject): void {
     await using copy = await restoreMemoryStore(path, { clock });
     assert.equal(await copy.currentRevision(), summary.revision);
     const wanted = await store.range(prefix, { atRevision: summary.revision });
-    const found = await copy.range(prefix);
+    const found = await (subject.over?.(copy) ?? copy).range(prefix);
     const comparable = (entry: Entry): unknown => ({ ...entry, value: text(entry.value) });
     assert.deepEqual(found.entries.map(comparable), wanted.entries.map(comparable));
     await rm(directory, { recursive: true });

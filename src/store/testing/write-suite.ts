@@ -144,11 +144,11 @@ export function describeWrites(open: OpenSubject): void {
 
   test("what is beyond the limits is refused and changes nothing", async () => {
     await using subject = await open();
-    const { store, prefix } = subject;
+    const { store, prefix, valueBytesMax = VALUE_BYTES_MAX } = subject;
     const base = await store.currentRevision();
     const value = bytes("1");
     const put = (key: string): Operation => ({ op: "put", key, value });
-    await rejects(store.put(`${prefix}a`, new Uint8Array(VALUE_BYTES_MAX + 1)), "TooLarge");
+    await rejects(store.put(`${prefix}a`, new Uint8Array(valueBytesMax + 1)), "TooLarge");
     await rejects(store.put(`${prefix}${"ä".repeat(KEY_BYTES_MAX / 2)}`, value), "TooLarge");
     const many = Array.from({ length: OPERATIONS_MAX + 1 }, (_, index) => put(`${prefix}${index}`));
     await rejects(store.transact(many), "TooLarge");
@@ -160,8 +160,8 @@ export function describeWrites(open: OpenSubject): void {
     await assert.rejects(store.put(`${prefix}a`, value, both), RangeError);
     assert.equal(await store.currentRevision(), base);
     const widest = prefix + "k".repeat(KEY_BYTES_MAX - prefix.length);
-    assert.equal((await store.put(widest, new Uint8Array(VALUE_BYTES_MAX))).ok, true);
-    assert.equal((await store.get(widest)).entry?.value.length, VALUE_BYTES_MAX);
+    assert.equal((await store.put(widest, new Uint8Array(valueBytesMax))).ok, true);
+    assert.equal((await store.get(widest)).entry?.value.length, valueBytesMax);
   });
 
   test("writers that race for a key lose no increment", async () => {

@@ -102,6 +102,13 @@ function addStorage(command: Parser): void {
     .option("--etcd-certfile <file>", "certificate to show them")
     .option("--etcd-keyfile <file>", "its key")
     .option("--storage-media-type <type>", "form of stored objects; JSON in the embedded store", "")
+    .option("--encryption-provider-config <file>", "which resources are encrypted at rest, and how")
+    .option(
+      "--encryption-provider-config-automatic-reload [bool]",
+      "whether changes of that file take effect while the server runs",
+      flag,
+      false,
+    )
     .option("--event-ttl <duration>", "how long Events are kept", seconds, 3600);
 }
 

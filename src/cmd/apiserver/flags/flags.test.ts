@@ -22,8 +22,8 @@ const refused: { args: string[]; says: string }[] = [
     says: 'unsupported authentication webhook version "v2", supported versions are "v1", "v1beta1"',
   },
   {
-    args: ["--encryption-provider-config=/etc/k.yaml"],
-    says: '--encryption-provider-config cannot be "/etc/k.yaml": what is stored cannot be encrypted yet',
+    args: ["--encryption-provider-config-automatic-reload"],
+    says: "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",
   },
   {
     args: ["--etcd-prefix=/other"],

@@ -20,6 +20,8 @@ export interface ApiServerFlags extends LogFlags {
   readonly etcdCertfile: string | undefined;
   readonly etcdKeyfile: string | undefined;
   readonly storageMediaType: string;
+  readonly encryptionProviderConfig: string | undefined;
+  readonly encryptionProviderConfigAutomaticReload: boolean;
   readonly clientCaFile: string | undefined;
   readonly tlsCertFile: string | undefined;
   readonly tlsPrivateKeyFile: string | undefined;

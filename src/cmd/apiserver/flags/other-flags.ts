@@ -42,11 +42,6 @@ const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "cors-allowed-origins": [/^$/, "pages of other origins are not served"],
   "emulated-version": [/^(kube=)?v?1\.36(\.\d+)?$/, "only 1.36 is spoken"],
   "enable-garbage-collector": [/^(true|1|t|T|TRUE|True)?$/, "owners are always minded"],
-  "encryption-provider-config": [/^$/, "what is stored cannot be encrypted yet"],
-  "encryption-provider-config-automatic-reload": [
-    /^(false|0|)$/,
-    "see --encryption-provider-config",
-  ],
   "endpoint-reconciler-type": [/^(lease)?$/, "only lease is there"],
   "etcd-prefix": [/^\/?registry$/, "keys begin with /registry"],
   "etcd-servers-overrides": [/^$/, "there is one store for all resources"],

@@ -213,13 +213,22 @@ function auditFaults(flags: ApiServerFlags): string[] {
   return faults;
 }
 
-function storageFaults({ storageMediaType: form, etcdServers }: ApiServerFlags): string[] {
+function storageFaults(flags: ApiServerFlags): string[] {
+  const { storageMediaType: form, etcdServers } = flags;
   const faults = etcdServers
     .filter((url) => !URL.canParse(url) || !/^https?:/.test(url))
     .map((url) => `--etcd-servers ${goQuote(url)} must be a URL with the http or https scheme`);
   if (form !== "" && !STORED_FORMS.includes(form)) {
     const allowed = STORED_FORMS.join(", ");
     faults.push(`--storage-media-type ${goQuote(form)} invalid, allowed values: ${allowed}`);
+  }
+  if (
+    flags.encryptionProviderConfigAutomaticReload &&
+    flags.encryptionProviderConfig === undefined
+  ) {
+    faults.push(
+      "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",
+    );
   }
   return faults;
 }

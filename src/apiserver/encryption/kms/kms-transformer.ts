@@ -1,0 +1,50 @@
+/**
+ * Envelope encryption with a KMS v2 plugin: each value is encrypted with a key of its own, derived from
+ * a seed, and carries the seed as the plugin encrypted it.
+ */
+import { andThen } from "#lib/eventual.ts";
+import type { KmsMetrics } from "../encryption-metrics.ts";
+import { EncryptionError, type Transformer } from "../transformer.ts";
+import type { KmsKeys } from "./kms-keys.ts";
+import { type EncryptedObject, encryptedObject, SOURCE_TYPE } from "./kms-messages.ts";
+import { checkEncryptedObject } from "./validate-encrypted-object.ts";
+
+export function createKmsTransformer(
+  provider: string,
+  keys: KmsKeys,
+  metrics: KmsMetrics,
+): Transformer {
+  return {
+    seal(plain, context) {
+      const { transformer, keyId, encryptedSource, annotations } = keys.forWriting();
+      const data = transformer.seal(plain, context);
+      metrics.keyUsed("to_storage", provider, keyId);
+      const sourceType = SOURCE_TYPE.hkdfSeed;
+      return encryptedObject.encode({ data, keyId, encryptedSource, annotations, sourceType });
+    },
+    open(stored, context) {
+      const object = decode(stored);
+      const { data, keyId, sourceType } = object;
+      const current = keys.current();
+      return andThen(keys.forReading(object), (transformer) => {
+        metrics.keyUsed("from_storage", provider, keyId);
+        const isOld = keyId !== current.keyId || sourceType !== SOURCE_TYPE.hkdfSeed;
+        return andThen(transformer.open(data, context), ({ plain, stale }) => ({
+          plain,
+          stale: stale || isOld,
+        }));
+      });
+    },
+  };
+}
+
+function decode(stored: Uint8Array): EncryptedObject {
+  let object: EncryptedObject;
+  try {
+    object = encryptedObject.decode(stored);
+  } catch {
+    throw new EncryptionError("proto: cannot parse invalid wire-format data");
+  }
+  checkEncryptedObject(object);
+  return object;
+}
