@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import type { Scale } from "#api/generated/autoscaling.v1.ts";
+import { badRequestStatus, success } from "#api/meta/status.ts";
 import { type Asked, configMap, startTestApi, type TestApi } from "../api.testing.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";
+const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 const PODS = "/api/v1/namespaces/default/pods";
 const SCALERS = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
 
@@ -41,6 +44,76 @@ test("AdmissionRequest: sub-resources carry the type of their body", async () =>
     ["CONNECT pods/exec", "/v1 PodExecOptions"],
   ]);
 });
+
+test("AdmissionRequest: an update of …/scale is about the Scale, old and new", async () => {
+  const seen: unknown[] = [];
+  const note = (step: string, { requested, stored, object, old }: AdmissionRequest): undefined => {
+    const replicas = [old, object].map((one) => (one as Scale | undefined)?.spec?.replicas);
+    seen.push([step, requested.kind.kind, stored.resource.resource, object?.kind, replicas]);
+  };
+  const plugin: AdmissionPlugin = {
+    name: "Recorder",
+    operations: ["UPDATE"],
+    admit: (request) => note("admit", request),
+    validate: (request) => note("validate", request),
+  };
+  await using server = await startTestApi({ admission: () => [plugin] });
+  const template = {
+    metadata: { labels: { a: "b" } },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  };
+  const spec = { replicas: 1, selector: { matchLabels: { a: "b" } }, template };
+  await server.want(201, "POST", DEPLOYMENTS, { body: { metadata: { name: "d" }, spec } });
+  await server.want(200, "PATCH", `${DEPLOYMENTS}/d/scale`, {
+    body: { spec: { replicas: 3 } },
+    headers: { "content-type": "application/merge-patch+json" },
+  });
+  assert.deepEqual(seen, [
+    ["admit", "Scale", "deployments", "Scale", [1, 3]],
+    ["validate", "Scale", "deployments", "Scale", [1, 3]],
+  ]);
+  const deployment = await server.want(200, "GET", `${DEPLOYMENTS}/d`);
+  assert.equal(deployment.spec.replicas, 3);
+});
+
+test("AdmissionRequest: a mutating plug-in that changes a Scale changes the replicas", async () => {
+  const plugin: AdmissionPlugin = {
+    name: "AtMostTwo",
+    admit: ({ object, subresource }) =>
+      subresource === "scale" ? success({ ...object, spec: { replicas: 2 } } as never) : undefined,
+  };
+  await using server = await startTestApi({ admission: () => [plugin] });
+  const template = {
+    metadata: { labels: { a: "b" } },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  };
+  const spec = { replicas: 1, selector: { matchLabels: { a: "b" } }, template };
+  await server.want(201, "POST", DEPLOYMENTS, { body: { metadata: { name: "d" }, spec } });
+  const scale = await server.want(200, "GET", `${DEPLOYMENTS}/d/scale`);
+  const body = { ...scale, spec: { replicas: 5 } };
+  const scaled = await server.want(200, "PUT", `${DEPLOYMENTS}/d/scale`, { body });
+  assert.equal(scaled.spec.replicas, 2);
+});
+
+for (const [name, body] of [
+  ["eviction", { metadata: { name: "p" } }],
+  ["binding", { metadata: { name: "p" }, target: { kind: "Node", name: "n" } }],
+] as const) {
+  test(`validating admission: pods/${name} can be refused, and the pod stays as it is`, async () => {
+    const plugin: AdmissionPlugin = {
+      name: "Refuses",
+      validate: ({ subresource }) =>
+        subresource === name ? badRequestStatus(`no ${name}`) : undefined,
+    };
+    await using server = await startTestApi({ admission: () => [plugin] });
+    const containers = [{ name: "c", image: "i" }];
+    const made = { metadata: { name: "p" }, spec: { containers } };
+    const before = await server.want(201, "POST", PODS, { body: made });
+    const refused = await server.want(400, "POST", `${PODS}/p/${name}`, { body });
+    assert.equal(refused.message, `no ${name}`);
+    assert.deepEqual(await server.want(200, "GET", `${PODS}/p`), before);
+  });
+}
 
 interface WriteRow {
   readonly name: string;

@@ -1,7 +1,10 @@
-/** Creates that are answered instead of stored: decode, let admission see it, answer. */
+/**
+ * Creates that are answered instead of stored. They go the way of other creates (write-object.ts) up to
+ * validating admission, and end with an answer where those end in the store.
+ */
+import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { type Result, success } from "#api/meta/status.ts";
-import { admissionRequest } from "../admission/admission-request.ts";
 import { type BodyExpectation, decodeBody } from "../request/decode-body.ts";
 import type { RunVerb } from "../request/dispatch.ts";
 import { type WriteOptions, writeOptions } from "../request/query-options.ts";
@@ -9,6 +12,7 @@ import type { VerbRequest } from "../request/verb.ts";
 import type { ApiValue } from "../response/answer.ts";
 import { trackCreate } from "../write/managed-fields.ts";
 import { settleNamespace, wipeSystemFields } from "../write/object-metadata.ts";
+import { admitOnly } from "../write/write-object.ts";
 
 export interface AnsweredCreate<T> {
   expect(verb: VerbRequest): BodyExpectation;
@@ -16,16 +20,18 @@ export interface AnsweredCreate<T> {
   readonly keepsMetadata?: boolean;
   /** The object with its defaults. */
   withDefaults?(object: T): T;
+  /** What is wrong with the object, before validating admission sees it. */
+  validate?(object: T, verb: VerbRequest): Status | undefined;
   answer(object: T, verb: VerbRequest, options: WriteOptions): Promise<Result<ApiValue>>;
 }
 
 export function answeredCreate<T extends KubeObject>(create: AnsweredCreate<T>): RunVerb {
   const run: RunVerb = async (verb) => {
-    const { request, resource, info, warn, parts } = verb;
-    const options = writeOptions(request.query, "CreateOptions");
+    const { resource, info, warn } = verb;
+    const options = writeOptions(verb.request.query, "CreateOptions");
     if (!options.ok) return options;
     const expected = create.expect(verb);
-    const decoded = decodeBody(request, expected, options.value.fieldValidation, warn);
+    const decoded = decodeBody(verb.request, expected, options.value.fieldValidation, warn);
     if (!decoded.ok) return decoded;
     const given = decoded.value as Draft<T>;
     const object = (create.withDefaults?.(given as T) ?? given) as Draft<KubeObject>;
@@ -37,14 +43,15 @@ export function answeredCreate<T extends KubeObject>(create: AnsweredCreate<T>):
     const placed = settleNamespace(object.metadata, namespaced ? info.namespace : "");
     if (!placed.ok) return placed;
     trackCreate(verb, object, options.value, { schema, apiVersion });
-    const admitted = await parts.admission.admit(
-      admissionRequest(verb, {
-        operation: "CREATE",
-        object,
-        options: options.value.raw,
-        dryRun: options.value.dryRun,
-        type: { group, version, kind: expected.kind },
-      }),
+    const request = {
+      operation: "CREATE",
+      object,
+      options: options.value.raw,
+      dryRun: options.value.dryRun,
+      type: { group, version, kind: expected.kind },
+    } as const;
+    const admitted = await admitOnly(verb, request, (one) =>
+      create.validate?.(one as KubeObject as T, verb),
     );
     if (!admitted.ok) return admitted;
     const answered = await create.answer(admitted.value as KubeObject as T, verb, options.value);

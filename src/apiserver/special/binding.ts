@@ -36,6 +36,7 @@ export function bindingVerbs(objects: Objects): SpecialVerbs {
       version: "v1",
       schema: schemaOf("core.v1.Binding"),
     }),
+    validate: bindingFault,
     answer: (binding: Binding, verb: VerbRequest, options: WriteOptions) =>
       assign(objects, binding, verb, options),
   };
@@ -46,6 +47,17 @@ export function bindingVerbs(objects: Objects): SpecialVerbs {
   };
 }
 
+function bindingFault(binding: Binding, { info, parts }: VerbRequest): Status | undefined {
+  const { name = "" } = binding.metadata;
+  if (info.name !== "" && info.name !== name) {
+    return badRequestStatus("name in URL does not match name in Binding object");
+  }
+  const nowMs = parts.clock.nowMs();
+  const faults = findByKind("", "v1", "Binding")?.validate?.(binding, { nowMs }) ?? [];
+  if (faults.length > 0) return unknownStatus(formatFieldErrors(faults));
+  return name === "" ? badRequestStatus("Name parameter required.") : undefined;
+}
+
 async function assign(
   objects: Objects,
   binding: Binding,
@@ -53,13 +65,7 @@ async function assign(
   { dryRun }: WriteOptions,
 ): Promise<Result<ApiValue>> {
   const { name = "", uid, resourceVersion } = binding.metadata;
-  if (info.name !== "" && info.name !== name) {
-    return failure(badRequestStatus("name in URL does not match name in Binding object"));
-  }
   const nowMs = parts.clock.nowMs();
-  const faults = findByKind("", "v1", "Binding")?.validate?.(binding, { nowMs }) ?? [];
-  if (faults.length > 0) return failure(unknownStatus(formatFieldErrors(faults)));
-  if (name === "") return failure(badRequestStatus("Name parameter required."));
   const change = (pod: Draft<Pod>): Status | undefined => {
     const refusal =
       refuseOther(pod, { name, uid, resourceVersion, dryRun }) ?? refuseToBind(pod, name);

@@ -1,6 +1,6 @@
 /** Subresources that lead out of the server: logs, exec, attach, port-forward and the proxies. */
 import type { Status } from "#api/generated/meta.v1.ts";
-import type { Draft, KubeObject } from "#api/kind.ts";
+import type { KubeObject } from "#api/kind.ts";
 import {
   badRequestStatus,
   failure,
@@ -9,7 +9,6 @@ import {
   success,
 } from "#api/meta/status.ts";
 import { messageOf } from "#lib/caught.ts";
-import { admissionRequest } from "../admission/admission-request.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import { isWebSocket } from "../proxy/client-end.ts";
 import { forward, forwardedHeaders, rewriteAnswer } from "../proxy/forward.ts";
@@ -25,6 +24,7 @@ import type { ApiRequest } from "../request/request.ts";
 import { isTrue } from "../request/request-info.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
 import type { Objects } from "../storage/objects.ts";
+import { admitOnly } from "../write/write-object.ts";
 import { readLog } from "./pod-log.ts";
 
 type Locate = (verb: VerbRequest, path: string) => Result<Target> | Promise<Result<Target>>;
@@ -178,19 +178,17 @@ function tunnelOf(
 }
 
 async function admitConnect(verb: VerbRequest): Promise<Status | undefined> {
-  const { info, request, parts } = verb;
+  const { info, request } = verb;
   if (request.query.has("dryRun")) return badRequestStatus("dryRun is not supported");
   const object = { kind: OPTIONS[info.subresource] ?? "", apiVersion: "v1", metadata: {} };
-  const attributes = admissionRequest(verb, {
+  const admitted = await admitOnly(verb, {
     operation: "CONNECT",
-    object: object as Draft<KubeObject>,
+    object: object as KubeObject,
     options: Object.fromEntries(request.query),
     dryRun: false,
     type: { group: "", version: "v1", kind: object.kind },
   });
-  const admitted = await parts.admission.admit(attributes);
-  if (!admitted.ok) return admitted.status;
-  return await parts.admission.validate({ ...attributes, object: admitted.value });
+  return admitted.ok ? undefined : admitted.status;
 }
 
 const OPTIONS: Readonly<Record<string, string>> = {

@@ -36,6 +36,10 @@ export function evictionVerbs(objects: Objects): SpecialVerbs {
       schema: schemaOf("policy.v1.Eviction"),
       alsoVersions: ["v1beta1"], // the same, as older clients send it
     }),
+    validate: ({ metadata }, { info }) =>
+      info.name === metadata?.name
+        ? undefined
+        : badRequestStatus("name in URL does not match name in Eviction object"),
     answer: (eviction, verb, options) => evict(objects, eviction, verb, options),
   });
   return { "/pods/eviction": { create } };
@@ -49,9 +53,6 @@ async function evict(
 ): Promise<Result<ApiValue>> {
   const { info } = verb;
   const dryRun = asked || (eviction.deleteOptions?.dryRun ?? []).length > 0;
-  if (info.name !== eviction.metadata?.name) {
-    return failure(badRequestStatus("name in URL does not match name in Eviction object"));
-  }
   const checked = checkOptions(eviction.deleteOptions, asked);
   if (!checked.ok) return checked;
   const pod = objects.get(podKind, info.namespace, info.name);

@@ -21,6 +21,7 @@ import type { Draft, KubeObject } from "#api/kind.ts";
 import { failure, type Result, success, unknownStatus } from "#api/meta/status.ts";
 import {
   type AdmissionRequest,
+  type AdmissionWrite,
   admissionRequest,
   targetOf,
 } from "../admission/admission-request.ts";
@@ -284,10 +285,9 @@ async function admitDelete(
   options: DeleteOptions,
   dryRun: boolean,
 ): Promise<Status | undefined> {
-  const { parts, info } = verb;
-  if (info.subresource !== "") return undefined; // an eviction was admitted as such
+  if (verb.info.subresource !== "") return undefined; // an eviction was admitted as such
   const { name = "", namespace = "" } = old.metadata;
-  const request = admissionRequest(verb, {
+  const admitted = await admitOnly(verb, {
     operation: "DELETE",
     object: undefined,
     old,
@@ -295,8 +295,25 @@ async function admitDelete(
     dryRun,
     place: { namespace, name },
   });
-  const admitted = await parts.admission.admit(request);
-  return admitted.ok ? await parts.admission.validate(request) : admitted.status;
+  return admitted.ok ? undefined : admitted.status;
+}
+
+/**
+ * Both steps of admission for what is not stored: deletes, connections, and creates that are only
+ * answered (reviews, bindings, evictions, tokens). `validate` is called between the two.
+ */
+export async function admitOnly<Written extends KubeObject | undefined>(
+  verb: VerbRequest,
+  write: AdmissionWrite<Written>,
+  validate?: (object: Written) => Status | undefined,
+): Promise<Result<Written>> {
+  const { admission } = verb.parts;
+  const request = admissionRequest(verb, write);
+  const admitted = await admission.admit(request);
+  if (!admitted.ok) return admitted;
+  const object = admitted.value;
+  const refusal = validate?.(object) ?? (await admission.validate({ ...request, object }));
+  return refusal === undefined ? admitted : failure(refusal);
 }
 
 async function viewRequest(
