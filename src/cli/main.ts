@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 import nodeModule from "node:module";
+import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { KUBERNETES_VERSION } from "#api/meta/kubernetes-version.ts";
@@ -57,6 +58,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   const { commands } = await import("#cmd/commands.ts");
   const command = commands.find((c) => c.name === name);
   if (command === undefined) throw new Error(`${name} is listed but missing`);
+  surviveClosedPipes();
   const signal = signalOfProcess();
   try {
     return await command.run(args, signal);
@@ -104,9 +106,22 @@ function keepCompiledCode(): void {
   enableCompileCache?.(fileURLToPath(new URL(".compiled/", import.meta.url)));
 }
 
-/** Aborts at the first SIGINT or SIGTERM; a second one ends the process at once. */
+/** Whoever reads what is written may go away, as `head` does: that is no reason to end. */
+function surviveClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+}
+
+/**
+ * Aborts at the first SIGINT or SIGTERM; a second one ends the process at once. SIGHUP, which a
+ * terminal sends when it is closed, is the same as SIGTERM where there is a terminal, and ignored where
+ * there is none: Node undoes what `nohup` asks the system for, but `nohup` also takes the terminal away.
+ */
 function signalOfProcess(): AbortSignal {
   const controller = new AbortController();
+  const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
+  process.on("SIGHUP", () => {
+    if (hasTerminal) controller.abort(new Error("SIGHUP"));
+  });
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.once(signal, () => {
       controller.abort(new Error(signal));

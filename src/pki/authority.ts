@@ -11,7 +11,7 @@ import {
   readKeyPair,
 } from "./key-pair.ts";
 import type { KeyUsage } from "./key-usage.ts";
-import { readPrivateFile, writePrivateFile } from "./private-file.ts";
+import { readPrivateFile, writePrivateFile, writePublicFile } from "./private-file.ts";
 import type { Subject } from "./subject.ts";
 import { DAY_MS, needsRenewal } from "./validity.ts";
 
@@ -52,7 +52,7 @@ export function openAuthority(path: string, commonName: string, nowMs: number): 
     { key },
   );
   writePrivateFile(keyFile, keyPem, true);
-  writePrivateFile(certificateFile, certificatePem, true);
+  writePublicFile(certificateFile, certificatePem, true);
   return { certificatePem, keyPem, key };
 }
 

@@ -56,7 +56,11 @@ describe("first start", () => {
       ].sort(),
     );
     for (const file of files.filter((name) => name !== "pki")) {
-      assert.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file);
+      assert.equal(
+        statSync(join(directory, file)).mode & 0o777,
+        /\.(crt|pub)$/.test(file) ? 0o644 : 0o600,
+        file,
+      );
     }
   });
 

@@ -4,7 +4,7 @@
  * Promises:
  * 1. What is there and valid is kept; what is missing or due is made again. The authorities' and
  *    the service accounts' keys are never replaced: a damaged one is an error that says which file.
- * 2. All files are 0600 and replaced as a whole.
+ * 2. Files are replaced as a whole. Certificates and public keys are 0644, all others 0600.
  * 3. `run` renews whatever comes due while the server lives and tells the listeners.
  *
  * The layout is kubeadm's (`ca`, `apiserver`, `apiserver-kubelet-client`, `front-proxy-ca`,
@@ -27,7 +27,7 @@ import {
   readKeyPair,
 } from "./key-pair.ts";
 import { changeKubeconfig, formatKubeconfig, parseKubeconfig } from "./kubeconfig.ts";
-import { readPrivateFile, writePrivateFile } from "./private-file.ts";
+import { readPrivateFile, writePrivateFile, writePublicFile } from "./private-file.ts";
 import { DAY_MS, needsRenewal, renewalTimeMs } from "./validity.ts";
 
 /** Whom the certificate of the proxy before the server is made for. */
@@ -181,7 +181,7 @@ function ensureLeaf(
   }
   const pair = issueLeaf(authority, request, clock.nowMs());
   writePrivateFile(keyFile, pair.keyPem);
-  writePrivateFile(certificateFile, pair.certificatePem);
+  writePublicFile(certificateFile, pair.certificatePem);
   return pair;
 }
 
@@ -221,7 +221,7 @@ function ensureServiceAccountKey(path: string): string {
   const publicKey = createPublicKey(parsePrivateKey(keyPem, keyFile));
   if (found === undefined) writePrivateFile(keyFile, keyPem, true);
   const publicPem = publicKey.export({ type: "spki", format: "pem" }).toString();
-  if (readPrivateFile(publicFile) !== publicPem) writePrivateFile(publicFile, publicPem);
+  if (readPrivateFile(publicFile) !== publicPem) writePublicFile(publicFile, publicPem);
   return keyPem;
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
@@ -14,6 +14,7 @@ describe("--data-dir", () => {
     makeDataDir(path);
     makeDataDir(path);
     assert.ok(existsSync(path));
+    assert.equal(statSync(path).mode & 0o777, 0o700);
   });
 
   test("where none can be made is refused, at once", () => {

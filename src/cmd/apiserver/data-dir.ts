@@ -1,4 +1,7 @@
-/** The directory of --data-dir, made step by step: Node's own way never ends where none can be made. */
+/**
+ * The directory of --data-dir, made step by step: Node's own way never ends where none can be made.
+ * Only its owner can enter a new one.
+ */
 import { accessSync, constants, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { goQuote } from "#api/meta/go-quote.ts";
@@ -9,7 +12,7 @@ import { FlagError } from "../flags/parse-flags.ts";
 export function makeDataDir(directory: string): void {
   const path = resolve(directory);
   try {
-    make(path);
+    make(path, true);
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
     const why = messageOf(error);
@@ -17,14 +20,14 @@ export function makeDataDir(directory: string): void {
   }
 }
 
-function make(path: string): void {
+function make(path: string, isDataDir = false): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return;
   if (found !== undefined) throw new Error("there is something else");
   const parent = dirname(path);
   if (parent !== path) make(parent);
   try {
-    mkdirSync(path);
+    mkdirSync(path, isDataDir ? 0o700 : 0o777);
   } catch (error) {
     // Another process may have been faster.
     if (codeOf(error) !== "EEXIST") throw error;

@@ -12,8 +12,15 @@ export interface UpFlags {
   readonly localStorage: boolean;
 }
 
-/** Names of nodes mean nothing to a resolver on the machine of a small cluster. */
-const OWN_FLAGS = ["--kubelet-preferred-address-types", "InternalIP,ExternalIP,Hostname"];
+/** Defaults that differ from those of `k8ts apiserver`. */
+const OWN_FLAGS = [
+  // Names of nodes mean nothing to a resolver on the machine of a small cluster.
+  ...["--kubelet-preferred-address-types", "InternalIP,ExternalIP,Hostname"],
+  // Other machines reach it only where that is asked for.
+  ...["--bind-address", "127.0.0.1"],
+  // Network and storage add-ons run privileged containers.
+  "--allow-privileged=true",
+];
 
 export function parseUpFlags(args: readonly string[]): UpFlags {
   const parser = new Parser("k8ts up")

@@ -4,10 +4,11 @@
  */
 import { chmodSync, copyFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
+import { localUrl } from "#pki/local-url.ts";
 import { edgeThread } from "../apiserver/edge-thread.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Command } from "../command.ts";
@@ -20,6 +21,7 @@ import { inProcessTransport } from "../in-process/in-process-transport.ts";
 import { componentsOf } from "./components.ts";
 import { removePidFile, writePidFile } from "./pid-file.ts";
 import { runComponents } from "./run-components.ts";
+import { shellQuoted } from "./shell-quoted.ts";
 import { parseUpFlags, type UpFlags } from "./up-flags.ts";
 
 /** What metrics call the API server that clients in its own process call. */
@@ -75,7 +77,7 @@ async function runCluster(
   try {
     await Promise.race([cluster.ready, cluster.done]);
     if (!signal.aborted) {
-      announce(dataDir, server().port);
+      announce(dataDir, localUrl(flags.server.bindAddress, server().port));
       collectWhenQuiet(clock, ownHeap(), signal);
     }
   } finally {
@@ -83,13 +85,13 @@ async function runCluster(
   }
 }
 
-function announce(dataDir: string, port: number): void {
-  const kubeconfig = join(dataDir, "kubeconfig");
+function announce(dataDir: string, url: string): void {
+  const kubeconfig = resolve(dataDir, "kubeconfig");
   copyFileSync(join(dataDir, "admin.kubeconfig"), kubeconfig);
   chmodSync(kubeconfig, 0o600);
   writePidFile(dataDir);
   process.stdout.write(
-    `ready in ${Math.round(process.uptime() * 1000)} ms: https://127.0.0.1:${port}\n` +
-      `  export KUBECONFIG=${kubeconfig}\n`,
+    `ready in ${Math.round(process.uptime() * 1000)} ms: ${url}\n` +
+      `  export KUBECONFIG=${shellQuoted(kubeconfig)}\n`,
   );
 }
