@@ -37,7 +37,7 @@ export const ATTACKS: readonly Attack[] = [
     head: manyHeaders(140_000, (n) => `${n.toString(36)}:`),
   })),
   oneRequest("1 MB of one header in many lines", "anybody", () => ({
-    head: manyHeaders(80_000, () => "Accept: a/b"),
+    head: manyHeaders(60_000, () => "Accept: a/b"),
   })),
   {
     name: "half-sent bodies of 3 MB",
@@ -139,10 +139,8 @@ export const ATTACKS: readonly Attack[] = [
     path: PODS,
     body: managedPod(8_000),
   })),
-  patch(
-    "JSON patch that shifts a large array 9,900 times",
-    "application/json-patch+json",
-    shifting,
+  patch("JSON patch that shifts a large array 9,900 times", "application/json-patch+json", () =>
+    shifting(1_000_000),
   ),
   patch(
     "merge patch of 240,000 unknown keys",
@@ -158,6 +156,76 @@ export const ATTACKS: readonly Attack[] = [
     const labels = numbered(60_000, (n) => `"a${n}":"b"`);
     return `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"${VICTIM}","annotations":{${labels}}}}`;
   }),
+  oneRequest("pod with 10,000 empty containers", "an editor", () => ({
+    path: PODS,
+    body: podWith(`"containers":[${"{},".repeat(9_999)}{}]`),
+  })),
+  oneRequest("pod with 9,900 valid containers", "an editor", () => ({
+    path: PODS,
+    body: podWith(`"containers":[${numbered(9_900, (n) => `{"name":"a${n}","image":"b"}`)}]`),
+  })),
+  oneRequest("pod with 9,900 environment variables", "an editor", () => ({
+    path: PODS,
+    body: podWith(
+      `"containers":[{"name":"a","image":"a","env":[${numbered(9_900, (n) => `{"name":"A${n}"}`)}]}]`,
+    ),
+  })),
+  oneRequest("pod with 64,000 finalizers", "an editor", () => ({
+    path: PODS,
+    body: `{"metadata":{"name":"x","finalizers":[${numbered(64_000, (n) => `"${n}"`)}]},"spec":{"containers":[{"name":"a","image":"a"}]}}`,
+  })),
+  oneRequest("ConfigMap with 64,000 labels", "an editor", () => ({
+    path: CONFIG_MAPS,
+    body: `{"metadata":{"name":"x","labels":{${numbered(64_000, (n) => `"a${n}":""`)}}}}`,
+  })),
+  oneRequest("ConfigMap with 60,000 keys", "an editor", () => ({
+    path: CONFIG_MAPS,
+    body: `{"metadata":{"name":"x"},"data":{${numbered(60_000, (n) => `"a${n}":""`)}}}`,
+  })),
+  oneRequest("64,000 unknown fields to selfsubjectaccessreviews", "a user", () => ({
+    path: REVIEWS,
+    body: `{${numbered(64_000, (n) => `"k${n}":1`)}}`,
+  })),
+  oneRequest("pod with 1,000 managedFields entries", "an editor", () => ({
+    path: PODS,
+    body: managedPod(1_000),
+  })),
+  oneRequest("labelSelector of 30,000 requirements", "a user", () => ({
+    head: head("GET", `${PODS}?labelSelector=${"a=b,".repeat(30_000)}a=b`),
+  })),
+  oneRequest("labelSelector of 120,000 commas", "a user", () => ({
+    head: head("GET", `${PODS}?labelSelector=${",".repeat(120_000)}`),
+  })),
+  oneRequest("fieldSelector of 30,000 requirements", "a user", () => ({
+    head: head("GET", `${PODS}?fieldSelector=${"a=b,".repeat(30_000)}a=b`),
+  })),
+  oneRequest("/readyz?timeout=1h1h1h… 120 KB", "anybody", () => ({
+    head: head("GET", `/readyz?timeout=${"1h".repeat(60_000)}`),
+  })),
+  oneRequest("a query of 60,000 parameters", "anybody", () => ({
+    head: head("GET", `/readyz?${"a&".repeat(60_000)}`),
+  })),
+  oneRequest("1,900 Impersonate-Extra headers of a user who may", "a user", () => ({
+    head: manyHeaders(1_900, (n) => `Impersonate-Extra-k${n}: v`).replace(
+      "\r\n",
+      "\r\nImpersonate-User: someone\r\n",
+    ),
+  })),
+  patch(
+    "merge patch of 64,000 unknown keys",
+    "application/merge-patch+json",
+    () => `{${numbered(64_000, (n) => `"k${n}":1`)}}`,
+  ),
+  patch(
+    "JSON patch that shifts a list of 60,000 items 9,900 times",
+    "application/json-patch+json",
+    () => shifting(60_000),
+  ),
+  patch(
+    "strategic merge patch of 9,900 containers",
+    "application/strategic-merge-patch+json",
+    () => `{"spec":{"containers":[${numbered(9_900, (n) => `{"name":"a${n}"}`)}]}}`,
+  ),
 ];
 
 const ACCEPT_JSON = { Accept: "application/json" };
@@ -274,8 +342,8 @@ function managedPod(entries: number): string {
 }
 
 /** Every operation copies a list; none of them fails before the last. */
-function shifting(): string {
-  const list = `{"op":"add","path":"/metadata/finalizers","value":[${"1,".repeat(999_999)}1]}`;
+function shifting(items: number): string {
+  const list = `{"op":"add","path":"/metadata/finalizers","value":[${"1,".repeat(items - 1)}1]}`;
   const shift = `{"op":"remove","path":"/metadata/finalizers/0"}`;
   return `[${list},${Array.from({ length: 9_900 }, () => shift).join(",")}]`;
 }

@@ -48,6 +48,19 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return isEmptySet(b) ? a : unionNodes(a, b);
 }
 
+/** In pairs, so that no set is copied more often than the logarithm of their number. */
+export function unionAll(sets: readonly FieldSet[]): FieldSet {
+  let left = sets;
+  while (left.length > 1) {
+    const pairs: FieldSet[] = [];
+    for (let i = 0; i < left.length; i += 2) {
+      pairs.push(i + 1 < left.length ? union(left[i]!, left[i + 1]!) : left[i]!);
+    }
+    left = pairs;
+  }
+  return left[0] ?? EMPTY_SET;
+}
+
 /** Members of `a` that are not members of `b`, each on its own: what lies below a member stays. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return isEmptySet(b) ? a : (differenceChildren(a, b, false) ?? EMPTY_SET);

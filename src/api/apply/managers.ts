@@ -5,7 +5,7 @@
 import { goQuote } from "#api/meta/go-quote.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import { messageOf } from "#lib/caught.ts";
-import { decodeFieldSet, encodeFieldSet, type FieldSet, union } from "./field-set.ts";
+import { decodeFieldSet, encodeFieldSet, type FieldSet, unionAll } from "./field-set.ts";
 
 export interface Manager {
   readonly name: string;
@@ -23,12 +23,17 @@ export type DecodedManagers =
   | { readonly ok: true; readonly value: readonly Manager[] }
   | { readonly ok: false; readonly error: string };
 
+/** Every write looks at every manager. */
+const MANAGERS_MAX = 1_000;
 const UPDATERS_MAX = 10;
 const OLD_UPDATES = "ancient-changes";
 
 export function decodeManagers(managedFields: unknown): DecodedManagers {
   const managers: Manager[] = [];
   const entries = Array.isArray(managedFields) ? managedFields : [];
+  if (entries.length > MANAGERS_MAX) {
+    return { ok: false, error: `must have at most ${MANAGERS_MAX} managed fields entries` };
+  }
   for (const [i, entry] of entries.entries()) {
     const decoded = decodeEntry(entry, i);
     if (typeof decoded === "string") return { ok: false, error: decoded };
@@ -87,6 +92,7 @@ export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
 
   const kept = new Set(managers);
   const firsts = new Map<string, Manager>();
+  const buckets = new Map<string, Bucket>();
   for (const updater of updaters) {
     if (surplus <= 0) break;
     const first = firsts.get(updater.apiVersion);
@@ -94,16 +100,31 @@ export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
       firsts.set(updater.apiVersion, updater);
       continue;
     }
-    const bucket = { ...first, name: OLD_UPDATES, subresource: "" };
-    const old = [...kept].find((manager) => isSameManager(manager, bucket)) ?? first;
-    if (old === updater) continue;
-    kept.delete(old);
+    let bucket = buckets.get(updater.apiVersion);
+    if (bucket === undefined) {
+      const manager = { ...first, name: OLD_UPDATES, subresource: "" };
+      const old = managers.find((other) => isSameManager(other, manager)) ?? first;
+      if (old === updater) continue;
+      bucket = { manager, time: updater.time, parts: [old.fields] };
+      buckets.set(updater.apiVersion, bucket);
+      kept.delete(old);
+    }
     kept.delete(updater);
-    const fields = union(updater.fields, old.fields);
-    kept.add({ ...bucket, time: updater.time, fields, entry: undefined });
+    bucket.parts.push(updater.fields);
+    bucket.time = updater.time;
     surplus--;
   }
+  for (const { manager, time, parts } of buckets.values()) {
+    kept.add({ ...manager, time, fields: unionAll(parts), entry: undefined });
+  }
   return [...kept];
+}
+
+/** Old updaters of one version that become one manager. */
+interface Bucket {
+  readonly manager: Manager;
+  readonly parts: FieldSet[];
+  time: string | undefined;
 }
 
 function decodeEntry(entry: unknown, index: number): Manager | string {

@@ -6,7 +6,7 @@
 import { JSON_TEXT_DEPTH_MAX } from "./json-syntax.ts";
 
 /** Members of objects and items of lists, together. */
-export const JSON_VALUES_MAX = 100_000;
+export const JSON_VALUES_MAX = 65_000;
 /** Objects that are items of lists: containers, environment variables, rules. */
 export const JSON_LIST_OBJECTS_MAX = 10_000;
 

@@ -92,11 +92,15 @@ export function applyConflictStatus(message: string, causes: readonly StatusCaus
   return failed(409, "Conflict", message, { causes });
 }
 
+/** More are not told: the answer would be longer than the object. */
+const FIELD_ERRORS_MAX = 1_000;
+
 export function invalidStatus(
   { group, kind }: GroupKind,
   name: string,
-  errors: readonly FieldError[],
+  all: readonly FieldError[],
 ): Status {
+  const errors = all.length > FIELD_ERRORS_MAX ? all.slice(0, FIELD_ERRORS_MAX) : all;
   const subject = `${group === "" ? kind : `${kind}.${group}`} ${goQuote(name)} is invalid`;
   const message = errors.length === 0 ? subject : `${subject}: ${formatFieldErrors(errors)}`;
   const causes = errors.map((error) => ({
