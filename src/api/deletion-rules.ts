@@ -11,6 +11,8 @@ export interface DeletionRules<T> {
   readonly documentedAsStatus?: boolean;
   /** The grace period in seconds, for kinds that have one; `asked` by the request. */
   graceSeconds?(object: T, asked: number | undefined): number;
+  /** Why the object of this name cannot be deleted; undefined if it can. Not for deletecollection. */
+  refusal?(name: string): string | undefined;
   warnings?(options: DeleteOptions): readonly string[];
   /** Something beside its finalizers keeps the object until it is dealt with. */
   isHeld?(object: T): boolean;

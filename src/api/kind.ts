@@ -130,6 +130,8 @@ export interface KindSpec<T extends KubeObject> {
   /** Brings a valid object into its canonical form after validation (rarely needed). */
   canonicalize?(draft: Draft<T>): void;
 
+  /** `generateName` is taken as the name itself: names mean something. */
+  readonly namesAreGiven?: boolean;
   /** What differs when one of its objects is deleted. */
   readonly deletion?: DeletionRules<T>;
   /** What a write to a subresource ("" for the object itself) cannot change; see `resetFieldsOf`. */

@@ -25,6 +25,7 @@ import { internalPackageOf } from "./internal-package.ts";
 import type { FieldValidation } from "./query-options.ts";
 import type { ApiRequest, RequestBody } from "./request.ts";
 import { strictWarnings } from "./strict-warnings.ts";
+import { isUnservedVersion } from "./unserved-versions.ts";
 
 export interface BodyExpectation {
   readonly kind: string;
@@ -216,6 +217,8 @@ function kindFault(
   const [group, version] = splitApiVersion(apiVersion);
   const isAlias = kind === expected.kind && group === expected.group;
   if (isAlias && expected.alsoVersions?.includes(version)) return undefined;
+  const isOld = kind === expected.kind && isUnservedVersion(apiVersion, kind, expected.group);
+  if (isOld) return otherVersion(apiVersion, expected);
   const elsewhere = SCHEMES[expected.group] !== undefined && group !== expected.group;
   const schema = elsewhere ? undefined : findSchemaOfKind(group, version, kind);
   if (schema === undefined) {
@@ -227,6 +230,10 @@ function kindFault(
     const error = `converting (${schema.goType}) to (${target}): unknown conversion`;
     return cannotBeHandled(expected, kind, version, error);
   }
+  return otherVersion(apiVersion, expected);
+}
+
+function otherVersion(apiVersion: string, expected: BodyExpectation): string {
   return `the API version in the data (${apiVersion}) does not match the expected API version (${apiVersionOf(expected)})`;
 }
 

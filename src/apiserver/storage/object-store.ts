@@ -168,6 +168,11 @@ export class ObjectStore {
     return failure(resourceVersionTooLargeStatus(String(revision), current, 1));
   }
 
+  /** The next page of a listing at this revision can be asked for. A remote store compacts by itself. */
+  promisedPage(revision: number): void {
+    if (this.#options.local) this.cache.supersede(revision);
+  }
+
   /** Rejects with `Compacted` if the store has given up the state at a revision. */
   async checkKept(revision: number): Promise<void> {
     if (revision >= this.cache.revision) return;

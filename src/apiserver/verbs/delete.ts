@@ -1,6 +1,6 @@
 /** DELETE of one object: graceful, finalized, or at once. */
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
-import { success } from "#api/meta/status.ts";
+import { failure, forbiddenStatus, success } from "#api/meta/status.ts";
 import { decodeDeleteOptions } from "../request/decode-delete-options.ts";
 import { groupResourceOf, type VerbRequest, type VerbResult } from "../request/verb.ts";
 import { revisionAs } from "../storage/convert.ts";
@@ -13,6 +13,10 @@ export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {
   tellOptions(verb, options.value);
   const { resource } = verb;
   const rules = resource.stored.kind.deletion ?? {};
+  const refusal = rules.refusal?.(verb.info.name);
+  if (refusal !== undefined) {
+    return failure(forbiddenStatus(groupResourceOf(resource), verb.info.name, refusal));
+  }
   for (const warning of rules.warnings?.(options.value) ?? []) verb.warn(warning);
   const deleted = await deleteObject(verb, verb.info.namespace, verb.info.name, options.value);
   if (!deleted.ok) return deleted;

@@ -58,6 +58,7 @@ export async function listSelected(
   if (!items.ok) return items;
   const limited = options.limit > 0;
   const more = limited && next !== undefined;
+  if (more) objects.promisedPage(revision);
   return success({
     kind: verb.resource.kind,
     items: items.value,

@@ -28,6 +28,9 @@ const LOADING_EVENTS_MAX = 20_000;
 const LOAD_WITHIN_MS = 30_000;
 /** How long after a change all kinds are trimmed, also those that do not change any more. */
 const TRIM_AFTER_MS = 80_000;
+const SUPERSEDE_AFTER_MS = 60_000;
+/** Upstream's; no object lies there. */
+const COMPACTION_KEY = "compact_rev_key";
 /** All keys: so each revision of the store is a change that comes here, and none has to be asked for. */
 const EVERYTHING = "";
 
@@ -52,6 +55,7 @@ export class WatchCache {
   #loaded = false;
   #loads = 0;
   #trimTimer: Timer | undefined;
+  #supersedeTimer: Timer | undefined;
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
@@ -133,10 +137,30 @@ export class WatchCache {
     cache.apply({ ...change, deleted: false }, this.#options.clock.nowMs());
   }
 
+  /**
+   * Sees to it that a revision does not stay the newest for ever: the store keeps that one however old
+   * it is, so in an idle cluster pages of a listing would never expire. Upstream's compactor writes the
+   * same key every five minutes; here it is written only if somebody has such a page.
+   */
+  supersede(revision: number): void {
+    const { clock, store, logger } = this.#options;
+    if (revision < this.#revision) return;
+    this.#supersedeTimer ??= clock.schedule(SUPERSEDE_AFTER_MS, () => {
+      this.#supersedeTimer = undefined;
+      if (this.#revision > revision) return;
+      store.put(COMPACTION_KEY, Buffer.from(String(revision))).catch((error: unknown) => {
+        logger.warn("the revision could not be superseded", { error });
+      });
+    });
+  }
+
   /** Follows the store until the signal aborts. `load` comes first. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
-    onAbort(signal, () => this.#trimTimer?.cancel());
+    onAbort(signal, () => {
+      this.#trimTimer?.cancel();
+      this.#supersedeTimer?.cancel();
+    });
     while (!signal.aborted) {
       try {
         if (!this.#loaded) await this.load();

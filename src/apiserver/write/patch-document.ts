@@ -25,6 +25,7 @@ import { internalPackageOf } from "../request/internal-package.ts";
 import type { WriteOptions } from "../request/query-options.ts";
 import { strictWarnings } from "../request/strict-warnings.ts";
 import { goMapText, patchedText } from "./patched-text.ts";
+import { restoreError } from "./restore-error.ts";
 
 export type PatchType = "json" | "merge" | "strategic";
 
@@ -59,7 +60,9 @@ export function patchDocument(
 
   const decoded =
     type === "strategic" ? normalize(kind.schema(), document) : decodePatched(document, kind);
-  if (!decoded.ok) return refuse(decoded.error);
+  if (!decoded.ok) {
+    return refuse(type === "strategic" ? restoreError(decoded.error) : decoded.error);
+  }
   const strictErrors = [...parsed.duplicates, ...patchErrors, ...decoded.strictErrors];
   if (strictErrors.length > 0 && fieldValidation === "Strict") {
     return refuse(`strict decoding error: ${strictErrors.join(", ")}`);

@@ -100,7 +100,9 @@ async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Resu
   for (let attempt = 1; ; attempt++) {
     const draft = generateName === "" ? admitted.value : cloneGiven(admitted.value);
     if (generateName !== "") {
-      draft.metadata.name = name || generatedName(generateName, verb.parts.random);
+      const { namesAreGiven } = verb.resource.stored.kind;
+      const next = (): string => generatedName(generateName, verb.parts.random);
+      draft.metadata.name = name || (namesAreGiven ? generateName : next());
     }
     const step = await prepareAndStore(verb, write, draft, undefined);
     if (!step.ok) return step;

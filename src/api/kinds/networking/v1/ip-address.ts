@@ -28,6 +28,7 @@ const spec: KindSpec<IPAddress> = {
   scope: "Cluster",
   schema: builtInSchema("networking.v1.IPAddress"),
   nameRule: isCanonicalIp,
+  namesAreGiven: true,
   unconditionalUpdate: true,
   validate: ({ metadata, spec }) => [
     ...validateFinalizers(metadata),

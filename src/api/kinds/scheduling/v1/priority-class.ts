@@ -26,6 +26,10 @@ export const priorityClassKind = defineKind<PriorityClass>({
   schema: builtInSchema("scheduling.v1.PriorityClass"),
   nameRule: nameIsDnsSubdomain,
   unconditionalUpdate: true,
+  deletion: {
+    refusal: (name) =>
+      SYSTEM_VALUES.has(name) ? "this is a system priority class and cannot be deleted" : undefined,
+  },
 
   defaults(draft) {
     draft.preemptionPolicy ??= "PreemptLowerPriority";
