@@ -18,8 +18,12 @@ const TIME = { timeout: 120_000 };
 /** Upstream's own count on a fresh cluster. */
 const CLUSTER_ROLES_COUNT = 69;
 
-const start = (endpoints: readonly string[]): Promise<TestServer> =>
-  startTestServer({ tokens: TOKENS, flags: ["--etcd-servers", endpoints.join(",")] });
+const start = (endpoints: readonly string[], keysOf?: TestServer): Promise<TestServer> =>
+  startTestServer({
+    tokens: TOKENS,
+    flags: ["--etcd-servers", endpoints.join(",")],
+    ...(keysOf === undefined ? {} : { keysOf }),
+  });
 const ask = (server: TestServer, request: HttpsAsk) =>
   askHttps(server, { ...request, token: "tok" });
 const create = (server: TestServer, name: string) =>
@@ -42,7 +46,7 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
   test("a second server shows at once what the first has written, and in order", async () => {
     await using etcd = await startEtcd();
     await using a = await start(etcd.endpoints);
-    await using b = await start(etcd.endpoints);
+    await using b = await start(etcd.endpoints, a);
     const life = new AbortController();
     const heard: string[] = [];
     const watching = watch(b, (name) => heard.push(name), life.signal);

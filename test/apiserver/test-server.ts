@@ -3,7 +3,7 @@
  * directory of its own, so that it can be restarted on what it wrote, and with the controllers if a
  * test wants them. Nodes are played by `readyPods`, which says of every pod that it runs.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
@@ -44,10 +44,15 @@ export interface TestServerOptions {
   /** Lines of a token file. */
   readonly tokens?: string;
   readonly flags?: readonly string[];
+  /** Whose keys it has, too: servers of one cluster share them. */
+  readonly keysOf?: TestServer;
 }
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-test-apiserver-"));
+  if (options.keysOf !== undefined) {
+    cpSync(join(options.keysOf.directory, "pki"), join(directory, "pki"), { recursive: true });
+  }
   const tokenFile = join(directory, "tokens.csv");
   if (options.tokens !== undefined) writeFileSync(tokenFile, options.tokens);
   const flagsOn = (port: number): ApiServerFlags =>

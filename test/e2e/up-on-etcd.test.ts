@@ -1,7 +1,7 @@
 /** Several programs on one real etcd: each answers, and the controllers of one of them work. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -47,10 +47,12 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
     };
   }
 
-  test("one leads; when it ends, the other does", async () => {
+  test("one leads; when it ends, the other does; one with another PKI is refused", async () => {
     await using etcd = await startEtcd();
     const first = await up("first", etcd.endpoints);
     const leader = await holder(first);
+    await assert.rejects(up("stranger", etcd.endpoints), /another certificate authority/);
+    cpSync(join(folder, "first", "pki"), join(folder, "second", "pki"), { recursive: true });
     const second = await up("second", etcd.endpoints);
     await hasAccount(second, "one");
     assert.equal(await holder(second), leader);

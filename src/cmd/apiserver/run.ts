@@ -12,6 +12,7 @@ import { serveUpgrade } from "#apiserver/http/serve-upgrade.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { openAuditLog } from "./audit-log.ts";
+import { claimSharedStore } from "./claim-shared-store.ts";
 import { makeDataDir } from "./data-dir.ts";
 import { openEncryption } from "./encryption.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
@@ -74,6 +75,10 @@ async function runBehind(
   );
   const store = encryption?.store ?? inner;
   const keys = openKeys(flags, surroundings, advertiseAddress);
+  const { clientCaPem } = keys.authorities();
+  if (isShared(flags) && flags.clientCaFile === undefined && clientCaPem !== undefined) {
+    await claimSharedStore(store, clientCaPem, flags.dataDir);
+  }
   const audit = openAuditLog(flags, surroundings);
   const opened = { store, keys, audit, metrics, encryption };
   const parts: Parts = { flags, surroundings, advertiseAddress, ...opened };

@@ -1,0 +1,36 @@
+/**
+ * An etcd belongs to one cluster, and a cluster to one authority. A second `k8ts up` whose data
+ * directory has keys of its own would publish another authority and sign other tokens: each would
+ * refuse what the other has issued. So the first leaves the mark of its authority in the store, and
+ * who has another one is refused. Where flags name the authority, whoever sets them takes care.
+ */
+import { createHash, createPublicKey } from "node:crypto";
+import { join } from "node:path";
+import { type Store, StoreError } from "#store/contract.ts";
+
+/** Beside the keys of Kubernetes' objects. */
+const MARK_KEY = "/k8ts.io/cluster-authority";
+
+export async function claimSharedStore(
+  store: Store,
+  authorityPem: string,
+  dataDir: string,
+): Promise<void> {
+  const own = markOf(authorityPem);
+  const wrote = await store.put(MARK_KEY, Buffer.from(own), { mustNotExist: true });
+  if (wrote.ok) return;
+  const there = Buffer.from(wrote.current?.value ?? new Uint8Array()).toString();
+  if (there === own) return;
+  throw new StoreError(
+    { code: "InUse" },
+    `this etcd belongs to a cluster with another certificate authority (${there}; ` +
+      `${join(dataDir, "pki")} has ${own}). Copy the pki folder of that cluster's data directory ` +
+      `to ${dataDir}, or name its files with flags. If it is lost, delete the key ${MARK_KEY}`,
+  );
+}
+
+/** The key counts, not the certificate, which is renewed. */
+function markOf(authorityPem: string): string {
+  const key = createPublicKey(authorityPem).export({ type: "spki", format: "der" });
+  return `sha256:${createHash("sha256").update(key).digest("hex")}`;
+}
