@@ -12,7 +12,7 @@ import { type FilterRun, startFilters } from "./filter-run.ts";
 import { type FoundNodes, feasibleNodesWanted, findNodes } from "./find-nodes.ts";
 import { type Diagnosis, fitErrorMessage } from "./fit-error.ts";
 import type { Profile } from "./profile.ts";
-import { pickBest, type ScoredNodes, scoreNodes } from "./score-nodes.ts";
+import { pickAnyBest, pickBest, type ScoredNodes, scoreNodes } from "./score-nodes.ts";
 
 export interface World {
   readonly snapshot: Snapshot;
@@ -55,16 +55,12 @@ export function decideNode(profile: Profile, pod: PodInfo, world: World): Decisi
   const search = searchNodes(profile, pod, world);
   if (search.outcome === "none") return search;
   const { found, run } = search;
-  return concludeSearch(
-    profile,
-    pod,
-    world,
-    run,
-    found,
+  const scored =
     found.feasible.length > 1
       ? scoreNodes(profile, pod, found.feasible, world.snapshot, run.states)
-      : undefined,
-  );
+      : undefined;
+  const best = scored === undefined ? 0 : pickBest(scored.totals);
+  return concludeSearch(profile, pod, world, run, found, scored, best);
 }
 
 /** The same with extenders, which makes it wait for their answers. */
@@ -83,7 +79,8 @@ export async function decideNodeWithExtenders(
     scored = scoreNodes(profile, pod, found.feasible, world.snapshot, run.states);
     scored = await extenders.score(pod, scored);
   }
-  return concludeSearch(profile, pod, world, run, found, scored);
+  const best = scored === undefined ? 0 : pickAnyBest(scored.totals, world.random);
+  return concludeSearch(profile, pod, world, run, found, scored, best);
 }
 
 type Search =
@@ -121,10 +118,11 @@ function concludeSearch(
   run: FilterRun,
   found: FoundNodes,
   scored: ScoredNodes | undefined,
+  best: number,
 ): Decision {
   const [only] = found.feasible;
   if (only === undefined) return noFit(profile, pod, world, run, found);
-  const node = scored === undefined ? only : scored.nodes[pickBest(scored.totals, world.random)]!;
+  const node = scored === undefined ? only : scored.nodes[best]!;
   return { outcome: "node", node, states: run.states, found, scored };
 }
 

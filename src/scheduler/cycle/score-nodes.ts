@@ -1,4 +1,4 @@
-/** Scores the nodes on which a pod fits and picks one of the best. */
+/** Scores the nodes on which a pod fits and picks the best. */
 import type { Random } from "#lib/random.ts";
 import type { Plugin } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
@@ -64,8 +64,29 @@ function scoresOf(
   return scores;
 }
 
-/** The index of one of the nodes with the highest score; all of them are equally likely. */
-export function pickBest(totals: readonly number[], random: Random): number {
+/**
+ * The index of a node with the highest score. Among equals it is the one that upstream takes, which
+ * is the root of a binary heap over the nodes in the order in which they were found.
+ */
+export function pickBest(totals: readonly number[]): number {
+  const heap = totals.map((_, index) => index);
+  const isBetter = (a: number, b: number): boolean => totals[heap[a]!]! > totals[heap[b]!]!;
+  for (let start = (heap.length >> 1) - 1; start >= 0; start--) {
+    let parent = start;
+    for (;;) {
+      let child = 2 * parent + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBetter(child + 1, child)) child += 1;
+      if (!isBetter(child, parent)) break;
+      [heap[parent], heap[child]] = [heap[child]!, heap[parent]!];
+      parent = child;
+    }
+  }
+  return heap[0]!;
+}
+
+/** The same with every node that has the highest score equally likely, as with extenders. */
+export function pickAnyBest(totals: readonly number[], random: Random): number {
   let best = 0;
   let ties = 1;
   for (let i = 1; i < totals.length; i++) {

@@ -35,7 +35,11 @@ export class NodeInfo {
   requested: Resources = noResources();
   nonZeroMilliCpu = 0;
   nonZeroMemory = 0;
-  readonly #ports = new Map<string, number>();
+  /**
+   * As upstream's, the set does not count: when pods share a port (the scheduler never lets them),
+   * the port is free as soon as one of them is gone.
+   */
+  readonly #ports = new Set<string>();
 
   constructor(name: string) {
     this.name = name;
@@ -80,7 +84,10 @@ export class NodeInfo {
   isPortTaken({ ip, protocol, port }: HostPort): boolean {
     if (this.#ports.size === 0) return false;
     const key = `${protocol}/${port}/`;
-    if (ip === ANY_ADDRESS) return this.#ports.has(key);
+    if (ip === ANY_ADDRESS) {
+      for (const taken of this.#ports) if (taken.startsWith(key)) return true;
+      return false;
+    }
     return this.#ports.has(`${key}${ip}`) || this.#ports.has(`${key}${ANY_ADDRESS}`);
   }
 
@@ -99,7 +106,7 @@ export class NodeInfo {
     copy.requested = copyResources(this.requested);
     copy.nonZeroMilliCpu = this.nonZeroMilliCpu;
     copy.nonZeroMemory = this.nonZeroMemory;
-    for (const [key, count] of this.#ports) copy.#ports.set(key, count);
+    for (const key of this.#ports) copy.#ports.add(key);
     return copy;
   }
 
@@ -108,16 +115,10 @@ export class NodeInfo {
     this.nonZeroMilliCpu += sign * pod.nonZeroMilliCpu;
     this.nonZeroMemory += sign * pod.nonZeroMemory;
     for (const { ip, protocol, port } of pod.hostPorts) {
-      // The entry without an address counts all addresses of the port.
-      this.#countPort(`${protocol}/${port}/`, sign);
-      this.#countPort(`${protocol}/${port}/${ip}`, sign);
+      const key = `${protocol}/${port}/${ip}`;
+      if (sign === 1) this.#ports.add(key);
+      else this.#ports.delete(key);
     }
-  }
-
-  #countPort(key: string, sign: 1 | -1): void {
-    const count = (this.#ports.get(key) ?? 0) + sign;
-    if (count === 0) this.#ports.delete(key);
-    else this.#ports.set(key, count);
   }
 }
 
