@@ -62,6 +62,11 @@ export class SchedulingCluster implements AsyncDisposable {
     await this.settle();
   }
 
+  /** Creates a pod without waiting for the scheduler. */
+  async submit(name: string, spec: Draft<Pod["spec"]> = {}): Promise<void> {
+    await this.cluster.seed(podKind, podDraft(name, spec));
+  }
+
   nodeOf(name: string): string | undefined {
     return this.cluster.get(podKind, name)?.spec.nodeName;
   }

@@ -14,6 +14,10 @@ import { podTopologySpread } from "./pod-topology-spread.ts";
 import { prioritySort } from "./priority-sort.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
+import { nodeVolumeLimits } from "./volumes/node-volume-limits.ts";
+import { volumeBinding } from "./volumes/volume-binding.ts";
+import { volumeRestrictions } from "./volumes/volume-restrictions.ts";
+import { volumeZone } from "./volumes/volume-zone.ts";
 
 export const builtInPlugins: readonly PluginFactory[] = [
   defaultBinder,
@@ -26,8 +30,12 @@ export const builtInPlugins: readonly PluginFactory[] = [
   nodeResourcesBalancedAllocation,
   nodeResourcesFit,
   nodeUnschedulable,
+  nodeVolumeLimits,
   podTopologySpread,
   prioritySort,
   schedulingGates,
   taintToleration,
+  volumeBinding,
+  volumeRestrictions,
+  volumeZone,
 ];
