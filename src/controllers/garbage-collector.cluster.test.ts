@@ -7,13 +7,14 @@ import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { ResourceSet } from "#runtime/resource-set.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { deploymentController } from "./deployment/deployment.ts";
 import { garbageCollector } from "./garbage-collector.ts";
 import { replicaSetController } from "./replica-set.ts";
 
 const WATCHED = [configMapKind, namespaceKind, podKind, replicaSetKind, deploymentKind];
-const collector = garbageCollector(WATCHED, () => WATCHED);
+const collector = garbageCollector(new ResourceSet(WATCHED));
 
 function owner(of: ConfigMap, block = true): OwnerReference {
   const { name = "", uid = "" } = of.metadata;
@@ -131,7 +132,7 @@ describe("garbage collector in a cluster", () => {
 
   test("an owner in a version that nobody serves is left undecided", async () => {
     const served = WATCHED.map((kind) => ({ ...kind, groupVersions: [kind.apiVersion] }));
-    const strict = garbageCollector(served, () => served);
+    const strict = garbageCollector(new ResourceSet(served));
     await using cluster = await startCluster({ controllers: [strict] });
     const a = await map(cluster, "a");
     await map(cluster, "b", { ...owner(a), apiVersion: "v9" });

@@ -24,6 +24,7 @@ import {
   type Reader,
   type Resource,
 } from "#runtime/controller.ts";
+import type { ResourceSet } from "#runtime/resource-set.ts";
 import { deleteUnchanged, patch, remove, type Write } from "#runtime/writes.ts";
 
 const FOREGROUND = "foregroundDeletion";
@@ -45,27 +46,46 @@ export interface GarbageState {
   readonly dependents: readonly { readonly resource: Resource; readonly object: KubeObject }[];
 }
 
-/**
- * A collector that listens to `watched`. `all` gives every deletable resource as known by now; with
- * kinds that appear later, run another collector for them over the same `all`.
- */
+/** It follows the resources: those that come later are watched too, those that went are forgotten. */
 export function garbageCollector(
-  watched: readonly Resource[],
-  all: () => readonly Resource[],
+  resources: ResourceSet,
   workers = WORKERS,
 ): Controller<GarbageState | undefined> {
+  const all = collectable(resources);
   return defineController<GarbageState | undefined>({
     name: "garbage-collector-controller",
     workers,
-    feeds: watched.map((resource) => feedOf(resource, all)),
-    indexes: watched.map((kind) => ({
-      kind,
-      name: BY_OWNER,
-      values: ({ metadata }: KubeObject) => (metadata.ownerReferences ?? []).map(({ uid }) => uid),
-    })),
+    feeds: [],
+    discovered: {
+      resources,
+      feed: (resource) => (isCollectable(resource) ? feedOf(resource, all) : undefined),
+      indexes: (kind) => [{ kind, name: BY_OWNER, values: ownerUids }],
+    },
     observe: (caches, key, reader) => observe(caches, key, reader, all()),
     decide: (state) => (state === undefined ? idle : decide(state)),
   });
+}
+
+/** Asked for with every change of every object, so it is remembered until the resources change. */
+function collectable(resources: ResourceSet): () => readonly Resource[] {
+  let known = resources.all();
+  let chosen = known.filter(isCollectable);
+  return () => {
+    if (known === resources.all()) return chosen;
+    known = resources.all();
+    chosen = known.filter(isCollectable);
+    return chosen;
+  };
+}
+
+/** Events are many, own nothing and expire by themselves. */
+function isCollectable({ group, names, verbs }: Resource): boolean {
+  if (names.plural === "events" && (group === "" || group === "events.k8s.io")) return false;
+  return verbs.includes("delete") && verbs.includes("list") && verbs.includes("watch");
+}
+
+function ownerUids({ metadata }: KubeObject): readonly string[] {
+  return (metadata.ownerReferences ?? []).map(({ uid }) => uid);
 }
 
 function feedOf(resource: Resource, all: () => readonly Resource[]): Feed {

@@ -4,12 +4,13 @@
  */
 
 import type { ResourceQuota } from "#api/generated/core.v1.ts";
-import type { Kind, KubeObject } from "#api/kind.ts";
+import type { KubeObject } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.ts";
 import { type Amounts, addAmounts } from "#api/quota/amounts.ts";
 import type { Measure } from "#api/quota/measure.ts";
 import { isInAllScopes, measureOf } from "#api/quota/measures.ts";
+import { objectCount } from "#api/quota/object-count.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import {
   type Caches,
@@ -21,7 +22,9 @@ import {
   type Key,
   type Outcome,
   ownKey,
+  type Resource,
 } from "#runtime/controller.ts";
+import { ResourceSet } from "#runtime/resource-set.ts";
 import { updateStatus } from "#runtime/writes.ts";
 
 const RESYNC_MS = 300_000;
@@ -36,7 +39,7 @@ export interface QuotaState {
 }
 
 interface Countable {
-  readonly kind: Kind;
+  readonly kind: Feed["kind"];
   readonly measure: Measure;
 }
 
@@ -51,15 +54,35 @@ const COUNTABLE: readonly Countable[] = builtInKinds.flatMap((kind) => {
     : [];
 });
 
-/** Counts afresh that often, whatever it hears. */
-export function resourceQuotaController(resyncMs = RESYNC_MS): Controller<QuotaState | undefined> {
+const BUILT_IN: ReadonlySet<string> = new Set(
+  builtInKinds.map(({ group, names }) => `${group}/${names.plural}`),
+);
+
+/**
+ * Counts afresh that often, whatever it hears. Of `resources` it counts those that are not built in,
+ * as they come and go.
+ */
+export function resourceQuotaController(
+  resyncMs = RESYNC_MS,
+  resources = new ResourceSet(),
+): Controller<QuotaState | undefined> {
   return defineController<QuotaState | undefined>({
     name: "resourcequota-controller",
     feeds: [
       { kind: resourceQuotaKind, keys: ownKey, keysOfChange: quotaChanged },
       ...COUNTABLE.map((countable) => feedOf(countable)),
     ],
-    observe,
+    discovered: {
+      resources,
+      feed: (resource) => {
+        const countable = customCountable(resource);
+        return countable === undefined ? undefined : newlyCounted(countable);
+      },
+    },
+    observe: (caches, key) => {
+      const custom = resources.all().flatMap((resource) => customCountable(resource) ?? []);
+      return observe(caches, key, [...COUNTABLE, ...custom]);
+    },
     decide: (state, nowMs) =>
       state === undefined ? idle : { ...decide(state, nowMs), recheckInMs: resyncMs },
   });
@@ -100,16 +123,39 @@ function charge(quota: ResourceQuota, measure: Measure, object: KubeObject, nowM
   return isInAllScopes(measure, quota, object) ? measure.usage(object, nowMs) : {};
 }
 
-function observe(caches: Caches, { namespace, name }: Key): QuotaState | undefined {
+function customCountable(resource: Resource): Countable | undefined {
+  const { group, names, scope, verbs } = resource;
+  if (scope !== "Namespaced" || BUILT_IN.has(`${group}/${names.plural}`)) return undefined;
+  const isStored = ["create", "delete", "list", "watch"].every((verb) => verbs.includes(verb));
+  return isStored ? { kind: resource, measure: objectCount(group, names.plural) } : undefined;
+}
+
+/** Objects of a resource that has just come may be there already: its quotas are counted afresh. */
+function newlyCounted(countable: Countable): Feed {
+  const { measure } = countable;
+  return {
+    ...feedOf(countable),
+    keys: ({ metadata }, caches) =>
+      [...caches(resourceQuotaKind).list(metadata.namespace)]
+        .filter(({ spec }) => Object.keys(spec.hard ?? {}).some((name) => measure.covers(name)))
+        .flatMap(ownKey),
+  };
+}
+
+function observe(
+  caches: Caches,
+  { namespace, name }: Key,
+  countable: readonly Countable[],
+): QuotaState | undefined {
   const quota = caches(resourceQuotaKind).get(namespace, name);
   if (quota === undefined) return undefined;
   const names = Object.keys(quota.spec.hard ?? {});
-  const counted = COUNTABLE.filter(({ measure }) => names.some((n) => measure.covers(n))).map(
-    ({ kind, measure }) => ({
+  const counted = countable
+    .filter(({ measure }) => names.some((n) => measure.covers(n)))
+    .map(({ kind, measure }) => ({
       measure,
       objects: [...caches(kind).list(namespace)],
-    }),
-  );
+    }));
   return { quota, counted };
 }
 

@@ -24,6 +24,7 @@ import type { Change, ReadCache } from "#client/cache.ts";
 import type { Client, Key as ObjectKey, Typed } from "#client/client.ts";
 import type { ResourceRef } from "#client/transport.ts";
 import type { Metrics } from "#lib/metrics.ts";
+import type { ResourceSet } from "./resource-set.ts";
 import type { Write } from "./writes.ts";
 
 export type { Change } from "#client/cache.ts";
@@ -60,6 +61,17 @@ export interface IndexSpec<T extends KubeObject = KubeObject> {
   readonly kind: Typed<T>;
   readonly name: string;
   values(object: T): readonly string[];
+}
+
+/**
+ * While the objects of a resource that came are being loaded, no key is worked on: decisions need all
+ * dependents of an object, or all that a quota counts.
+ */
+export interface DiscoveredFeeds {
+  readonly resources: ResourceSet;
+  /** Undefined for a resource that does not matter. */
+  feed(resource: Resource): Feed | undefined;
+  indexes?(resource: Resource): readonly IndexSpec[];
 }
 
 export interface EventNote {
@@ -117,6 +129,8 @@ export interface Controller<State, Memory = never> {
   readonly component?: string;
   readonly feeds: readonly Feed[];
   readonly indexes?: readonly IndexSpec[];
+  /** Feeds of resources that come and go, beside those that are always there. */
+  readonly discovered?: DiscoveredFeeds;
   /** Keys worked on at the same time; 5 unless given. */
   readonly workers?: number;
   /** Hear every object again this often, changed or not. */

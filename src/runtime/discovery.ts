@@ -28,16 +28,22 @@ export interface Discovered {
   readonly resources: readonly Resource[];
   /** One text for each group that did not answer. */
   readonly failures: readonly string[];
+  /** Whether a group is one of those. */
+  isUnknown(group: string): boolean;
 }
 
 export async function discoverResources(reader: Reader): Promise<Discovered> {
   const groups = await reader.raw("/apis");
-  if (!groups.ok) return { resources: [], failures: [groups.status.message ?? "/apis"] };
+  if (!groups.ok) {
+    const failures = [groups.status.message ?? "/apis"];
+    return { resources: [], failures, isUnknown: () => true };
+  }
   const named = (groups.value as ApiGroupList).groups.map(({ preferredVersion, versions }) => ({
     groupVersion: preferredVersion.groupVersion,
     groupVersions: versions.map(({ groupVersion }) => groupVersion),
   }));
   const failures: string[] = [];
+  const unknown = new Set<string>();
   const lists = await Promise.all(
     [{ groupVersion: "v1", groupVersions: ["v1"] }, ...named].map(async (group) => {
       const { groupVersion, groupVersions } = group;
@@ -45,19 +51,19 @@ export async function discoverResources(reader: Reader): Promise<Discovered> {
       const list = await reader.raw(path);
       if (list.ok) return resourcesIn(list.value as ApiResourceList, groupVersions);
       failures.push(`${groupVersion}: ${list.status.message ?? ""}`);
+      unknown.add(groupOf(groupVersion));
       return [];
     }),
   );
-  return { resources: lists.flat(), failures };
+  return { resources: lists.flat(), failures, isUnknown: (group) => unknown.has(group) };
 }
 
 function resourcesIn(
   { groupVersion, resources = [] }: ApiResourceList,
   groupVersions: readonly string[],
 ): readonly Resource[] {
-  const slash = groupVersion.indexOf("/");
-  const group = slash < 0 ? "" : groupVersion.slice(0, slash);
-  const version = groupVersion.slice(slash + 1);
+  const group = groupOf(groupVersion);
+  const version = groupVersion.slice(groupVersion.indexOf("/") + 1);
   return resources
     .filter(({ name }) => !name.includes("/"))
     .map(({ name, kind, namespaced, verbs }) => {
@@ -70,4 +76,8 @@ function resourcesIn(
       };
       return { ...ref, verbs, groupVersions };
     });
+}
+
+function groupOf(groupVersion: string): string {
+  return groupVersion.slice(0, Math.max(0, groupVersion.indexOf("/")));
 }

@@ -8,7 +8,7 @@ import { type Cache, keyOf } from "#client/cache.ts";
 import type { Client, Typed } from "#client/client.ts";
 import type { EventRecorder } from "#client/event-recorder.ts";
 import { QueueMetrics } from "#client/queue-metrics.ts";
-import { type InformerHold, SharedInformers } from "#client/shared-informers.ts";
+import { SharedInformers } from "#client/shared-informers.ts";
 import type { ResourceRef } from "#client/transport.ts";
 import { WorkQueue } from "#client/work-queue.ts";
 import { onAbort, signalForMany, untilAborted } from "#lib/aborted.ts";
@@ -17,11 +17,23 @@ import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import { TimeSlice } from "#lib/time-slice.ts";
-import type { Caches, Controller, EventNote, Key, Outcome, Reconciled } from "./controller.ts";
+import type {
+  Caches,
+  Change,
+  Controller,
+  EventNote,
+  Feed,
+  IndexSpec,
+  Key,
+  Outcome,
+  Reconciled,
+} from "./controller.ts";
 import { DecisionLog } from "./decision-record.ts";
 import { type Execution, execute } from "./executor.ts";
 
 const WORKERS = 5;
+/** So long controllers wait for the objects of a resource that came. */
+const SYNC_WITHIN_MS = 30_000;
 
 export interface RuntimeOptions {
   /** For informers, and for controllers that have none of their own. */
@@ -47,6 +59,17 @@ interface Loop {
   readonly memory: Map<string, unknown>;
   readonly caches: Caches;
   readonly measured: ((reconciled: Reconciled<unknown>) => void) | undefined;
+  /** What of discovered resources is being loaded. */
+  readonly syncing: ReadonlySet<Promise<void>>;
+}
+
+/** What the feeds of a controller share. */
+interface Feeding {
+  readonly queue: WorkQueue<Key>;
+  readonly caches: Caches;
+  /** Informers that it holds. */
+  readonly released: Set<Promise<void>>;
+  readonly syncing: Set<Promise<void>>;
 }
 
 export class Runtime {
@@ -86,6 +109,15 @@ export class Runtime {
     return this.#informers.informer(kind).cache;
   }
 
+  /** Calls the listener for every change of a kind until the signal aborts; its informer runs so long. */
+  onChange<T extends KubeObject>(
+    kind: Typed<T>,
+    listener: (change: Change<T>) => void,
+    signal: AbortSignal,
+  ): void {
+    this.#informers.hold(kind, {}, signal).informer.on(listener, signal);
+  }
+
   /**
    * Runs the controllers until the signal aborts. It may be called again for controllers that come
    * later (of kinds that did not exist before); they share the informers that are there.
@@ -104,44 +136,78 @@ export class Runtime {
     const called = this.#options.queueName?.(controller.name) ?? controller.name;
     queue.observe(this.#queueMetrics.observe(called, queue));
     const caches = this.#cachesFor(controller.name);
-    for (const { kind, name, values } of controller.indexes ?? [])
-      this.cache(kind).addIndex(name, values);
-    const holds: InformerHold<KubeObject>[] = [];
-    for (const { kind, keys, keysOfChange, delayMs = 0 } of controller.feeds) {
-      const add = (key: Key): void => (delayMs > 0 ? queue.addAfter(key, delayMs) : queue.add(key));
-      holds.push(this.#informers.hold(kind, {}, signal));
-      this.#informers.informer(kind).on((change) => {
-        const { next, old } = change;
-        if (keysOfChange !== undefined) {
-          keysOfChange(change, caches).forEach(add);
-          return;
-        }
-        if (next !== undefined) keys(next, caches).forEach(add);
-        if (old !== undefined && old !== next) keys(old, caches).forEach(add);
-      }, signal);
-    }
+    this.#addIndexes(controller.indexes ?? []);
+    const feeding: Feeding = { queue, caches, released: new Set(), syncing: new Set() };
+    for (const feed of controller.feeds) this.#attach(feed, feeding, signal);
+    const { discovered } = controller;
+    discovered?.resources.follow((resource, until) => {
+      const feed = discovered.feed(resource);
+      if (feed === undefined) return;
+      this.#addIndexes(discovered.indexes?.(resource) ?? []);
+      this.#attach(feed, feeding, until);
+      settled(this.#loaded(feed, feeding, until), feeding.syncing);
+    }, signal);
     onAbort(signal, () => queue.close());
     return async () => {
       await this.#allSynced(controller, signal);
       // A shared informer may have been running before this controller listened.
       const addAll = async (): Promise<void> => {
-        for (const { kind, keys } of controller.feeds) {
-          for (const object of this.cache(kind).list()) {
-            for (const key of keys(object, caches)) queue.add(key);
-            const over = this.#slice.over();
-            if (over !== undefined) await over;
-          }
-        }
+        for (const feed of controller.feeds) await this.#addAll(feed, feeding);
       };
       await addAll();
       repeat(controller.resyncMs, addAll, clock, signal);
       const measured = controller.measure?.(this.#options.metrics, caches);
-      const loop: Loop = { controller, queue, memory, caches, measured };
+      const { syncing } = feeding;
+      const loop: Loop = { controller, queue, memory, caches, measured, syncing };
       const workers = Array.from({ length: controller.workers ?? WORKERS }, () =>
         this.#work(loop, signal),
       );
-      await Promise.all([...workers, ...holds.map(({ released }) => released)]);
+      await Promise.all(workers);
+      await Promise.all(feeding.released);
     };
+  }
+
+  #addIndexes(indexes: readonly IndexSpec[]): void {
+    for (const { kind, name, values } of indexes) this.cache(kind).addIndex(name, values);
+  }
+
+  /** Changes of the feed's objects are queued until the signal aborts. */
+  #attach(
+    { kind, keys, keysOfChange, delayMs = 0 }: Feed,
+    { queue, caches, released }: Feeding,
+    until: AbortSignal,
+  ): void {
+    const add = (key: Key): void => (delayMs > 0 ? queue.addAfter(key, delayMs) : queue.add(key));
+    const hold = this.#informers.hold(kind, {}, until);
+    settled(hold.released, released);
+    hold.informer.on((change) => {
+      const { next, old } = change;
+      if (keysOfChange !== undefined) {
+        keysOfChange(change, caches).forEach(add);
+        return;
+      }
+      if (next !== undefined) keys(next, caches).forEach(add);
+      if (old !== undefined && old !== next) keys(old, caches).forEach(add);
+    }, until);
+  }
+
+  async #addAll({ kind, keys }: Feed, { queue, caches }: Feeding): Promise<void> {
+    for (const object of this.cache(kind).list()) {
+      for (const key of keys(object, caches)) queue.add(key);
+      const over = this.#slice.over();
+      if (over !== undefined) await over;
+    }
+  }
+
+  /** Resolves when the objects of a resource that came are there and queued, or it went, or is late. */
+  async #loaded(feed: Feed, feeding: Feeding, until: AbortSignal): Promise<void> {
+    const life = new AbortController();
+    onAbort(until, () => life.abort());
+    const { synced } = this.#informers.informer(feed.kind);
+    const late = this.#options.clock.sleep(SYNC_WITHIN_MS, life.signal).catch(() => undefined);
+    await Promise.race([synced, late]);
+    life.abort();
+    if (!until.aborted) await this.#addAll(feed, feeding);
   }
 
   /** Asked many times for each change of an object, so it remembers by the kind itself. */
@@ -163,6 +229,7 @@ export class Runtime {
   async #work(loop: Loop, signal: AbortSignal): Promise<void> {
     const { controller, queue } = loop;
     for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+      while (loop.syncing.size > 0 && !signal.aborted) await Promise.all(loop.syncing);
       const startMs = this.#options.clock.elapsedMs();
       const result = await this.#reconcile(loop, key, signal);
       this.#reconciles(controller.name, result).add(1);
@@ -269,6 +336,12 @@ export class Runtime {
     const synced = controller.feeds.map(({ kind }) => this.#informers.informer(kind).synced);
     await Promise.race([Promise.all(synced), untilAborted(signal)]);
   }
+}
+
+/** Is in the set until it is settled. */
+function settled(work: Promise<void>, pending: Set<Promise<void>>): void {
+  pending.add(work);
+  void work.finally(() => pending.delete(work));
 }
 
 /** Until the signal aborts; never, without a time. */

@@ -12,6 +12,7 @@
 import { setMaxListeners } from "node:events";
 import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
+import type { KindRegistry } from "#apiserver/registry/kind-registry.ts";
 import type { User } from "#apiserver/request/request.ts";
 import { createSecurity } from "#apiserver/request/security.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
@@ -163,6 +164,11 @@ export class Cluster implements AsyncDisposable {
     this.metrics = parts.metrics;
     this.events = parts.events;
     this.refusals = parts.refusals;
+  }
+
+  /** The server's registry of kinds. */
+  get kinds(): KindRegistry {
+    return this.#parts.server.resources;
   }
 
   /** Writes the object as it is, with defaults, status and all. */

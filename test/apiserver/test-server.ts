@@ -19,6 +19,7 @@ import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
+import { ResourceSet } from "#runtime/resource-set.ts";
 
 const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };
 const SURROUNDINGS = {
@@ -122,9 +123,12 @@ function clientOf({ api }: RunningApiServer): Client {
 
 async function control(server: RunningApiServer, signal: AbortSignal): Promise<void> {
   const { clock, random, logger } = SURROUNDINGS;
+  const resources = new ResourceSet();
+  const rootCa = server.keys.authorities().clientCaPem!;
   await runControllers(
     {
-      controllers: builtInControllers({ rootCa: server.keys.authorities().clientCaPem! }),
+      controllers: builtInControllers({ rootCa, resources }),
+      resources,
       collectGarbage: true,
       client: clientOf(server).as("kube-controller-manager"),
       clock,

@@ -33,6 +33,7 @@ import { createRequest } from "#pki/certificate-request.ts";
 import { newKey } from "#pki/key-pair.ts";
 import type { Resource } from "#runtime/controller.ts";
 import { discoverResources } from "#runtime/discovery.ts";
+import { ResourceSet } from "#runtime/resource-set.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { type Manifest, WORLD } from "./accounts-world.ts";
 
@@ -109,7 +110,7 @@ async function collectGarbage(cluster: Cluster, signal: AbortSignal): Promise<Pr
     ({ names, verbs }: Resource) =>
       names.plural !== "events" && ["delete", "list", "watch"].every((v) => verbs.includes(v)),
   );
-  return [cluster.runtime.run([garbageCollector(collectable, () => collectable)], signal)];
+  return [cluster.runtime.run([garbageCollector(new ResourceSet(collectable))], signal)];
 }
 
 function create(cluster: Cluster, manifest: Manifest): Promise<Result<KubeObject>> {

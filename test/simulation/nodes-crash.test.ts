@@ -33,11 +33,12 @@ import { microTimeFromMs, timeFromMs } from "#api/meta/time.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
 import { poolOf } from "#controllers/node-ipam/pool.ts";
 import type { ControllerOptions } from "#controllers/registry/controllers.ts";
+import { ResourceSet } from "#runtime/resource-set.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { Mortal } from "./mortal.ts";
 
 const WATCHED = [deploymentKind, jobKind, persistentVolumeClaimKind, podKind, replicaSetKind];
-const collector = garbageCollector(WATCHED, () => WATCHED);
+const collector = garbageCollector(new ResourceSet(WATCHED));
 const containers = [{ name: "c", image: "i" }];
 const template = (app: string) => ({ metadata: { labels: { app } }, spec: { containers } });
 const key = (name: string) => ({ namespace: "default", name });

@@ -18,6 +18,7 @@ import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.t
 import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
+import { ResourceSet } from "#runtime/resource-set.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { Mortal } from "./mortal.ts";
 
@@ -30,7 +31,7 @@ const WATCHED = [
   replicaSetKind,
   statefulSetKind,
 ];
-const collector = garbageCollector(WATCHED, () => WATCHED);
+const collector = garbageCollector(new ResourceSet(WATCHED));
 const key = (name: string) => ({ namespace: "default", name });
 const containers = [{ name: "c", image: "one" }];
 const template = (app: string) => ({ metadata: { labels: { app } }, spec: { containers } });

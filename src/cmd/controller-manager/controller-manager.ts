@@ -24,6 +24,7 @@ import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { type Random, systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
+import { ResourceSet } from "#runtime/resource-set.ts";
 import type { Command } from "../command.ts";
 import {
   type ComponentServerOptions,
@@ -54,6 +55,7 @@ interface Config {
   /** Asked for by name, and not to be had. */
   readonly missing: readonly string[];
   readonly collectGarbage: boolean;
+  readonly resources: ResourceSet;
   readonly garbageWorkers: number | undefined;
   readonly useAccounts: boolean;
   readonly rateLimit: RateLimit | undefined;
@@ -96,12 +98,12 @@ export const controllerManagerCommand: Command = {
     });
     const client = clients.create("shared");
     if (serving.port !== 0) await startComponentServer({ ...serving, metrics, client }, signal);
-    const { collectGarbage, garbageWorkers } = parsed.config;
+    const { collectGarbage, garbageWorkers, resources } = parsed.config;
     const clientFor = (name: string) => clients.clientFor(name);
     const lead = (leading: AbortSignal): Promise<void> =>
       runControllers(
         {
-          ...{ controllers, collectGarbage, garbageWorkers, client, clientFor },
+          ...{ controllers, resources, collectGarbage, garbageWorkers, client, clientFor },
           ...{ clock, random, logger, metrics },
         },
         leading,
@@ -152,7 +154,8 @@ export function managerFlags(): Parser {
 function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random: Random): Config {
   refuseOtherValues(flags);
   const text = (name: string): string => String(flags[name] ?? "");
-  const options = controllerOptionsOf(flags, clock);
+  const resources = new ResourceSet();
+  const options = { ...controllerOptionsOf(flags, clock), resources };
   const selection = selectionOf(text("controllers").split(","));
   const { unknown } = selection;
   if (unknown.length > 0)
@@ -166,6 +169,7 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random
     missing: selection.named.filter((name) => !here.has(name)),
     connection: connectionOf(text("kubeconfig"), text("master")),
     controllers: withPace(withWorkers(selectControllers(all, selection), flags), flags, random),
+    resources,
     garbageWorkers: workersOf("garbage-collector-controller", flags),
     rateLimit: rateLimitOf(flags),
     collectGarbage:

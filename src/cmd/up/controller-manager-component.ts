@@ -2,11 +2,13 @@
  * The controllers as a component of `k8ts up`: they call the API server beside them directly. They
  * work only while they hold the lease, because a controller manager may run beside them.
  */
+
 import { join } from "node:path";
 import { Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import { builtInControllers } from "#controllers/registry/controllers.ts";
+import { ResourceSet } from "#runtime/resource-set.ts";
 import type { ApiServerFlags } from "../apiserver/flags/flags.ts";
 import { isShared } from "../apiserver/open-store.ts";
 import { addControllerFlags, controllerOptionsOf } from "../controller-manager/controller-flags.ts";
@@ -36,14 +38,16 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
   const { clock, random, logger, hostname, metrics, flags } = cluster;
   const { client, clientFor } = inProcessClients(cluster);
   const { server, localStorage } = flags;
+  const resources = new ResourceSet();
   const controllers = builtInControllers({
+    resources,
     ...controllerOptionsOf(controllerFlags(server), clock),
     ...(localStorage ? { localVolumes: { directory: join(server.dataDir, "volumes") } } : {}),
   });
   const lead = (leading: AbortSignal): Promise<void> =>
     runControllers(
       {
-        ...{ controllers, collectGarbage: true, client, clientFor },
+        ...{ controllers, resources, collectGarbage: true, client, clientFor },
         ...{ clock, random, logger, metrics },
       },
       leading,

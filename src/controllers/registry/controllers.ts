@@ -3,6 +3,7 @@
  * and stands in ControllerOptions; one whose needs are not met is left out.
  */
 import type { Controller } from "#runtime/controller.ts";
+import type { ResourceSet } from "#runtime/resource-set.ts";
 import { attachDetach } from "../attach-detach/attach-detach.ts";
 import { bootstrapSigner, type Hmac } from "../bootstrap-tokens/bootstrap-signer.ts";
 import { tokenCleaner } from "../bootstrap-tokens/token-cleaner.ts";
@@ -72,6 +73,8 @@ export interface ControllerOptions extends BinderOptions {
   /** Of each subset of Endpoints. */
   readonly mirroredAddressesMax?: number;
   readonly quotaResyncMs?: number;
+  /** What the server has, for quotas of resources that are not built in. */
+  readonly resources?: ResourceSet;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each controller has a state of its own
@@ -106,7 +109,7 @@ export function builtInControllers(options: ControllerOptions): readonly AnyCont
     replicaSetController,
     replicationControllerController,
     resourceClaims,
-    resourceQuotaController(options.quotaResyncMs),
+    resourceQuotaController(options.quotaResyncMs, options.resources),
     serviceAccountController,
     serviceCidrController,
     staleDisruptionTargets,
