@@ -4,6 +4,7 @@ import type { RunningApiServer } from "../apiserver/run.ts";
 import { runApiServer } from "../apiserver/run.ts";
 import type { Surroundings } from "../apiserver/server-options.ts";
 import type { Component } from "./component.ts";
+import { rewriteSecrets, withEncryptedSecrets } from "./encrypt-secrets.ts";
 
 /** Requests that are being answered get this long when the cluster is told to end. */
 const GRACE_MS = 1_000;
@@ -24,10 +25,13 @@ export function apiServerComponent(
       const components = Object.fromEntries(
         REPORTED.map((name) => [name, () => cluster.health(name)]),
       );
-      const starting = runApiServer(cluster.flags.server, { ...surroundings, components }, signal);
+      const { server: given, encryptSecrets } = cluster.flags;
+      const flags = withEncryptedSecrets(given, encryptSecrets);
+      const starting = runApiServer(flags, { ...surroundings, components }, signal);
       const ready = starting.then(async (server) => {
         onRunning(server);
         await server.bootstrapped;
+        if (encryptSecrets !== undefined) await rewriteSecrets(server, surroundings.logger, signal);
       });
       const done = starting.then(async (server) => {
         await untilAborted(signal);

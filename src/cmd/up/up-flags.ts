@@ -1,6 +1,7 @@
 /** The flags of `k8ts up`. What it does not know itself goes to the API server. */
 import { Command as Parser } from "commander";
 import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
+import { flag } from "../flags/flag-values.ts";
 import { parseArguments } from "../flags/parse-flags.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
 
@@ -8,6 +9,8 @@ export interface UpFlags {
   readonly server: ApiServerFlags;
   /** Whether a real node is part of the cluster. */
   readonly node: boolean;
+  /** Undefined unless the flag was given. */
+  readonly encryptSecrets: boolean | undefined;
   /** Offer directories of the nodes as the default storage. */
   readonly localStorage: boolean;
 }
@@ -31,10 +34,16 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     .option("--data <dir>", "where everything is kept", defaultDataDir())
     .option("--port <port>", "HTTPS port", "6443")
     .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")
+    .option(
+      "--encrypt-secrets [bool]",
+      "encrypt Secrets in the store with a key that is kept in the data directory",
+      flag,
+    )
     .option("--foreground", "stay in the foreground, as it does anyway")
     .option("--no-install", "install no packages");
   parseArguments(parser, args);
-  const { node, data, port, localStorage } = parser.opts<{
+  const { node, data, port, localStorage, encryptSecrets } = parser.opts<{
+    encryptSecrets?: boolean;
     node: boolean;
     data: string;
     port: string;
@@ -44,6 +53,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
   return {
     server: parseFlags([...OWN_FLAGS, ...rest]),
     node,
+    encryptSecrets,
     localStorage: localStorage ?? node,
   };
 }
