@@ -1,6 +1,18 @@
 /**
- * The chain that every request goes through, whatever brought it:
- * who asks → whose turn is it → may they → which route → the verb → the answer.
+ * The chain that every request goes through, whatever brought it. This is its one description:
+ *
+ *   1. request info        path and query become group, version, resource, verb   request-info.ts
+ *   2. authentication      and impersonation                                      security.ts
+ *   3. audit               the event RequestReceived                              request-frame.ts
+ *   4. flow control        a seat of a priority level, or 429                     request-frame.ts
+ *   5. authorization                                                              security.ts
+ *   6. body                is read only now, when the client may do what it asks
+ *   7. route               the verb of a resource and the form of its answer      dispatch.ts
+ *   8. verb                verbs/, special/, subresources/; paths that are no
+ *                          resource (health, discovery) are in paths/
+ *   9. answer              metrics here; ResponseComplete and the seat in request-frame.ts
+ *
+ * A verb that writes takes the steps of write/write-object.ts.
  */
 import { parseDuration } from "#api/meta/duration.ts";
 import { badRequestStatus, internalErrorStatus } from "#api/meta/status.ts";

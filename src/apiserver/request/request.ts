@@ -1,9 +1,6 @@
 /**
  * A request as the server sees it, whatever brought it: HTTP/1.1, HTTP/2, or a direct call from a
- * client in the same process. All of them go through the same chain:
- *
- *   limits → authentication → impersonation → audit → authorization → verb (decode → defaults →
- *   prepare → admission → validation → store) → answer
+ * client in the same process. All of them go through the same chain, which handler.ts describes.
  */
 import type { YamlAsJson } from "#api/codec/yaml.ts";
 import type { KubeObject } from "#api/kind.ts";

@@ -1,3 +1,8 @@
+/**
+ * Runs an API server from its flags: opens the data directory, the store, encryption, keys and audit
+ * log, starts the server on them, serves HTTPS (in this thread or behind the edge thread), and creates
+ * what a fresh cluster has. Closing goes the other way: readiness first, the store last.
+ */
 import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
