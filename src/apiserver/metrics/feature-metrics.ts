@@ -124,6 +124,11 @@ KubeletPodResourcesListUseActivePods ServiceCIDRStatusFieldWiping StorageNamespa
   ],
 ];
 
+/** Whether this version has a feature gate of that name. */
+export function isFeature(name: string): boolean {
+  return FEATURES.some(([, , names]) => names.split(/\s+/).includes(name)) && name !== "";
+}
+
 export function addFeatureMetrics(metrics: Metrics): void {
   const features = FEATURES.flatMap(([stage, on, names]) =>
     names

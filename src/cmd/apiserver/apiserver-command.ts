@@ -4,7 +4,7 @@ import { untilAborted } from "#lib/aborted.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
-import { refuseFlags } from "../flags/parse-flags.ts";
+import { FlagError, refuseFlags } from "../flags/parse-flags.ts";
 import { edgeThread } from "./edge-thread.ts";
 import { parseFlags } from "./flags/flags.ts";
 import { runApiServer } from "./run.ts";
@@ -45,7 +45,11 @@ export const apiserverCommand: Command = {
 
 function readFlags(args: readonly string[]): ReturnType<typeof parseFlags> | number {
   try {
-    return parseFlags(args);
+    const flags = parseFlags(args);
+    // Where a store is must be said: a folder made wherever one happens to be is soon lost.
+    const isGiven = args.some((arg) => /^--(data-dir|etcd-servers)(=|$)/.test(arg));
+    if (!isGiven) throw new FlagError("--data-dir or --etcd-servers must be specified");
+    return flags;
   } catch (error) {
     return refuseFlags(error);
   }

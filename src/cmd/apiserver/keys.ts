@@ -103,6 +103,8 @@ function addressesOf(flags: ApiServerFlags, advertiseAddress: string): string[] 
     advertiseAddress,
     ...flags.serviceClusterIpRange.map(firstAddress), // of the `kubernetes` Service
     ...(flags.externalHostname ? [flags.externalHostname] : []),
+    ...(/^(0\.0\.0\.0|::)$/.test(flags.bindAddress) ? [] : [flags.bindAddress]),
+    ...flags.tlsSan,
   ];
 }
 

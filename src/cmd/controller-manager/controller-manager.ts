@@ -33,8 +33,9 @@ import {
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { servingCertificate } from "../component/serving-certificate.ts";
 import { connectionOf, portOf } from "../flags/connection-flags.ts";
+import { checkFeatureGates } from "../flags/feature-gates.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
-import { FlagError, parseFlags } from "../flags/parse-flags.ts";
+import { addVersionFlag, FlagError, parseFlags } from "../flags/parse-flags.ts";
 import { durationOf } from "../flags/read-flags.ts";
 import { AccountClients } from "./account-clients.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
@@ -125,11 +126,8 @@ export const controllerManagerCommand: Command = {
 
 /** All that upstream's controller manager takes. */
 export function managerFlags(): Parser {
-  return addUpstreamFlags(
-    addLogFlags(
-      addPaceFlags(addWorkerFlags(addControllerFlags(new Parser("k8ts controller-manager")))),
-    ),
-  )
+  const parser = addVersionFlag(new Parser("k8ts controller-manager"));
+  return addUpstreamFlags(addLogFlags(addPaceFlags(addWorkerFlags(addControllerFlags(parser)))))
     .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
     .option("--master <url>", "the API server, if not the one of the kubeconfig")
     .option("--controllers <names>", CONTROLLERS_HELP, "*")
@@ -153,6 +151,7 @@ export function managerFlags(): Parser {
 
 function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random: Random): Config {
   refuseOtherValues(flags);
+  checkFeatureGates(flags.featureGates);
   const text = (name: string): string => String(flags[name] ?? "");
   const resources = new ResourceSet();
   const options = { ...controllerOptionsOf(flags, clock), resources };

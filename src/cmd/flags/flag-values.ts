@@ -1,5 +1,6 @@
 /** The values of flags as upstream's flag library reads them, and its words for those it cannot. */
-import { parseDuration } from "#api/meta/duration.ts";
+import type { Command as Parser } from "commander";
+import { formatDuration, parseDuration } from "#api/meta/duration.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { parseIp } from "#api/validation/ip.ts";
 import { badValue, FlagError } from "./parse-flags.ts";
@@ -38,6 +39,22 @@ export function seconds(value: string): number {
   const parsed = parseDuration(value);
   if (!parsed.ok) throw badValue(parsed.error);
   return Number(parsed.nanos) / 1e9;
+}
+
+/** Lets help show the defaults of durations and ranges as they are typed: `1m0s`, `30000-32767`. */
+export function showDefaultsAsTyped(parser: Parser): Parser {
+  for (const option of parser.options) {
+    const { defaultValue: value } = option;
+    const parse: unknown = option.parseArg;
+    if (parse === seconds && typeof value === "number") {
+      option.default(value, formatDuration(BigInt(Math.round(value * 1e9))));
+    } else if (parse === ports) {
+      option.default(value, `${value.first}-${value.last}`);
+    } else if (Array.isArray(value)) {
+      option.default(value, value.length === 0 ? "none" : value.join(","));
+    }
+  }
+  return parser;
 }
 
 export function address(value: string): string {

@@ -4,6 +4,7 @@
  */
 import { CommanderError, InvalidArgumentError, type Command as Parser } from "commander";
 import { goQuote } from "#api/meta/go-quote.ts";
+import { KUBERNETES_VERSION } from "#api/meta/kubernetes-version.ts";
 
 /** A flag that cannot be understood; the message is for the person who typed it. */
 export class FlagError extends Error {
@@ -40,6 +41,11 @@ export function parseArguments(parser: Parser, args: readonly string[]): Parser 
   }
 }
 
+/** --version, as every component of upstream has it. */
+export function addVersionFlag(parser: Parser): Parser {
+  return parser.version(`Kubernetes ${KUBERNETES_VERSION}`, "--version", "print the version");
+}
+
 /** Tells the person what is wrong; answers the exit code. */
 export function refuseFlags(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode; // help was asked for
@@ -51,10 +57,11 @@ export function refuseFlags(error: unknown): number {
 function wordsOf({ code, message }: CommanderError, parser: Parser): string {
   const flag = /'(-[^'= ]*)/.exec(message)?.[1] ?? "";
   switch (code) {
-    case "commander.unknownOption":
-      return flag.startsWith("--")
-        ? `unknown flag: ${flag}`
-        : `unknown shorthand flag: '${flag[1] ?? ""}' in ${flag}`;
+    case "commander.unknownOption": {
+      if (!flag.startsWith("--")) return `unknown shorthand flag: '${flag[1] ?? ""}' in ${flag}`;
+      const meant = /\(Did you mean (.*)\?\)$/s.exec(message)?.[1];
+      return `unknown flag: ${flag}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`;
+    }
     case "commander.optionMissingArgument":
       return `flag needs an argument: ${flag}`;
     case "commander.excessArguments": {

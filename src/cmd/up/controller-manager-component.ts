@@ -4,20 +4,21 @@
  */
 
 import { join } from "node:path";
-import { Command as Parser } from "commander";
 import { isIpv6Cidr } from "#api/validation/ip.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import { builtInControllers } from "#controllers/registry/controllers.ts";
 import { ResourceSet } from "#runtime/resource-set.ts";
-import type { ApiServerFlags } from "../apiserver/flags/flags.ts";
 import { isShared } from "../apiserver/open-store.ts";
-import { addControllerFlags, controllerOptionsOf } from "../controller-manager/controller-flags.ts";
+import { controllerOptionsOf } from "../controller-manager/controller-flags.ts";
 import { toldToLead } from "../controller-manager/leader-metrics.ts";
+import { withPace } from "../controller-manager/pace-flags.ts";
 import { runControllers } from "../controller-manager/run-controllers.ts";
+import { withWorkers, workersOf } from "../controller-manager/worker-flags.ts";
 import type { Flags } from "../flags/read-flags.ts";
 import { inProcessClients } from "../in-process/in-process-clients.ts";
 import { APISERVER } from "./apiserver-component.ts";
 import type { ClusterContext, Component } from "./component.ts";
+import type { UpFlags } from "./up-flags.ts";
 
 const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
 
@@ -39,15 +40,18 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
   const { client, clientFor } = inProcessClients(cluster);
   const { server, localStorage } = flags;
   const resources = new ResourceSet();
-  const controllers = builtInControllers({
+  const managerFlags = { ...controllerFlags(flags), ...flags.controllers.given };
+  const all = builtInControllers({
     resources,
-    ...controllerOptionsOf(controllerFlags(server), clock),
+    ...controllerOptionsOf(managerFlags, clock),
     ...(localStorage ? { localVolumes: { directory: join(server.dataDir, "volumes") } } : {}),
   });
+  const controllers = withPace(withWorkers(all, managerFlags), managerFlags, random);
+  const garbageWorkers = workersOf("garbage-collector-controller", managerFlags);
   const lead = (leading: AbortSignal): Promise<void> =>
     runControllers(
       {
-        ...{ controllers, resources, collectGarbage: true, client, clientFor },
+        ...{ controllers, resources, collectGarbage: true, garbageWorkers, client, clientFor },
         ...{ clock, random, logger, metrics },
       },
       leading,
@@ -59,16 +63,13 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
 }
 
 /** The controller manager's flags at their defaults, pointing at the keys that the cluster made. */
-function controllerFlags({
-  dataDir,
-  clientCaFile,
-  serviceAccountSigningKeyFile,
-  serviceClusterIpRange: serviceRanges,
-}: ApiServerFlags): Flags {
+function controllerFlags({ server, controllers }: UpFlags): Flags {
+  const { dataDir, clientCaFile, serviceAccountSigningKeyFile } = server;
+  const { serviceClusterIpRange: serviceRanges } = server;
   const file = (name: string): string => join(dataDir, "pki", name);
   const podRanges = serviceRanges.map((range) => POD_RANGES[isIpv6Cidr(range) ? "IPv6" : "IPv4"]);
   return {
-    ...addControllerFlags(new Parser()).opts(),
+    ...controllers.all,
     allocateNodeCidrs: true,
     clusterCidr: podRanges.join(","),
     serviceClusterIpRange: serviceRanges.join(","),

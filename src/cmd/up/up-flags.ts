@@ -1,9 +1,15 @@
 /** The flags of `k8ts up`. What it does not know itself goes to the API server. */
 import { Command as Parser } from "commander";
+import { flagParser } from "../apiserver/flags/flag-parser.ts";
 import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
+import { addControllerFlags } from "../controller-manager/controller-flags.ts";
+import { addPaceFlags } from "../controller-manager/pace-flags.ts";
+import { addWorkerFlags } from "../controller-manager/worker-flags.ts";
 import { flag } from "../flags/flag-values.ts";
-import { parseArguments } from "../flags/parse-flags.ts";
+import { addVersionFlag, FlagError, parseArguments } from "../flags/parse-flags.ts";
+import type { Flags } from "../flags/read-flags.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
+import { splitFlags } from "./split-flags.ts";
 
 export interface UpFlags {
   readonly server: ApiServerFlags;
@@ -13,6 +19,8 @@ export interface UpFlags {
   readonly encryptSecrets: boolean | undefined;
   /** Offer directories of the nodes as the default storage. */
   readonly localStorage: boolean;
+  /** Of the controller manager: those that were given, and all with their defaults. */
+  readonly controllers: { readonly given: Flags; readonly all: Flags };
 }
 
 /** Defaults that differ from those of `k8ts apiserver`. */
@@ -26,10 +34,12 @@ const OWN_FLAGS = [
 ];
 
 export function parseUpFlags(args: readonly string[]): UpFlags {
-  const parser = new Parser("k8ts up")
+  const parser = addVersionFlag(new Parser("k8ts up"))
     .allowUnknownOption()
     .allowExcessArguments()
-    .description("Runs a cluster in one process. Takes the flags of `k8ts apiserver` too.")
+    .description(
+      "Runs a cluster in one process. Takes the flags of `k8ts apiserver`, and those of `k8ts controller-manager` about controllers, too.",
+    )
     .option("--no-node", "run no node")
     .option("--data <dir>", "where everything is kept", defaultDataDir())
     .option("--port <port>", "HTTPS port", "6443")
@@ -49,11 +59,46 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     port: string;
     localStorage?: boolean;
   }>();
-  const rest = ["--data-dir", data, "--secure-port", port, ...parser.args];
+  const managerParser = controllerFlagParser();
+  const [rest, managerArgs] = splitFlags(parser.args, [flagParser(), managerParser]);
+  parseArguments(managerParser, managerArgs!);
   return {
-    server: parseFlags([...OWN_FLAGS, ...rest]),
+    server: parseServerFlags(["--data-dir", data, "--secure-port", port], rest!),
+    controllers: { given: givenFlags(managerParser), all: managerParser.opts() },
     node,
     encryptSecrets,
     localStorage: localStorage ?? node,
   };
+}
+
+/** Names of this command's flags, by what the API server calls them. */
+const TYPED: Readonly<Record<string, string>> = {
+  "--data-dir": "--data",
+  "--secure-port": "--port",
+};
+
+/** What is wrong is told by the names that were typed. */
+function parseServerFlags(own: readonly string[], rest: readonly string[]): ApiServerFlags {
+  try {
+    return parseFlags([...OWN_FLAGS, ...own, ...rest]);
+  } catch (error) {
+    if (!(error instanceof FlagError)) throw error;
+    const renamed = Object.entries(TYPED).filter(
+      ([name]) => !rest.some((arg) => arg.split("=", 1)[0] === name),
+    );
+    throw new FlagError(
+      renamed.reduce((message, [name, typed]) => message.replaceAll(name, typed), error.message),
+    );
+  }
+}
+
+function controllerFlagParser(): Parser {
+  return addPaceFlags(addWorkerFlags(addControllerFlags(new Parser("k8ts up"))));
+}
+
+function givenFlags(parser: Parser): Flags {
+  const given = Object.entries(parser.opts()).filter(
+    ([name]) => parser.getOptionValueSource(name) === "cli",
+  );
+  return Object.fromEntries(given);
 }

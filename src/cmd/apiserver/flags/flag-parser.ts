@@ -10,8 +10,10 @@ import {
   ports,
   seconds,
   settings,
+  showDefaultsAsTyped,
 } from "../../flags/flag-values.ts";
 import { addLogFlags } from "../../flags/log-flags.ts";
+import { addVersionFlag } from "../../flags/parse-flags.ts";
 import { certificateByName } from "./named-certificate-flag.ts";
 import { addOtherFlags } from "./other-flags.ts";
 
@@ -32,7 +34,7 @@ export function flagParser(): Parser {
   addCluster(command);
   addWebhooks(command);
   addOtherFlags(command);
-  return command;
+  return showDefaultsAsTyped(addVersionFlag(command));
 }
 
 function addServing(command: Parser): void {
@@ -41,6 +43,12 @@ function addServing(command: Parser): void {
     .option("--bind-address <ip>", "address to listen on", address, "0.0.0.0")
     .option("--advertise-address <ip>", "what others are told; found out unless given", address)
     .option("--external-hostname <name>", "name that others are told")
+    .option(
+      "--tls-san <names>",
+      "more names and addresses of the server, for the certificate that is made",
+      collect,
+      [],
+    )
     .option("--tls-cert-file <file>", "certificate of the server; made unless given")
     .option("--tls-private-key-file <file>", "its key")
     .option(

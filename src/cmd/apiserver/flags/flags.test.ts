@@ -43,6 +43,21 @@ const refused: { args: string[]; says: string }[] = [
     says: "Cipher suite TLS_NOPE not supported or doesn't exist",
   },
   { args: ["--request-timeout=-1s"], says: "--request-timeout can not be negative value" },
+  {
+    args: ["--secure-prot=1"],
+    says: "unknown flag: --secure-prot (did you mean --secure-port?)",
+  },
+  { args: ["--feature-gates=Some=true"], says: "unrecognized feature gate: Some" },
+  { args: ["--feature-gates=kube:AllAlpha"], says: "missing bool value for AllAlpha" },
+  {
+    args: ["--feature-gates=AllAlpha=maybe,Other=true"],
+    says: '[invalid value of AllAlpha=maybe, err: strconv.ParseBool: parsing "maybe": invalid syntax, unrecognized feature gate: Other]',
+  },
+  { args: ["--runtime-config=app/v1=true"], says: "unknown api groups app/v1" },
+  {
+    args: ["--runtime-config=api/all=false"],
+    says: "invalid runtime-config with only api/all=false",
+  },
   { args: ["--nonsense"], says: "unknown flag: --nonsense" },
   { args: ["--nonsense=1"], says: "unknown flag: --nonsense" },
   { args: ["-x"], says: "unknown shorthand flag: 'x' in -x" },
@@ -181,7 +196,7 @@ test("flags are read as upstream reads them", () => {
 test("a manifest as kubeadm writes it is taken, and what has no effect is told", () => {
   const flags = parseFlags([
     "--profiling=false",
-    "--feature-gates=Some=true",
+    "--feature-gates=AllAlpha=false",
     ...["--proxy-client-cert-file=/p.crt", "--proxy-client-key-file=/p.key"],
     ...["--etcd-prefix=/registry", "--storage-backend=etcd3", "--service-account-lookup"],
     ...["--tls-min-version=VersionTLS13", "--shutdown-delay-duration=5s"],

@@ -1,4 +1,5 @@
 /** The flags of `k8ts apiserver`: upstream's names where upstream has the flag. */
+import { checkFeatureGates } from "../../flags/feature-gates.ts";
 import { type GivenLogFlags, type LogFlags, logFlagsOf } from "../../flags/log-flags.ts";
 import { FlagError, parseArguments } from "../../flags/parse-flags.ts";
 import { flagParser } from "./flag-parser.ts";
@@ -23,6 +24,8 @@ export interface ApiServerFlags extends LogFlags {
   readonly encryptionProviderConfig: string | undefined;
   readonly encryptionProviderConfigAutomaticReload: boolean;
   readonly clientCaFile: string | undefined;
+  /** More names of the certificate that is made. */
+  readonly tlsSan: readonly string[];
   readonly tlsCertFile: string | undefined;
   readonly tlsPrivateKeyFile: string | undefined;
   readonly tlsSniCertKey: readonly NamedCertificateFiles[];
@@ -123,12 +126,14 @@ interface GivenFlags
   readonly requestTimeout: number;
   readonly shutdownDelayDuration: number;
   readonly tlsMinVersion: string | undefined;
+  readonly featureGates?: unknown;
 }
 
 /** Throws FlagError, which says what is wrong, for flags that cannot be used. */
 export function parseFlags(args: readonly string[]): ApiServerFlags {
   const raw = parseArguments(flagParser(), args).opts<GivenFlags>();
   const withoutEffect = checkOtherFlags({ ...raw });
+  checkFeatureGates(raw.featureGates);
   const { eventTtl, requestTimeout, shutdownDelayDuration, tlsMinVersion } = raw;
   return checkFlags({
     ...raw,

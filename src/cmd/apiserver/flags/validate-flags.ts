@@ -2,6 +2,8 @@
  * Flags whose values are well-formed but cannot be used, told all at once in upstream's words. Files
  * are not looked at here, nor are names of plug-ins: whoever uses them says what is wrong.
  */
+
+import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { parseCidr } from "#api/validation/ip.ts";
 import { FlagError } from "../../flags/parse-flags.ts";
@@ -30,6 +32,7 @@ export function checkFlags(flags: ApiServerFlags): ApiServerFlags {
     ...rangeFaults(flags.serviceClusterIpRange),
     ...auditFaults(flags),
     ...storageFaults(flags),
+    ...runtimeConfigFaults(flags.runtimeConfig),
   ];
   if (faults.length === 0) return flags;
   throw new FlagError(faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`);
@@ -211,6 +214,23 @@ function auditFaults(flags: ApiServerFlags): string[] {
     faults.push(`invalid audit log format ${format}, allowed formats are ${allowed}`);
   }
   return faults;
+}
+
+const GROUPS: ReadonlySet<string> = new Set(builtInKinds.map(({ group }) => group));
+
+function runtimeConfigFaults(settings: Readonly<Record<string, boolean>>): string[] {
+  const keys = Object.keys(settings);
+  if (keys.length === 1 && settings["api/all"] === false) {
+    return ["invalid runtime-config with only api/all=false"];
+  }
+  const unknown = keys
+    .filter((key) => !key.startsWith("api/"))
+    .map((key) => key.split("/"))
+    .filter((parts) => !GROUPS.has(parts.length === 1 ? "" : parts[0]!))
+    .map((parts) => parts.slice(0, 2).join("/"));
+  return unknown.length === 0
+    ? []
+    : [`unknown api groups ${[...new Set(unknown)].sort().join(",")}`];
 }
 
 function storageFaults(flags: ApiServerFlags): string[] {

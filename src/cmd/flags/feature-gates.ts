@@ -1,0 +1,25 @@
+/** --feature-gates: `Name=true,Other=false`, also with `kube:` before each. Unknown names are refused. */
+import { isFeature } from "#apiserver/metrics/feature-metrics.ts";
+import { FlagError } from "./parse-flags.ts";
+
+/** `value` is what was given, if anything was. */
+export function checkFeatureGates(value: unknown): void {
+  if (value === undefined || value === true) return;
+  const faults = String(value)
+    .split(",")
+    .map((part) => part.trim().replace(/^kube:/, ""))
+    .filter((part) => part !== "")
+    .flatMap((part) => faultOf(part));
+  if (faults.length === 0) return;
+  throw new FlagError(faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`);
+}
+
+function faultOf(part: string): string[] {
+  const [name = "", setting] = part.split("=", 2);
+  if (setting === undefined) return [`missing bool value for ${name}`];
+  if (!/^(1|t|T|true|TRUE|True|0|f|F|false|FALSE|False)$/.test(setting)) {
+    const why = `strconv.ParseBool: parsing ${JSON.stringify(setting)}: invalid syntax`;
+    return [`invalid value of ${name}=${setting}, err: ${why}`];
+  }
+  return isFeature(name) ? [] : [`unrecognized feature gate: ${name}`];
+}
