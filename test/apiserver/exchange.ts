@@ -60,6 +60,7 @@ function requestOf(method: string, url: string, sent: Sent, signal: AbortSignal)
     signal,
     gone: false,
     auditId: undefined,
+    authenticated: () => undefined,
     onGone: () => undefined,
     readBody: async () => bytes,
     bodyStream: undefined as never, // only proxies read it

@@ -8,6 +8,8 @@ export type ParsedDuration =
   | { readonly ok: false; readonly error: string };
 
 const NANOS_LIMIT = 2n ** 63n;
+/** Go has no limit; nobody writes a longer one. */
+const LENGTH_MAX = 1_000;
 const UNITS: ReadonlyMap<string, bigint> = new Map([
   ["ns", 1n],
   ["us", 1_000n],
@@ -23,18 +25,18 @@ export function parseDuration(text: string): ParsedDuration {
   const signed = text.startsWith("-") || text.startsWith("+");
   const rest = signed ? text.slice(1) : text;
   if (rest === "0") return { ok: true, nanos: 0n };
-  const invalid: ParsedDuration = {
+  const invalid = (): ParsedDuration => ({
     ok: false,
     error: `time: invalid duration ${goTimeQuote(text)}`,
-  };
-  if (rest === "") return invalid;
+  });
+  if (rest === "" || text.length > LENGTH_MAX) return invalid();
 
   let total = 0n;
   for (let at = 0; at < rest.length; ) {
     const [number = "", whole = "", fraction] = matchAt(NUMBER, rest, at);
-    if (number === "" || number === ".") return invalid;
+    if (number === "" || number === ".") return invalid();
     const [unitName = ""] = matchAt(UNIT, rest, at + number.length);
-    if (overflows(whole)) return invalid;
+    if (overflows(whole)) return invalid();
     if (unitName === "") {
       return { ok: false, error: `time: missing unit in duration ${goTimeQuote(text)}` };
     }
@@ -44,11 +46,11 @@ export function parseDuration(text: string): ParsedDuration {
       return { ok: false, error };
     }
     total += BigInt(whole) * unit + fractionOf(fraction ?? "", unit);
-    if (total > NANOS_LIMIT) return invalid;
+    if (total > NANOS_LIMIT) return invalid();
     at += number.length + unitName.length;
   }
   if (text.startsWith("-")) return { ok: true, nanos: -total };
-  return total === NANOS_LIMIT ? invalid : { ok: true, nanos: total };
+  return total === NANOS_LIMIT ? invalid() : { ok: true, nanos: total };
 }
 
 export function formatDuration(nanos: bigint): string {

@@ -63,6 +63,12 @@ export class EdgeExchange implements Exchange, EdgeListener {
     return this.#stream;
   }
 
+  authenticated(): void {
+    if (this.peer.certificate === undefined && !this.gone) {
+      this.#outbox.put({ form: "authenticated", id: this.#head.id });
+    }
+  }
+
   onGone(listener: () => void): void {
     this.#leaving.onLeave(listener);
   }

@@ -36,6 +36,7 @@ export function serveEdge(port: MessagePort): void {
 
 /** Where the core's bytes go: an answer under way, or a connection that changed its protocol. */
 interface Outgoing {
+  readonly request?: HttpRequest;
   readonly reply: Reply | undefined;
   readonly to: Pick<Reply, "write" | "drained" | "end" | "destroy">;
   /** Passed on, but not told to the core yet. */
@@ -76,6 +77,9 @@ class Front {
       }
       case "start":
         this.#outgoing.get(message.id)?.reply?.start(message.code, message.headers);
+        return;
+      case "authenticated":
+        this.#outgoing.get(message.id)?.request?.authenticated();
         return;
       case "read body":
         void this.#readBody(message.id);
@@ -133,7 +137,7 @@ class Front {
   async #handle(request: HttpRequest, reply: Reply): Promise<void> {
     const head = this.#headOf(request, request.peer);
     const { id } = head;
-    this.#outgoing.set(id, { reply, untoldBytes: 0, waiting: false, to: reply });
+    this.#outgoing.set(id, { request, reply, untoldBytes: 0, waiting: false, to: reply });
     request.onGone(() => {
       this.#slow.delete(request);
       this.#unread.delete(id);

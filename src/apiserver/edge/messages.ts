@@ -92,6 +92,8 @@ export type FromCore =
       readonly code: number;
       readonly headers: OutgoingHeaders;
     }
+  /** The client of this request has shown who it is. */
+  | { readonly form: "authenticated"; readonly id: number }
   /** The client may do what it asks: its body is wanted. */
   | { readonly form: "read body"; readonly id: number }
   | { readonly form: "chunk"; readonly id: number; readonly bytes: Slice }

@@ -20,7 +20,8 @@ export interface AnswererOptions {
   upgrade(request: UpgradeRequest, peer: Peer, socket: Duplex, sent: Buffer): Promise<void>;
 }
 
-export type UpgradeRequest = Pick<HttpRequest, "method" | "url" | "headers" | "rawHeaders">;
+export type UpgradeRequest = Pick<HttpRequest, "method" | "url" | "headers" | "rawHeaders"> &
+  Partial<Pick<HttpRequest, "authenticated">>;
 
 export class Answerer {
   readonly #options: AnswererOptions;

@@ -2,11 +2,15 @@
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { UnknownClients } from "./unknown-clients.ts";
 
 export class Connections {
   /** Below TLS, also of those who have not come to an agreement on it. */
   readonly #transports = new Set<Socket>();
+  readonly #unknown = new UnknownClients();
   readonly #sockets = new Set<TLSSocket>();
+  /** Of clients that have not shown who they are. */
+  readonly #transportOf = new WeakMap<TLSSocket, Socket>();
   /** Of those who agreed on HTTP/2. */
   readonly #sessions = new Map<TLSSocket, ServerHttp2Session>();
   /** How many requests of a connection are being answered; absent means none. */
@@ -15,13 +19,28 @@ export class Connections {
 
   addTransport(transport: Socket): void {
     this.#transports.add(transport);
+    this.#unknown.add(transport);
     transport.on("close", () => this.#transports.delete(transport));
   }
 
   /** The transport's handshake is over. */
-  add(socket: TLSSocket): void {
+  add(socket: TLSSocket, transport: Socket): void {
     this.#sockets.add(socket);
+    this.#transportOf.set(socket, transport);
     socket.on("close", () => this.#sockets.delete(socket));
+  }
+
+  /** The client has shown who it is. */
+  authenticated(socket: TLSSocket): void {
+    const transport = this.#transportOf.get(socket);
+    if (transport === undefined) return;
+    this.#transportOf.delete(socket);
+    this.#unknown.remove(transport);
+  }
+
+  maySendLargeHeaders(socket: TLSSocket): boolean {
+    const transport = this.#transportOf.get(socket);
+    return transport === undefined || this.#unknown.maySendLargeHeaders(transport);
   }
 
   addSession(socket: TLSSocket, session: ServerHttp2Session): void {
@@ -37,14 +56,16 @@ export class Connections {
     return this.#requests.has(socket);
   }
 
-  /** Another request on a connection; call the outcome when it is answered. */
-  occupy(socket: TLSSocket): () => void {
+  /** Another request on a connection. */
+  occupy(socket: TLSSocket): void {
     this.#requests.set(socket, (this.#requests.get(socket) ?? 0) + 1);
-    return () => {
-      const left = (this.#requests.get(socket) ?? 1) - 1;
-      if (left > 0) this.#requests.set(socket, left);
-      else this.#requests.delete(socket);
-    };
+  }
+
+  /** A request on a connection has been answered. */
+  release(socket: TLSSocket): void {
+    const left = (this.#requests.get(socket) ?? 1) - 1;
+    if (left > 0) this.#requests.set(socket, left);
+    else this.#requests.delete(socket);
   }
 
   /** From now on connections end with their last request. */

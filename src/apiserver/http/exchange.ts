@@ -30,6 +30,8 @@ export interface HttpRequest {
   readonly gone: boolean;
   /** Names the request in its answer and in the audit log; whoever needs it first sets it. */
   auditId: string | undefined;
+  /** The client has shown who it is: its connection is no longer one that anybody can open. */
+  authenticated(): void;
   /** Calls back when the client leaves, or has all of its answer; for one listener. */
   onGone(listener: () => void): void;
   /** Undefined when it is longer than BODY_BYTES_MAX. */

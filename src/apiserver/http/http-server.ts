@@ -8,16 +8,23 @@
  * TLS is terminated once, and each connection goes to the server of the protocol that was agreed on:
  * the stream interface of HTTP/2 costs a third less than the one that imitates HTTP/1.
  */
-import type { AddressInfo } from "node:net";
-import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import {
+  createServer as createTls,
+  type SecureContextOptions,
+  type TLSSocket,
+  type Server as TlsServer,
+} from "node:tls";
 import type { ClientAuthorities } from "../authn/peer-certificate.ts";
 import type { Peer } from "../request/request.ts";
 import { Answerer, type AnswererOptions } from "./answerer.ts";
 import { Connections } from "./connections.ts";
+import { HandshakeQueue } from "./handshake-queue.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { KnownPeers } from "./known-peers.ts";
 import { type ChooseContext, contextChooser, type NamedCertificate } from "./named-certificates.ts";
+import { SMALL_HEADERS_BYTES_MAX } from "./unknown-clients.ts";
 import { withoutRenegotiation } from "./without-renegotiation.ts";
 
 /** Who takes longer to say what they want is not served. */
@@ -68,6 +75,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     ...(options.disconnected && { disconnected: (peer) => options.disconnected?.(peer) }),
   });
   const http1 = createHttp1Server({ clock, answerer, peers, connections, idleMaxMs });
+  const http1Small = createHttp1Server(
+    { clock, answerer, peers, connections, idleMaxMs },
+    SMALL_HEADERS_BYTES_MAX,
+  );
   const serveHttp2 = createHttp2Server({
     clock,
     answerer,
@@ -78,20 +89,24 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   let choose = contextChooser(tls);
   const byName: ChooseContext = (host) => choose(host);
-  const server = createTlsServer(options, byName, connections, (socket) => {
+  const tlsServer = createTlsServer(options, byName, connections, (socket) => {
     peers.add(socket);
+    if (peers.at(socket).certificate !== undefined) connections.authenticated(socket);
     if (socket.alpnProtocol === "h2") serveHttp2(socket);
-    else http1.emit("connection", socket);
+    else if (connections.maySendLargeHeaders(socket)) http1.emit("connection", socket);
+    else http1Small.emit("connection", socket);
   });
+  const server = acceptConnections(options, connections, tlsServer);
   return {
     port: await listen(server, options),
     renew: (renewed) => {
-      server.setSecureContext(withoutRenegotiation(renewed.context));
+      tlsServer.setSecureContext(withoutRenegotiation(renewed.context));
       choose = contextChooser(renewed);
       connections.retire(peers.renew(renewed.authorities, connections.sockets));
     },
     close: async (graceMs) => {
       http1.close();
+      http1Small.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       connections.close();
       const timer = clock.schedule(graceMs, () => connections.destroy());
@@ -107,8 +122,8 @@ function createTlsServer(
   choose: ChooseContext,
   connections: Connections,
   serve: (socket: TLSSocket) => void,
-): Server {
-  const server = createServer({
+): TlsServer {
+  const server = createTls({
     minVersion: "TLSv1.2",
     ...withoutRenegotiation(tls.context),
     SNICallback: (host, done) => done(null, choose(host)),
@@ -118,9 +133,9 @@ function createTlsServer(
     rejectUnauthorized: false,
     handshakeTimeout: HANDSHAKE_WITHIN_MS,
   });
-  server.on("connection", (transport) => connections.addTransport(transport));
   server.on("secureConnection", (socket) => {
-    connections.add(socket);
+    // The connection below TLS; the types do not know it, node does.
+    connections.add(socket, (socket as unknown as { readonly _parent: Socket })._parent);
     socket.on("error", () => undefined); // whoever uses it hears of its end by "close"
     socket.setNoDelay(true);
     socket.setKeepAlive(true, 30_000);
@@ -131,6 +146,24 @@ function createTlsServer(
     handshakeFailed?.();
   });
   return server;
+}
+
+/** Listens below TLS, and hands connections over for their handshakes, a few at a time. */
+function acceptConnections(
+  { clock, handshakeFailed }: HttpServerOptions,
+  connections: Connections,
+  tlsServer: TlsServer,
+): Server {
+  const handshakes = new HandshakeQueue({
+    clock,
+    withinMs: HANDSHAKE_WITHIN_MS,
+    begin: (transport) => tlsServer.emit("connection", transport),
+    timedOut: () => handshakeFailed?.(),
+  });
+  return createServer({ allowHalfOpen: true }, (transport) => {
+    connections.addTransport(transport);
+    handshakes.add(transport);
+  });
 }
 
 /** Resolves with the port, which is another than asked for if that was 0. */

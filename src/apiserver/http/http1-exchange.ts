@@ -2,9 +2,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { OutgoingHttpHeaders } from "node:http2";
 import type { Writable } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { PieceBytes } from "../response/byte-chunk.ts";
+import type { Connections } from "./connections.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
 import { BODILESS, type Exchange } from "./exchange.ts";
@@ -20,6 +22,7 @@ export class Http1Exchange implements Exchange {
   deadline: Deadline | undefined = undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #connections: Connections;
   #wantsContinue: boolean;
   /** Where pieces went last. */
   #direct: Writable | undefined;
@@ -30,15 +33,16 @@ export class Http1Exchange implements Exchange {
     request: IncomingMessage,
     response: ServerResponse,
     peer: Peer,
-    done: () => void,
+    connections: Connections,
     wantsContinue: boolean,
   ) {
     this.peer = peer;
+    this.#connections = connections;
     this.#request = request;
     this.#response = response;
     this.#wantsContinue = wantsContinue && !hasAll(request);
     response.on("close", () => {
-      done();
+      connections.release(request.socket as TLSSocket);
       this.deadline?.end();
       this.#leaving.leave();
     });
@@ -69,6 +73,10 @@ export class Http1Exchange implements Exchange {
   get bodyStream(): NodeJS.ReadableStream {
     this.#continue();
     return this.#request;
+  }
+
+  authenticated(): void {
+    this.#connections.authenticated(this.#request.socket as TLSSocket);
   }
 
   onGone(listener: () => void): void {

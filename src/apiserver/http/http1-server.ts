@@ -30,10 +30,13 @@ export interface ProtocolOptions {
 }
 
 /** It listens to nothing itself: connections are emitted at it. */
-export function createHttp1Server(options: ProtocolOptions): Server {
-  const { answerer, peers, idleMaxMs } = options;
+export function createHttp1Server(
+  options: ProtocolOptions,
+  headersBytesMax = HEADERS_BYTES_MAX,
+): Server {
+  const { clock, answerer, peers, connections, idleMaxMs } = options;
   const server = createServer({
-    maxHeaderSize: HEADERS_BYTES_MAX,
+    maxHeaderSize: headersBytesMax,
     requestTimeout: 0,
     requireHostHeader: false, // looked at here, for the words
   });
@@ -57,11 +60,15 @@ export function createHttp1Server(options: ProtocolOptions): Server {
   server.on("upgrade", (request, socket, sent) => {
     const { method = "GET", url = "/", rawHeaders } = request;
     const headers = request.headers as Record<string, string | undefined>;
-    const head = { method, url, headers, rawHeaders };
+    const authenticated = (): void => connections.authenticated(request.socket as TLSSocket);
+    const head = { method, url, headers, rawHeaders, authenticated };
     socket.once("end", () => socket.end()); // what they speak now has an end of its own
     answerer.join(head, peers.at(request.socket as TLSSocket), socket, sent);
   });
-  server.on("clientError", (error, socket) => answerBadRequest(error, socket as Socket));
+  server.on("clientError", (error, socket) => {
+    answerBadRequest(error, socket as Socket);
+    disconnect(clock, socket as Socket);
+  });
   return server;
 }
 
@@ -84,8 +91,8 @@ function answer(
   }
   const peer = peers.at(socket);
   if (peers.isOutdated(socket)) response.shouldKeepAlive = false;
-  const done = connections.occupy(socket);
-  answerer.run(new Http1Exchange(request, response, peer, done, wantsContinue));
+  connections.occupy(socket);
+  answerer.run(new Http1Exchange(request, response, peer, connections, wantsContinue));
 }
 
 /**
@@ -97,6 +104,13 @@ function linger(clock: Clock, request: IncomingMessage): void {
   const timer = clock.schedule(LINGER_MS, () => {
     if (!request.complete) socket.destroy();
   });
+  socket.once("close", () => timer.cancel());
+}
+
+/** Reads no more; the client has a moment to read the answer. */
+function disconnect(clock: Clock, socket: Socket): void {
+  socket.pause();
+  const timer = clock.schedule(LINGER_MS, () => socket.destroy());
   socket.once("close", () => timer.cancel());
 }
 

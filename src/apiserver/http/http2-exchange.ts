@@ -1,8 +1,10 @@
 /** A stream of HTTP/2: one request and its answer. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { TLSSocket } from "node:tls";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { PieceBytes } from "../response/byte-chunk.ts";
+import type { Connections } from "./connections.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
 import { BODILESS, type Exchange } from "./exchange.ts";
@@ -20,6 +22,8 @@ export class Http2Exchange implements Exchange {
   auditId: string | undefined = undefined;
   deadline: Deadline | undefined = undefined;
   readonly #stream: ServerHttp2Stream;
+  readonly #connections: Connections;
+  readonly #socket: TLSSocket;
   readonly #leaving = new Leaving();
   /** The client has sent its whole request. */
   #hasAll: boolean;
@@ -29,15 +33,18 @@ export class Http2Exchange implements Exchange {
     headers: IncomingHttpHeaders,
     rawHeaders: readonly string[],
     peer: Peer,
-    done: () => void,
+    connections: Connections,
+    socket: TLSSocket,
   ) {
+    this.#connections = connections;
+    this.#socket = socket;
     this.#stream = stream;
     this.#hasAll = stream.endAfterHeaders;
     this.headers = headers as Record<string, string | undefined>;
     this.rawHeaders = rawHeaders;
     this.peer = peer;
     stream.on("close", () => {
-      done();
+      connections.release(socket);
       this.deadline?.end();
       this.#leaving.leave();
     });
@@ -61,6 +68,10 @@ export class Http2Exchange implements Exchange {
   }
   get bodyStream(): NodeJS.ReadableStream {
     return this.#stream;
+  }
+
+  authenticated(): void {
+    this.#connections.authenticated(this.#socket);
   }
 
   onGone(listener: () => void): void {

@@ -40,8 +40,9 @@ export function createHttp2Server(options: Http2Options): (socket: TLSSocket) =>
       _flags: number,
       rawHeaders: readonly string[] = [],
     ): void => {
-      const done = connections.occupy(socket);
-      answerer.run(new Http2Exchange(stream, headers, rawHeaders, peers.at(socket), done));
+      connections.occupy(socket);
+      const peer = peers.at(socket);
+      answerer.run(new Http2Exchange(stream, headers, rawHeaders, peer, connections, socket));
       if (peers.isOutdated(socket)) session.close(); // after what is asked on it by now
     };
     session.on("stream", onStream);

@@ -38,6 +38,7 @@ export async function serveUpgrade(
     headers: incoming.headers,
     rawHeaders: incoming.rawHeaders,
     auditId: incoming.headers["audit-id"] || newAuditId(),
+    authenticated: () => incoming.authenticated?.(),
     body: { form: "none" },
     peer,
     signal: controller.signal,

@@ -111,6 +111,10 @@ class ServedRequest implements ApiRequest {
     this.#yaml = yaml;
   }
 
+  authenticated(): void {
+    this.#request.authenticated();
+  }
+
   async receiveBody(): Promise<boolean> {
     const pending = this.#pending;
     if (pending === undefined) return true;

@@ -17,6 +17,7 @@
 import { parseDuration } from "#api/meta/duration.ts";
 import { badRequestStatus, internalErrorStatus } from "#api/meta/status.ts";
 import type { AuditTrail } from "../audit/audit.ts";
+import { anonymousUser } from "../authn/users.ts";
 import { undecidedText } from "../authz/forbidden.ts";
 import { isLongRunning } from "../flow/turn-taking.ts";
 import type { ApiMetrics } from "../metrics/api-metrics.ts";
@@ -109,6 +110,8 @@ async function answerSafely(
       const headers = known.status.code === 403 ? NO_SNIFFING : {};
       return statusAnswer(known.status, { media: mediaOrJson(request), headers });
     }
+    const { user, impersonator = user } = known;
+    if (impersonator.name !== anonymousUser.name) request.authenticated?.();
     return await inFrame(options, request, info, known, receivedMs, (trail) =>
       answerOf(options, request, info, known.user, trail),
     );

@@ -44,6 +44,8 @@ export interface ApiRequest {
   readonly auditId?: string;
   /** None until `receiveBody`, if there is such a function. */
   readonly body: RequestBody;
+  /** Called when it is known who asks, unless that is nobody in particular. */
+  authenticated?(): void;
   /**
    * Reads the body of a request that came over HTTP. Called once it is known that the client may do
    * what it asks, so that nobody else can make the server hold a body. False: the client left.

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { Socket } from "node:net";
+import { test } from "vitest";
+import { UnknownClients } from "./unknown-clients.ts";
+
+const sockets = (count: number): Socket[] => Array.from({ length: count }, () => new Socket());
+
+test("unauthenticated connections: the 321st ends the oldest", () => {
+  const clients = new UnknownClients();
+  const all = sockets(321);
+  for (const socket of all) clients.add(socket);
+  assert.deepEqual(
+    all.flatMap((socket, n) => (socket.destroyed ? [n] : [])),
+    [0],
+  );
+});
+
+test("unauthenticated connections: one that is authenticated is never ended", () => {
+  const clients = new UnknownClients();
+  const [known, ...others] = sockets(322);
+  clients.add(known!);
+  clients.remove(known!);
+  for (const socket of others) clients.add(socket);
+  assert.equal(known!.destroyed, false);
+  assert.equal(others[0]!.destroyed, true);
+});
+
+test("unauthenticated connections: 8 may send large headers, and others once those are gone", () => {
+  const clients = new UnknownClients();
+  const all = sockets(10);
+  for (const socket of all) clients.add(socket);
+  const may = all.map((socket) => clients.maySendLargeHeaders(socket));
+  assert.equal(may.filter(Boolean).length, 8);
+  clients.remove(all[0]!);
+  assert.equal(clients.maySendLargeHeaders(all[0]!), true); // it is known now
+  assert.equal(clients.maySendLargeHeaders(all[8]!), true);
+  assert.equal(clients.maySendLargeHeaders(all[9]!), false);
+});
