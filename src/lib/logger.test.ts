@@ -22,9 +22,10 @@ test("a line is one JSON object with the fields of its parents", () => {
     lines.map((line) => JSON.parse(line)),
     [
       {
-        time: "2030-01-01T00:00:00.000Z",
+        ts: Date.parse("2030-01-01T00:00:00Z"),
         level: "info",
-        message: "opened",
+        msg: "opened",
+        v: 0,
         part: "store",
         shard: 1,
         keys: 3,

@@ -9,6 +9,9 @@
  */
 import type { Clock } from "./clock.ts";
 
+/** The number of `-v` from which on debug lines are written. */
+const DEBUG_VERBOSITY = 4;
+
 const LEVELS = { debug: 10, info: 20, warn: 30, error: 40, silent: 99 } as const;
 export type LogLevel = keyof typeof LEVELS;
 export type Fields = Readonly<Record<string, unknown>>;
@@ -85,8 +88,19 @@ function describeError(error: Error, depth: number): unknown {
   return { name, message, stack, ...cause };
 }
 
+/**
+ * Keys as upstream's components write them: `ts` in milliseconds, `v` for what is no error, `msg`,
+ * and `err` with an error's message; all of the error stays where it was.
+ */
 function jsonLine(time: string, level: string, message: string, fields: Fields): string {
-  return `${JSON.stringify({ time, level, message, ...fields })}\n`;
+  const v = level === "error" ? {} : { v: verbosityOf(level) };
+  const { error } = fields as { error?: { message?: unknown } };
+  const err = typeof error?.message === "string" ? { err: error.message } : {};
+  return `${JSON.stringify({ ts: Date.parse(time), level, ...v, msg: message, ...err, ...fields })}\n`;
+}
+
+function verbosityOf(level: string): number {
+  return level === "debug" ? DEBUG_VERBOSITY : 0;
 }
 
 const COLOURS: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { nextTurn } from "#lib/next-turn.ts";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
 import type { WatchFeed } from "../watch/watch-feed.ts";
 
@@ -86,6 +87,35 @@ describe("a watch", () => {
       `ADDED a@${at + 3}`,
       `DELETED a@${at + 4}`,
     ]);
+  });
+
+  test("an initial state of which little matches the labelSelector is looked through in pieces", async () => {
+    await using t = await startTestApi();
+    for (let n = 0; n < 600; n++) {
+      const metadata = n === 599 ? { labels: { x: "1" } } : {};
+      const body = configMap(`c${String(n).padStart(3, "0")}`, { metadata });
+      await t.want(201, "POST", CONFIG_MAPS, { body });
+    }
+    const query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+    using feed = await t.watch(
+      `${CONFIG_MAPS}?${query}&allowWatchBookmarks=true&labelSelector=x%3D1`,
+    );
+    let wakes = 0;
+    feed.onWake(() => {
+      wakes += 1;
+    });
+    assert.deepEqual(feed.pull(10), []);
+    await nextTurn();
+    assert.equal(wakes, 1);
+    assert.deepEqual(feed.pull(10), []);
+    await nextTurn();
+    assert.equal(wakes, 2);
+    const events = feed.pull(10);
+    assert.ok(events !== "over");
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["ADDED", "BOOKMARK"],
+    );
   });
 
   test("a watch of one name or namespace is not woken by others", async () => {

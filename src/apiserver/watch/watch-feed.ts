@@ -16,12 +16,15 @@ import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { expiredStatus } from "#api/meta/status.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
+import { nextTurn } from "#lib/next-turn.ts";
 import type { OrderedMap } from "#lib/ordered-map.ts";
 import type { Revision } from "../storage/revision.ts";
 import type { ResourceCache, Subscription, Trigger } from "./resource-cache.ts";
 import type { Change } from "./watch-window.ts";
 
 const BOOKMARK_EVERY_MS = 60_000;
+/** Objects of the initial state that one pull compares with the selectors: some milliseconds. */
+const LOOKED_MAX = 250;
 const BOOKMARK_BEFORE_END_MS = 2_000;
 
 export type FeedEvent =
@@ -142,12 +145,15 @@ export class WatchFeed implements Disposable {
     const state = this.#state!;
     const { prefix, matches, kind, from, bookmarks } = this.#options;
     const events: FeedEvent[] = [];
+    let looked = 0;
     for (const [key, revision] of state.snapshot.entriesFrom(
       state.after === "" ? prefix : state.after,
     )) {
       if (key === state.after) continue;
       if (!key.startsWith(prefix)) break;
       if (events.length >= countMax) return events;
+      if (looked >= LOOKED_MAX) return this.#goOnSoon(events);
+      looked += 1;
       state.after = key;
       if (matches !== undefined && !matches(revision)) continue;
       events.push({ type: "ADDED", object: revision.as(kind), change: undefined });
@@ -157,6 +163,12 @@ export class WatchFeed implements Disposable {
       events.push({ type: "BOOKMARK", revision: this.#stateRevision, initialEventsEnd: true });
     }
     return events.length > 0 ? events : (this.pull(countMax) as readonly FeedEvent[]);
+  }
+
+  /** Many objects that do not match are looked at in several pulls, so that others have their turn. */
+  #goOnSoon(events: readonly FeedEvent[]): readonly FeedEvent[] {
+    if (events.length === 0) void nextTurn().then(() => this.#wake());
+    return events;
   }
 
   #endState(): void {
