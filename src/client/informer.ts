@@ -12,6 +12,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { Backoff } from "#lib/backoff.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import { deferred } from "#lib/deferred.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -23,6 +24,8 @@ import { INITIAL_EVENTS_END } from "./transport.ts";
 
 const PAGE_SIZE = 500;
 const WATCH_MIN_SECONDS = 300;
+/** Failures that go on are told of this often. */
+const TELL_EVERY_MS = 30_000;
 
 export interface InformerOptions<T extends KubeObject> {
   readonly client: Client;
@@ -46,6 +49,8 @@ export class Informer<T extends KubeObject> {
   #isSynced = false;
   #streaming = true;
   #revision: string | undefined;
+  /** When a failure was last told of. */
+  #toldMs: number | undefined;
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
@@ -77,10 +82,21 @@ export class Informer<T extends KubeObject> {
       } catch (error) {
         if (signal.aborted) return;
         const waitMs = backoff.nextMs();
-        logger.debug("informer tries again", { kind: kind.names.kind, waitMs, error });
+        const fields = { kind: kind.names.kind, waitMs, error: messageOf(error) };
+        if (this.#isWorthALine(error)) logger.warn("list and watch failed", fields);
+        else logger.debug("informer tries again", fields);
         await clock.sleep(waitMs, signal).catch(() => undefined);
       }
     }
+  }
+
+  /** That a revision is too old is everyday; of the rest, one line in so much time. */
+  #isWorthALine(error: unknown): boolean {
+    if (error instanceof ServerRefused && error.code === 410) return false;
+    const nowMs = this.#options.clock.elapsedMs();
+    if (this.#toldMs !== undefined && nowMs - this.#toldMs < TELL_EVERY_MS) return false;
+    this.#toldMs = nowMs;
+    return true;
   }
 
   async #listAndWatch(signal: AbortSignal): Promise<void> {
@@ -239,8 +255,10 @@ export class Informer<T extends KubeObject> {
 /** The server answered a list or watch with a Status. */
 class ServerRefused extends Error {
   override readonly name = "ServerRefused";
+  readonly code: number | undefined;
   constructor(status: Status) {
     super(status.message ?? status.reason ?? "refused");
+    this.code = status.code;
   }
 }
 

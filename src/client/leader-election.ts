@@ -75,6 +75,7 @@ class Elector {
   readonly #options: Required<LeaderElectionOptions>;
   #seen: { readonly record: string; readonly atMs: number } | undefined;
   #held: Lease | undefined;
+  #waitedFor: string | undefined;
 
   constructor(options: Required<LeaderElectionOptions>) {
     this.#options = options;
@@ -129,11 +130,22 @@ class Elector {
         if (current.status.reason !== "NotFound") return false;
         return this.#take(await client.create(leaseRef, this.#record(undefined), {}, signal));
       }
-      if (!this.#mayTake(current.value)) return false;
+      if (!this.#mayTake(current.value)) {
+        this.#tellHolder(current.value.spec.holderIdentity ?? "");
+        return false;
+      }
       return this.#take(await client.update(leaseRef, this.#record(current.value), {}, signal));
     } catch {
       return false;
     }
+  }
+
+  /** Once for each holder that is waited for. */
+  #tellHolder(holder: string): void {
+    if (this.#waitedFor === holder) return;
+    this.#waitedFor = holder;
+    const { logger, name, identity } = this.#options;
+    logger.info("waiting for the lease", { lease: name, holder, identity });
   }
 
   /** Ours, free, or not renewed for its whole duration while we watched. */
@@ -167,7 +179,10 @@ class Elector {
   }
 
   #take(result: Result<Lease>): boolean {
-    if (result.ok) this.#held = result.value;
+    if (result.ok) {
+      this.#held = result.value;
+      this.#waitedFor = undefined;
+    }
     return result.ok;
   }
 

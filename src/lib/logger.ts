@@ -10,7 +10,7 @@
 import type { Clock } from "./clock.ts";
 
 /** The number of `-v` from which on debug lines are written. */
-const DEBUG_VERBOSITY = 4;
+const DEBUG_VERBOSITY = 3;
 
 const LEVELS = { debug: 10, info: 20, warn: 30, error: 40, silent: 99 } as const;
 export type LogLevel = keyof typeof LEVELS;

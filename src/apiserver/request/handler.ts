@@ -60,11 +60,31 @@ export function createHandler(options: HandlerOptions): Handler {
     const answer = await answerSafely(options, request, info);
     const seconds = (parts.clock.elapsedMs() - startMs) / 1000;
     const { sizes } = done(answer.code, seconds, request);
+    logRequest(options, request, info, answer.code, seconds);
     answer.executed?.observe(seconds);
     if (answer.code === 429 && answer.body.form === "bytes") metrics.terminated(info, 429);
     if (LONG.has(answer.body.form)) return whenSent(answer, metrics.longRunning(info));
     return sizes === undefined ? answer : { ...answer, sizes };
   };
+}
+
+/** At `-v 3` and above; as upstream's line, which has the same fields. */
+function logRequest(
+  { parts }: HandlerOptions,
+  { rawUrl, path, headers, auditId, peer }: ApiRequest,
+  { verb }: RequestInfo,
+  resp: number,
+  seconds: number,
+): void {
+  parts.logger.debug("HTTP", {
+    verb: verb.toUpperCase(),
+    URI: rawUrl ?? path,
+    latency: `${(seconds * 1000).toFixed(3)}ms`,
+    userAgent: headers["user-agent"] ?? "",
+    "audit-ID": auditId ?? "",
+    srcIP: peer.address,
+    resp,
+  });
 }
 
 /** Paths of groups that nobody serves are like any other unknown path. */

@@ -15,8 +15,8 @@ export interface GivenLogFlags {
   readonly loggingFormat: string;
 }
 
-/** From here on upstream tells what only its authors want to know. */
-const DEBUG_FROM = 4;
+/** From here on upstream has a line for each request. */
+const DEBUG_FROM = 3;
 
 export function addLogFlags(parser: Parser): Parser {
   return parser
