@@ -7,18 +7,21 @@ import {
   VALUE_BYTES_MAX,
 } from "./contract.ts";
 
-export function checkOperations(operations: readonly Operation[]): void {
+export function checkOperations(
+  operations: readonly Operation[],
+  valueBytesMax = VALUE_BYTES_MAX,
+): void {
   if (operations.length === 0) throw new RangeError("a transaction needs an operation");
   if (operations.length > OPERATIONS_MAX) {
     throw tooLarge(`${operations.length} operations in a transaction; ${OPERATIONS_MAX} may be`);
   }
-  for (const operation of operations) checkOperation(operation);
+  for (const operation of operations) checkOperation(operation, valueBytesMax);
   if (operations.length === 1) return;
   const keys = new Set(operations.map(({ key }) => key));
   if (keys.size < operations.length) throw new RangeError("a transaction names a key twice");
 }
 
-function checkOperation(operation: Operation): void {
+function checkOperation(operation: Operation, valueBytesMax: number): void {
   const { key } = operation;
   if (key === "") throw new RangeError("a key may not be empty");
   // A UTF-16 unit takes at most three bytes of UTF-8.
@@ -37,8 +40,8 @@ function checkOperation(operation: Operation): void {
     throw new RangeError(`${key}: mustNotExist and expectRevision exclude each other`);
   }
   if (operation.op !== "put") return;
-  if (operation.value.length > VALUE_BYTES_MAX) {
-    throw tooLarge(`a value of ${operation.value.length} bytes; ${VALUE_BYTES_MAX} may be`);
+  if (operation.value.length > valueBytesMax) {
+    throw tooLarge(`a value of ${operation.value.length} bytes; ${valueBytesMax} may be`);
   }
   const { ttlSeconds } = operation;
   if (ttlSeconds !== undefined && !(ttlSeconds > 0)) {

@@ -182,9 +182,14 @@ export interface SnapshotSummary {
   readonly sha256: string;
 }
 
-/** The bytes of a key, as UTF-8, and of a value. etcd refuses requests above 1.5 MiB. */
+/**
+ * The bytes of a key, as UTF-8, and of a value. etcd refuses requests above 1.5 MiB, and so large a value
+ * fits into one. Other stores hold objects as JSON, which is longer than the protobuf that upstream
+ * writes to etcd: what upstream takes has to fit into them, too.
+ */
 export const KEY_BYTES_MAX = 1_500;
-export const VALUE_BYTES_MAX = 1_400_000;
+export const ETCD_VALUE_BYTES_MAX = 1_560_000;
+export const VALUE_BYTES_MAX = 2 * 1024 * 1024;
 export const OPERATIONS_MAX = 128;
 
 /** What a watch buffers for a consumer that iterates too slowly. */

@@ -9,11 +9,11 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import {
+  ETCD_VALUE_BYTES_MAX,
   OPERATIONS_MAX,
   type Operation,
   type Store,
   StoreError,
-  VALUE_BYTES_MAX,
 } from "./contract.ts";
 import { runCompactor } from "./etcd/compactor.ts";
 import { Endpoints, type TlsOptions } from "./etcd/endpoints.ts";
@@ -69,7 +69,8 @@ export async function restoreEtcdStore(path: string, store: Store, clock: Clock)
     const leftSeconds = Math.ceil((expiresAtMs - clock.nowMs()) / 1000);
     if (expiresAtMs > 0 && leftSeconds <= 0) continue;
     const ttl = expiresAtMs > 0 ? { ttlSeconds: leftSeconds } : {};
-    const full = waiting.length === OPERATIONS_MAX || waitingBytes + value.length > VALUE_BYTES_MAX;
+    const full =
+      waiting.length === OPERATIONS_MAX || waitingBytes + value.length > ETCD_VALUE_BYTES_MAX;
     if (full && waiting.length > 0) await write();
     waiting.push({ op: "put", key, value, mustNotExist: true, ...ttl });
     waitingBytes += key.length + value.length;

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { seededRandom } from "#lib/random.ts";
+import { ETCD_VALUE_BYTES_MAX } from "#store/contract.ts";
 import { describeStore } from "#store/testing/contract-suite.ts";
 import { walk } from "#store/testing/random-walk.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
@@ -32,6 +33,7 @@ describe.skipIf(missing !== undefined)(`etcd${missing ? ` (${missing})` : ""}`, 
     return {
       store,
       prefix: `/test-${subjects}/`,
+      valueBytesMax: ETCD_VALUE_BYTES_MAX,
       // etcd looks for leases that have ended twice a second.
       passTime: (durationMs) => sleep(durationMs < 2_000 ? durationMs : durationMs + 1_000),
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),

@@ -18,7 +18,6 @@ import {
   YAMLException,
 } from "js-yaml";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { JSON_DEPTH_MAX } from "./json-syntax.ts";
 import { define } from "./normal-values.ts";
 import { TOO_DEEP_YAML, yamlSyntaxError } from "./yaml-errors.ts";
 import { resolveYamlScalar, type YamlScalar } from "./yaml-scalars.ts";
@@ -35,7 +34,7 @@ export type ReadYaml =
 /** The first document of the text; what follows it is not looked at. */
 export function readYaml(text: string): ReadYaml {
   try {
-    const events = parseEvents(text, { maxDepth: JSON_DEPTH_MAX });
+    const events = parseEvents(text, { maxDepth: DEPTH_MAX });
     const reader = new Reader(text, events);
     const value = reader.document();
     return { ok: true, value, duplicates: reader.duplicates };
@@ -45,6 +44,12 @@ export function readYaml(text: string): ReadYaml {
     throw error;
   }
 }
+
+/**
+ * A text may nest so deep; whoever reads it calls itself once per level. Most of what nests so deep is
+ * unknown and dropped: what is kept has a limit of its own (JSON_DEPTH_MAX).
+ */
+const DEPTH_MAX = 1_000;
 
 /** More than this are not collected. */
 const DUPLICATES_MAX = 100;
@@ -195,7 +200,7 @@ class Reader {
     }
     const { nodes, characters, height } = anchor.extent;
     this.#deepest = Math.max(this.#deepest, this.#depth + height);
-    if (this.#deepest > JSON_DEPTH_MAX) throw new YamlFault(`yaml: ${TOO_DEEP_YAML}`);
+    if (this.#deepest > DEPTH_MAX) throw new YamlFault(`yaml: ${TOO_DEEP_YAML}`);
     this.#aliasedNodes += nodes;
     this.#count(nodes, characters);
     return anchor.value;

@@ -100,7 +100,7 @@ describe("documents", () => {
 describe("bad YAML", () => {
   const tenDeep = (inner: string) => "[".repeat(10) + inner + "]".repeat(10);
   const deepAliases = Array.from(
-    { length: 31 },
+    { length: 102 },
     (_, i) => `a${i}: &a${i} ${tenDeep(i === 0 ? "1" : `*a${i - 1}`)}`,
   );
   const laughs = Array.from({ length: 12 }, (_, i) =>
@@ -143,12 +143,21 @@ describe("bad YAML", () => {
     ["a wrong tag", "a: !!int x", "yaml: cannot decode !!str `x` as a !!int"],
     ["a billion laughs", laughs.join("\n"), "yaml: document contains excessive aliasing"],
     ["a long text many times", longText, "yaml: document contains excessive aliasing"],
-    ["depth by nesting", "[".repeat(1000), "yaml: exceeded max depth of 10000"],
+    ["depth by nesting", "[".repeat(2000), "yaml: exceeded max depth of 10000"],
     ["depth by aliases", deepAliases.join("\n"), "yaml: exceeded max depth of 10000"],
   ];
   for (const [name, yaml, error] of rows) {
     test(name, () => assert.deepEqual(yamlToJson(yaml), { ok: false, error }));
   }
+});
+
+test("a YAML text may nest 900 deep", () => {
+  const nested = yamlToJson(`a: ${"[".repeat(900)}${"]".repeat(900)}`);
+  assert.deepEqual(nested, {
+    ok: true,
+    json: `{"a":${"[".repeat(900)}${"]".repeat(900)}}`,
+    strictErrors: [],
+  });
 });
 
 describe("writing", () => {

@@ -104,3 +104,24 @@ test("a page of a list expires (410) though nothing is written in the cluster", 
   const again = await t.want(200, "GET", `${url}?limit=1`);
   await t.want(200, "GET", `${url}?limit=1&continue=${again.metadata.continue}`);
 });
+
+describe("sizes and depths that upstream accepts", () => {
+  const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+
+  test("a ConfigMap of 60,000 small keys", async () => {
+    await using t = await startTestApi();
+    const entries = Array.from({ length: 60_000 }, (_, i) => [`k${i}`, "v"]);
+    const body = { metadata: { name: "c" }, data: Object.fromEntries(entries) };
+    await t.want(201, "POST", CONFIG_MAPS, { body });
+    const { data } = await t.want(200, "GET", `${CONFIG_MAPS}/c`);
+    assert.equal(Object.keys(data).length, 60_000);
+  });
+
+  test("YAML that nests 300 deep where it is dropped", async () => {
+    await using t = await startTestApi();
+    const yaml = `metadata: {name: c}\nunknown: ${"[".repeat(300)}${"]".repeat(300)}\n`;
+    const headers = { "content-type": "application/yaml" };
+    const made = await t.want(201, "POST", CONFIG_MAPS, { body: yaml, headers });
+    assert.equal(made.metadata.name, "c");
+  });
+});

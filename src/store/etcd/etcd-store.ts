@@ -5,6 +5,7 @@ import { checkOperations } from "#store/check-operations.ts";
 import {
   type DeleteOptions,
   type Entry,
+  ETCD_VALUE_BYTES_MAX,
   type GetAnswer,
   type GetOptions,
   type Operation,
@@ -114,7 +115,7 @@ export class EtcdStore implements Store {
   }
 
   async transact(operations: readonly Operation[]): Promise<TransactAnswer> {
-    checkOperations(operations);
+    checkOperations(operations, ETCD_VALUE_BYTES_MAX);
     const send = () => transactSafely(this.#endpoints, this.#leases, this.#clock, operations);
     const answer = await this.#open(send);
     this.#lastRevision = Math.max(this.#lastRevision, answer.revision);
