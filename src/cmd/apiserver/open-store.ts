@@ -43,5 +43,10 @@ async function connectEtcd(flags: ApiServerFlags, clock: Clock): Promise<Store> 
     ...(key === undefined ? {} : { key: Buffer.from(key) }),
   };
   const secure = flags.etcdServers.some((url) => url.startsWith("https:"));
-  return await openEtcdStore({ endpoints: flags.etcdServers, clock, ...(secure ? { tls } : {}) });
+  return await openEtcdStore({
+    endpoints: flags.etcdServers,
+    clock,
+    historyMs: flags.etcdCompactionInterval * 1000,
+    ...(secure ? { tls } : {}),
+  });
 }

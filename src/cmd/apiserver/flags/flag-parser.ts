@@ -16,6 +16,7 @@ import { addLogFlags } from "../../flags/log-flags.ts";
 import { addVersionFlag } from "../../flags/parse-flags.ts";
 import { certificateByName } from "./named-certificate-flag.ts";
 import { addOtherFlags } from "./other-flags.ts";
+import { curves } from "./tls-flags.ts";
 
 export function flagParser(): Parser {
   const command = new Parser("k8ts apiserver")
@@ -59,6 +60,12 @@ function addServing(command: Parser): void {
     )
     .option("--tls-min-version <version>", "VersionTLS12 or VersionTLS13; 1.2 unless given")
     .option("--tls-cipher-suites <names>", "ciphers up to TLS 1.2; Node's unless given", list, [])
+    .option(
+      "--tls-curve-preferences <numbers>",
+      "curves by their numbers in TLS (23, 24, 25: P-256, P-384, P-521; 29: X25519); Node's unless given",
+      curves,
+      [],
+    )
     .option(
       "--http2-max-streams-per-connection <n>",
       "requests at a time on one connection; 0 is 250",
@@ -109,6 +116,12 @@ function addStorage(command: Parser): void {
     .option("--etcd-cafile <file>", "authority of their certificates")
     .option("--etcd-certfile <file>", "certificate to show them")
     .option("--etcd-keyfile <file>", "its key")
+    .option(
+      "--etcd-compaction-interval <duration>",
+      "how much history an etcd keeps; 0s leaves that to others",
+      seconds,
+      300,
+    )
     .option("--storage-media-type <type>", "form of stored objects; JSON in the embedded store", "")
     .option("--encryption-provider-config <file>", "which resources are encrypted at rest, and how")
     .option(

@@ -42,6 +42,14 @@ const refused: { args: string[]; says: string }[] = [
     args: ["--tls-cipher-suites=TLS_NOPE"],
     says: "Cipher suite TLS_NOPE not supported or doesn't exist",
   },
+  {
+    args: ["--tls-curve-preferences=29,29"],
+    says: 'invalid argument "29,29" for "--tls-curve-preferences" flag: duplicate curve preference 29',
+  },
+  {
+    args: ["--tls-curve-preferences=0"],
+    says: 'invalid argument "0" for "--tls-curve-preferences" flag: curve preference 0 is out of range (must be 1-65535)',
+  },
   { args: ["--request-timeout=-1s"], says: "--request-timeout can not be negative value" },
   {
     args: ["--secure-prot=1"],
@@ -170,6 +178,13 @@ describe("flags that cannot be used are refused", () => {
   test.each(refused)("$args", ({ args, says }) => {
     assert.throws(() => parseFlags(args), new FlagError(says));
   });
+});
+
+test("--tls-curve-preferences and --etcd-compaction-interval take effect", () => {
+  const flags = parseFlags(["--tls-curve-preferences=24,29", "--etcd-compaction-interval=0"]);
+  assert.deepEqual(tlsLimitsOf(flags), { ecdhCurve: "P-384:X25519" });
+  assert.equal(flags.etcdCompactionInterval, 0);
+  assert.deepEqual(flags.withoutEffect, []);
 });
 
 test("flags are read as upstream reads them", () => {

@@ -20,6 +20,8 @@ export interface ApiServerFlags extends LogFlags {
   readonly etcdCafile: string | undefined;
   readonly etcdCertfile: string | undefined;
   readonly etcdKeyfile: string | undefined;
+  /** Seconds; 0: others compact. */
+  readonly etcdCompactionInterval: number;
   readonly storageMediaType: string;
   readonly encryptionProviderConfig: string | undefined;
   readonly encryptionProviderConfigAutomaticReload: boolean;
@@ -111,6 +113,8 @@ export interface ApiServerFlags extends LogFlags {
   readonly tlsMinVersion: TlsVersion | undefined;
   /** Upstream's names. */
   readonly tlsCipherSuites: readonly string[];
+  /** OpenSSL's names. */
+  readonly tlsCurvePreferences: readonly string[];
   readonly http2MaxStreamsPerConnection: number;
   readonly disableHttp2Serving: boolean;
   /** Flags that were given but change nothing here. */

@@ -1,6 +1,7 @@
-/** What --tls-min-version and --tls-cipher-suites say, in the words of Node's TLS. */
+/** What --tls-min-version, --tls-cipher-suites and --tls-curve-preferences say, in the words of Node's TLS. */
 import { getCiphers } from "node:tls";
-import { FlagError } from "../../flags/parse-flags.ts";
+import { integer, list } from "../../flags/flag-values.ts";
+import { badValue, FlagError } from "../../flags/parse-flags.ts";
 
 export type TlsVersion = "TLSv1.2" | "TLSv1.3";
 
@@ -27,17 +28,43 @@ export function unknownCiphers(names: readonly string[]): string[] {
   return names.filter((name) => !known.has(opensslName(name).toLowerCase()));
 }
 
+/** OpenSSL's names of curves, by their numbers in TLS. */
+const CURVES: Readonly<Record<string, string>> = {
+  "23": "P-256",
+  "24": "P-384",
+  "25": "P-521",
+  "29": "X25519",
+};
+const CURVE_MAX = 65_535;
+
+/** Reads --tls-curve-preferences: numbers, as upstream takes them. */
+export function curves(value: string, before: readonly string[]): string[] {
+  const names = [...before];
+  for (const id of list(value).map(integer)) {
+    if (id < 1 || id > CURVE_MAX) {
+      throw badValue(`curve preference ${id} is out of range (must be 1-${CURVE_MAX})`);
+    }
+    const name = CURVES[String(id)];
+    if (name === undefined) throw badValue(`curve preference ${id} is not supported by Node`);
+    if (names.includes(name)) throw badValue(`duplicate curve preference ${id}`);
+    names.push(name);
+  }
+  return names;
+}
+
 export function tlsLimitsOf(flags: {
   readonly tlsMinVersion: TlsVersion | undefined;
   readonly tlsCipherSuites: readonly string[];
-}): { readonly minVersion?: TlsVersion; readonly ciphers?: string } {
-  const { tlsMinVersion, tlsCipherSuites } = flags;
+  readonly tlsCurvePreferences: readonly string[];
+}): { readonly minVersion?: TlsVersion; readonly ciphers?: string; readonly ecdhCurve?: string } {
+  const { tlsMinVersion, tlsCipherSuites, tlsCurvePreferences } = flags;
   return {
     ...(tlsMinVersion === undefined ? {} : { minVersion: tlsMinVersion }),
     // Those of TLS 1.3 cannot be chosen, in upstream neither.
     ...(tlsCipherSuites.length === 0
       ? {}
       : { ciphers: [...TLS13, ...tlsCipherSuites.map(opensslName)].join(":") }),
+    ...(tlsCurvePreferences.length === 0 ? {} : { ecdhCurve: tlsCurvePreferences.join(":") }),
   };
 }
 
