@@ -109,7 +109,11 @@ export interface Plugin<FilterState = unknown, ScoreState = unknown> {
   copyState?(state: FilterState): FilterState;
   podAdded?(state: FilterState, pod: PodInfo, added: PodInfo, node: NodeInfo): void;
   podRemoved?(state: FilterState, pod: PodInfo, removed: PodInfo, node: NodeInfo): void;
-  postFilter?(pod: PodInfo, context: PostFilterContext): PostFilterResult;
+  postFilter?(
+    pod: PodInfo,
+    context: PostFilterContext,
+    state: FilterState | undefined,
+  ): PostFilterResult;
   preScore?(
     pod: PodInfo,
     nodes: readonly NodeInfo[],

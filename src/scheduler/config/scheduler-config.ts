@@ -50,6 +50,7 @@ const DEFAULT_PLUGINS: readonly PluginRef[] = [
   { name: "VolumeZone" },
   { name: "PodTopologySpread", weight: 2 },
   { name: "InterPodAffinity", weight: 2 },
+  { name: "DynamicResources", weight: 2 },
   { name: "DefaultPreemption" },
   { name: "NodeResourcesBalancedAllocation", weight: 1 },
   { name: "ImageLocality", weight: 1 },

@@ -3,7 +3,13 @@
  * writes nothing; without extenders it does not await.
  */
 import type { Random } from "#lib/random.ts";
-import type { NominatedPods, Plugin, PostFilterResult, Rejected } from "#scheduler/plugin.ts";
+import type {
+  NominatedPods,
+  Plugin,
+  PostFilterContext,
+  PostFilterResult,
+  Rejected,
+} from "#scheduler/plugin.ts";
 import { unresolvable } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
@@ -145,7 +151,7 @@ function noFit(
     absent: found.absent ?? ALL_UNRESOLVABLE,
     trial: (node: NodeInfo) => run.trial(node),
   };
-  const { nomination, message } = runPostFilters(profile, pod, context);
+  const { nomination, message } = runPostFilters(profile, pod, context, run.states);
   return {
     outcome: "none",
     message: fitErrorMessage(diagnosis, message),
@@ -158,12 +164,13 @@ function noFit(
 function runPostFilters(
   { postFilter }: Profile,
   pod: PodInfo,
-  context: Parameters<NonNullable<Plugin["postFilter"]>>[1],
+  context: PostFilterContext,
+  states: ReadonlyMap<Plugin, unknown>,
 ): { nomination: PostFilterResult | undefined; message: string } {
   const messages: string[] = [];
   let nomination: PostFilterResult | undefined;
   for (const plugin of postFilter) {
-    const result = plugin.postFilter!(pod, context);
+    const result = plugin.postFilter!(pod, context, states.get(plugin));
     if (result.succeeded || result.unresolvable === true) {
       return { nomination: result, message: result.message };
     }
@@ -203,13 +210,18 @@ function rejectedBefore(
     preFilterMessage: rejection.reasons.join(", "),
     plugins: new Set(plugins),
   };
-  const { nomination, message } = runPostFilters(profile, pod, {
-    verdicts: diagnosis.verdicts,
-    absent: { ...rejection, preemptionMayHelp: false },
-    trial: () => {
-      throw new Error("no filters ran");
+  const { nomination, message } = runPostFilters(
+    profile,
+    pod,
+    {
+      verdicts: diagnosis.verdicts,
+      absent: { ...rejection, preemptionMayHelp: false },
+      trial: () => {
+        throw new Error("no filters ran");
+      },
     },
-  });
+    new Map(),
+  );
   return {
     outcome: "none",
     message: fitErrorMessage(diagnosis, message),

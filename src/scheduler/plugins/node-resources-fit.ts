@@ -7,7 +7,6 @@ import { isExtendedResource } from "#api/kinds/core/v1/resources/resource-names.
 import {
   definePlugin,
   FITS,
-  type Handle,
   type PluginFactory,
   type Rejected,
   rejected,
@@ -17,7 +16,6 @@ import {
 import { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import { amountOf, podResources, type Resources } from "#scheduler/snapshot/resources.ts";
-import { classOfExtendedResource } from "./extended-resource-classes.ts";
 import { createScorer, type ScoringStrategy } from "./resource-scoring.ts";
 
 export interface NodeResourcesFitArgs {
@@ -36,7 +34,7 @@ const DEFAULT_STRATEGY: ScoringStrategy = {
 
 export const nodeResourcesFit: PluginFactory = {
   name: "NodeResourcesFit",
-  create: (args, handle) => createFit((args ?? {}) as NodeResourcesFitArgs, handle),
+  create: (args) => createFit((args ?? {}) as NodeResourcesFitArgs),
 };
 
 /** The resources of which a node has too little for the pod, with the amounts. */
@@ -47,17 +45,15 @@ export interface Shortage {
   readonly capacity: number;
 }
 
-function createFit(args: NodeResourcesFitArgs, handle: Handle) {
+function createFit(args: NodeResourcesFitArgs) {
   const verdicts = new InternedVerdicts();
   const checks = (pod: PodInfo) => scalarChecks(pod.requests, args);
   const scorer = createScorer(args.scoringStrategy ?? DEFAULT_STRATEGY);
-  const mayBeClaimed = (name: string): boolean =>
-    classOfExtendedResource(handle, name) !== undefined;
   return definePlugin<FitState, PodInfo>({
     name: "NodeResourcesFit",
     preFilter: (pod) => ({
       skip: false,
-      state: { requests: pod.requests, scalars: checks(pod), mayBeClaimed },
+      state: { requests: pod.requests, scalars: checks(pod) },
     }),
     filter: (state, _pod, node) => checkFit(state, node, verdicts),
     preScore: (pod) => ({ skip: false, state: pod }),
@@ -66,23 +62,11 @@ function createFit(args: NodeResourcesFitArgs, handle: Handle) {
       { event: "pod-deleted", wakes: (_pod, deleted) => holdsRoom(deleted) },
       { event: "pod-scaled-down", wakes: (pod, next, old) => isScaledDown(pod, next, old) },
       { event: "own-scaled-down" },
-      { event: "node-added", wakes: (pod, node) => fitsEmpty(pod, node, mayBeClaimed) },
+      { event: "node-added", wakes: (pod, node) => fitsEmpty(pod, node) },
       {
         event: "node-allocatable-changed",
         wakes: (pod, node, old) =>
-          fitsEmpty(pod, node, mayBeClaimed) && (old === undefined || hasGrown(pod, node, old)),
-      },
-      {
-        event: "device-class-added",
-        wakes: ({ requests }, next) =>
-          requests.scalars?.has(`deviceclass.resource.kubernetes.io/${next.metadata.name}`) ===
-            true || requests.scalars?.has(next.spec.extendedResourceName ?? "") === true,
-      },
-      {
-        event: "device-class-changed",
-        wakes: ({ requests }, next, old) =>
-          old?.spec.extendedResourceName !== next.spec.extendedResourceName &&
-          requests.scalars?.has(next.spec.extendedResourceName ?? "") === true,
+          fitsEmpty(pod, node) && (old === undefined || hasGrown(pod, node, old)),
       },
     ],
   });
@@ -91,8 +75,6 @@ function createFit(args: NodeResourcesFitArgs, handle: Handle) {
 interface FitState {
   readonly requests: Resources;
   readonly scalars: readonly (readonly [name: string, amount: number])[];
-  /** Whether devices may be allocated for an extended resource that the node does not offer. */
-  mayBeClaimed(name: string): boolean;
 }
 
 function scalarChecks(
@@ -112,7 +94,7 @@ const MEMORY = 4;
 const STORAGE = 8;
 
 function checkFit(
-  { requests, scalars, mayBeClaimed }: FitState,
+  { requests, scalars }: FitState,
   node: NodeInfo,
   verdicts: InternedVerdicts,
 ): Verdict {
@@ -137,7 +119,6 @@ function checkFit(
   const names: string[] = [];
   for (const [name, amount] of scalars) {
     const capacity = allocatable.scalars?.get(name) ?? 0;
-    if (capacity === 0 && mayBeClaimed(name)) continue;
     if (amount <= capacity - (requested.scalars?.get(name) ?? 0)) continue;
     names.push(name);
     isBeyond ||= amount > capacity;
@@ -210,12 +191,12 @@ function isScaledDown({ requests }: PodInfo, next: Pod, old: Pod | undefined): b
   );
 }
 
-function fitsEmpty(pod: PodInfo, node: Node, mayBeClaimed: (name: string) => boolean): boolean {
+function fitsEmpty(pod: PodInfo, node: Node): boolean {
   const info = new NodeInfo(node.metadata.name ?? "");
   info.setNode(node);
   const { requests } = pod;
   return checkFit(
-    { requests, scalars: [...(requests.scalars ?? [])], mayBeClaimed },
+    { requests, scalars: [...(requests.scalars ?? [])] },
     info,
     new InternedVerdicts(),
   ).fits;

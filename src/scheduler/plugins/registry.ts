@@ -2,6 +2,7 @@
 import type { PluginFactory } from "#scheduler/plugin.ts";
 import { defaultBinder } from "./default-binder.ts";
 import { defaultPreemption } from "./default-preemption.ts";
+import { dynamicResources } from "./dynamic-resources/dynamic-resources.ts";
 import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import { nodeAffinity } from "./node-affinity.ts";
@@ -22,6 +23,7 @@ import { volumeZone } from "./volumes/volume-zone.ts";
 export const builtInPlugins: readonly PluginFactory[] = [
   defaultBinder,
   defaultPreemption,
+  dynamicResources,
   imageLocality,
   interPodAffinity,
   nodeAffinity,

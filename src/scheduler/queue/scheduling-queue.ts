@@ -172,8 +172,8 @@ export class SchedulingQueue implements Disposable {
     this.#remember(change);
     if (this.#unschedulable.size === 0) return;
     for (const pod of [...this.#unschedulable.values()]) {
-      if (pod.gatedBy !== undefined) continue;
-      if (this.#isWoken(pod, change)) this.#wake(pod);
+      if (pod.gatedBy !== undefined) this.#recheckGated(pod, change);
+      else if (this.#isWoken(pod, change)) this.#wake(pod);
     }
   }
 
@@ -188,6 +188,14 @@ export class SchedulingQueue implements Disposable {
   [Symbol.dispose](): void {
     this.#timer?.cancel();
     this.#flushTimer?.cancel();
+  }
+
+  /** The plugin that keeps the pod out may let it in after this change. */
+  #recheckGated(pod: QueuedPod, change: ClusterChange): void {
+    const rules = this.#options.profileOf(pod.info)?.wakeRules.get(pod.gatedBy ?? "");
+    if (rules?.has(change.event) !== true) return;
+    const rejectors = new Set([pod.gatedBy ?? ""]);
+    if (this.#isWoken({ ...pod, rejectors }, change)) this.recheck(pod.info.uid);
   }
 
   #admit(pod: QueuedPod): void {

@@ -28,6 +28,11 @@ class QuantityValue extends CelObject {
   }
 }
 
+/** A quantity that was checked before, as a value. */
+export function quantityAsValue(text: string): CelObject {
+  return new QuantityValue(quantityOf(text));
+}
+
 const Q = "kubernetes.Quantity";
 
 export const quantityLibrary: Library = {

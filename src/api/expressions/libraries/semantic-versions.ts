@@ -21,6 +21,11 @@ class SemverValue extends CelObject {
   }
 }
 
+/** A version as a value; faults for what is none. */
+export function versionAsValue(text: string): CelObject {
+  return readVersion(text);
+}
+
 const S = "kubernetes.Semver";
 
 export const semverLibrary: Library = {

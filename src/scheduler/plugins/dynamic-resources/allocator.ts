@@ -1,0 +1,236 @@
+/**
+ * Chooses devices for the claims of one pod on one node: depth-first over claims, requests and
+ * devices, undoing choices that lead nowhere. The number of steps is bounded.
+ */
+import type { Node } from "#api/generated/core.v1.ts";
+import type { DeviceTaint, DeviceToleration } from "#api/generated/resource.v1.ts";
+import {
+  addQuantities,
+  compareQuantities,
+  type Quantity,
+  quantityOf,
+  subtractQuantities,
+  ZERO_QUANTITY,
+} from "#api/meta/quantity.ts";
+import { type ConstraintState, constraintState } from "./device-constraints.ts";
+import { isUsableOn, type Pool, type PooledDevice } from "./device-pools.ts";
+import type { WantedDevices, WantedRequest } from "./wanted-devices.ts";
+
+const STEPS_MAX = 100_000;
+
+export interface ChosenDevice {
+  readonly request: WantedRequest;
+  readonly device: PooledDevice;
+}
+
+export interface AllocatorInput {
+  readonly pools: readonly Pool[];
+  /** Devices that other claims hold. */
+  readonly inUse: ReadonlySet<string>;
+  matches(request: WantedRequest, device: PooledDevice): boolean;
+}
+
+/** The devices of each claim, in the order of the claims; undefined if there is no solution. */
+export function allocateDevices(
+  wanted: readonly WantedDevices[],
+  node: Node,
+  input: AllocatorInput,
+): readonly (readonly ChosenDevice[])[] | undefined {
+  return new Allocation(wanted, node, input).run();
+}
+
+/** One device to choose: which claim, which alternatives of which request, how many are left. */
+interface Slot {
+  readonly claim: number;
+  readonly request: WantedRequest;
+  readonly left: number;
+  /** Where to go on among the candidates, so that no set of devices is tried twice. */
+  readonly from: number;
+}
+
+class Allocation {
+  readonly #wanted: readonly WantedDevices[];
+  readonly #input: AllocatorInput;
+  readonly #devices: readonly PooledDevice[];
+  readonly #chosen: ChosenDevice[][];
+  readonly #taken = new Set<string>();
+  readonly #constraints: readonly (readonly ConstraintState[])[];
+  readonly #counters = new Counters();
+  readonly #candidates = new Map<WantedRequest, readonly PooledDevice[]>();
+  #steps = 0;
+
+  constructor(wanted: readonly WantedDevices[], node: Node, input: AllocatorInput) {
+    this.#wanted = wanted;
+    this.#input = input;
+    this.#devices = input.pools
+      .filter(({ isComplete }) => isComplete)
+      .flatMap(({ devices }) => devices.filter((device) => isUsableOn(device, node)));
+    this.#chosen = wanted.map(() => []);
+    this.#constraints = wanted.map(({ claim }) =>
+      (claim.spec.devices.constraints ?? []).map(constraintState),
+    );
+    for (const pool of input.pools) this.#counters.addPool(pool, input.inUse);
+  }
+
+  run(): readonly (readonly ChosenDevice[])[] | undefined {
+    return this.#request(0, 0) ? this.#chosen : undefined;
+  }
+
+  #request(claim: number, index: number): boolean {
+    if (claim >= this.#wanted.length) return true;
+    const alternatives = this.#wanted[claim]!.requests[index];
+    if (alternatives === undefined) return this.#request(claim + 1, 0);
+    const next = (): boolean => this.#request(claim, index + 1);
+    return alternatives.some((request) =>
+      request.isAll
+        ? this.#allOf(claim, request, next)
+        : this.#slot({ claim, request, left: request.count, from: 0 }, next),
+    );
+  }
+
+  #slot(slot: Slot, next: () => boolean): boolean {
+    const { claim, request, left } = slot;
+    if (left === 0) return next();
+    const candidates = this.#candidatesOf(request);
+    for (let i = slot.from; i < candidates.length; i++) {
+      this.#steps += 1;
+      if (this.#steps > STEPS_MAX) return false;
+      const device = candidates[i]!;
+      if (!this.#take(claim, request, device)) continue;
+      if (this.#slot({ claim, request, left: left - 1, from: i + 1 }, next)) return true;
+      this.#giveBack(claim, request, device);
+    }
+    return false;
+  }
+
+  /** Every device that matches, or none. */
+  #allOf(claim: number, request: WantedRequest, next: () => boolean): boolean {
+    const devices = this.#candidatesOf(request);
+    // A pool that is not complete may have more.
+    if (devices.length === 0 || this.#input.pools.some(({ isComplete }) => !isComplete))
+      return false;
+    const taken: PooledDevice[] = [];
+    const isDone =
+      devices.every((device) => {
+        const isTaken = this.#take(claim, request, device);
+        if (isTaken) taken.push(device);
+        return isTaken;
+      }) && next();
+    if (!isDone) for (const device of taken.toReversed()) this.#giveBack(claim, request, device);
+    return isDone;
+  }
+
+  #candidatesOf(request: WantedRequest): readonly PooledDevice[] {
+    let candidates = this.#candidates.get(request);
+    if (candidates === undefined) {
+      candidates = this.#devices.filter(
+        (device) =>
+          (device.device.bindingConditions ?? []).length === 0 &&
+          device.device.allowMultipleAllocations !== true &&
+          this.#input.matches(request, device),
+      );
+      this.#candidates.set(request, candidates);
+    }
+    return candidates;
+  }
+
+  #take(claim: number, request: WantedRequest, pooled: PooledDevice): boolean {
+    const { id, device } = pooled;
+    const key = request.adminAccess ? `${claim}#${id}` : id;
+    if (this.#taken.has(key)) return false;
+    if (!request.adminAccess && this.#input.inUse.has(id)) return false;
+    if (isRepelled(device.taints ?? [], request.tolerations)) return false;
+    const { name, parent } = request;
+    const constraints = this.#constraints[claim]!;
+    const refused = constraints.findIndex((constraint) => !constraint.add(name, parent, pooled));
+    const isFree = refused < 0 && this.#counters.take(pooled);
+    if (!isFree) {
+      const added = refused < 0 ? constraints : constraints.slice(0, refused);
+      for (const constraint of added) constraint.remove(name, parent, pooled);
+      return false;
+    }
+    this.#taken.add(key);
+    this.#chosen[claim]!.push({ request, device: pooled });
+    return true;
+  }
+
+  #giveBack(claim: number, request: WantedRequest, pooled: PooledDevice): void {
+    this.#taken.delete(request.adminAccess ? `${claim}#${pooled.id}` : pooled.id);
+    this.#counters.giveBack(pooled);
+    for (const constraint of this.#constraints[claim]!) {
+      constraint.remove(request.name, request.parent, pooled);
+    }
+    this.#chosen[claim]!.pop();
+  }
+}
+
+/** Counters that partitions of one device share. */
+class Counters {
+  readonly #free = new Map<string, Quantity>();
+
+  addPool(pool: Pool, inUse: ReadonlySet<string>): void {
+    for (const { name, counters = {} } of pool.counterSets) {
+      for (const [counter, { value }] of Object.entries(counters)) {
+        this.#free.set(keyOf(pool, name, counter), quantityOf(value));
+      }
+    }
+    if (pool.counterSets.length === 0) return;
+    for (const device of pool.devices) if (inUse.has(device.id)) this.#add(device, -1);
+  }
+
+  take(device: PooledDevice): boolean {
+    const needs = needsOf(device);
+    const isEnough = needs.every(
+      ([key, value]) => compareQuantities(this.#free.get(key) ?? ZERO_QUANTITY, value) >= 0,
+    );
+    if (isEnough) this.#add(device, -1);
+    return isEnough;
+  }
+
+  giveBack(device: PooledDevice): void {
+    this.#add(device, 1);
+  }
+
+  #add(device: PooledDevice, sign: 1 | -1): void {
+    for (const [key, value] of needsOf(device)) {
+      const free = this.#free.get(key) ?? ZERO_QUANTITY;
+      this.#free.set(
+        key,
+        sign === 1 ? addQuantities(free, value) : subtractQuantities(free, value),
+      );
+    }
+  }
+}
+
+const NO_NEEDS: readonly (readonly [string, Quantity])[] = [];
+
+function needsOf({ device, pool }: PooledDevice): readonly (readonly [string, Quantity])[] {
+  if (device.consumesCounters === undefined) return NO_NEEDS;
+  return device.consumesCounters.flatMap(({ counterSet, counters = {} }) =>
+    Object.entries(counters).map(
+      ([name, { value }]) => [keyOf(pool, counterSet, name), quantityOf(value)] as const,
+    ),
+  );
+}
+
+function keyOf({ driver, name }: Pool, counterSet: string, counter: string): string {
+  return `${driver}/${name}/${counterSet}/${counter}`;
+}
+
+function isRepelled(
+  taints: readonly DeviceTaint[],
+  tolerations: readonly DeviceToleration[],
+): boolean {
+  return taints.some(
+    (taint) =>
+      (taint.effect === "NoSchedule" || taint.effect === "NoExecute") &&
+      !tolerations.some((toleration) => tolerates(toleration, taint)),
+  );
+}
+
+function tolerates(toleration: DeviceToleration, taint: DeviceTaint): boolean {
+  const { key = "", operator = "Equal", value = "", effect } = toleration;
+  if (effect !== undefined && effect !== taint.effect) return false;
+  if (key !== "" && key !== taint.key) return false;
+  return operator === "Exists" || value === (taint.value ?? "");
+}

@@ -1,0 +1,131 @@
+/**
+ * Allocations that were decided and are on their way to the API server: their devices are in use.
+ * `bind` writes them into the claims and reserves the claims for the pod.
+ */
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { AllocationResult, ResourceClaim } from "#api/generated/resource.v1.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
+import type { Handle } from "#scheduler/plugin.ts";
+import { deviceId } from "./device-pools.ts";
+import { isReservedFor } from "./pod-resource-claims.ts";
+
+const FINALIZER = "resource.kubernetes.io/delete-protection";
+const TRIES_MAX = 5;
+
+export class ClaimAllocations {
+  readonly #handle: Handle;
+  /** By the uid of the claim. */
+  readonly #pending = new Map<string, AllocationResult>();
+
+  constructor(handle: Handle) {
+    this.#handle = handle;
+  }
+
+  /** Devices that are allocated or about to be. */
+  devicesInUse(): Set<string> {
+    const used = new Set<string>();
+    const add = ({ devices }: AllocationResult): void => {
+      for (const { driver, pool, device, adminAccess } of devices.results ?? []) {
+        if (adminAccess !== true) used.add(deviceId(driver, pool, device));
+      }
+    };
+    for (const { status } of this.#handle.objects.resourceClaims.list()) {
+      if (status?.allocation !== undefined) add(status.allocation);
+    }
+    for (const allocation of this.#pending.values()) add(allocation);
+    return used;
+  }
+
+  isPending({ metadata }: ResourceClaim): boolean {
+    return this.#pending.has(metadata.uid ?? "");
+  }
+
+  assume({ metadata }: ResourceClaim, allocation: AllocationResult): void {
+    this.#pending.set(metadata.uid ?? "", allocation);
+  }
+
+  forget({ metadata }: ResourceClaim): void {
+    this.#pending.delete(metadata.uid ?? "");
+  }
+
+  /** Writes the pending allocation, if there is one, and reserves the claim for the pod. */
+  async bind(claim: ResourceClaim, pod: Pod, signal: AbortSignal): Promise<void> {
+    const { client, objects } = this.#handle;
+    const { namespace, name = "", uid = "" } = claim.metadata;
+    const allocation = this.#pending.get(uid);
+    let current = objects.resourceClaims.get(namespace, name) ?? claim;
+    for (let tries = 1; ; tries++) {
+      if (current.metadata.uid !== uid || current.metadata.deletionTimestamp !== undefined) {
+        throw new Error(`claim ${namespace}/${name} got deleted in the meantime`);
+      }
+      if (allocation !== undefined && current.status?.allocation !== undefined) {
+        throw new Error(`claim ${namespace}/${name} got allocated elsewhere in the meantime`);
+      }
+      const written = await this.#write(current, allocation, pod, signal);
+      if (written.ok) break;
+      const { reason, message } = written.status;
+      if (reason !== "Conflict" || tries >= TRIES_MAX) throw new Error(message);
+      const latest = await client.get(resourceClaimKind, { namespace, name }, signal);
+      if (!latest.ok) throw new Error(latest.status.message);
+      current = latest.value;
+    }
+    await this.#seen(claim, signal);
+    this.#pending.delete(uid);
+  }
+
+  async #write(
+    claim: ResourceClaim,
+    allocation: AllocationResult | undefined,
+    pod: Pod,
+    signal: AbortSignal,
+  ) {
+    const { client } = this.#handle;
+    let current = claim;
+    const finalizers = current.metadata.finalizers ?? [];
+    if (allocation !== undefined && !finalizers.includes(FINALIZER)) {
+      const metadata = { ...current.metadata, finalizers: [...finalizers, FINALIZER] };
+      const guarded = await client.update(resourceClaimKind, { ...current, metadata }, {}, signal);
+      if (!guarded.ok) return guarded;
+      current = guarded.value;
+    }
+    const { name = "", uid = "" } = pod.metadata;
+    const status = {
+      ...current.status,
+      ...(allocation === undefined ? {} : { allocation }),
+      reservedFor: [...(current.status?.reservedFor ?? []), { resource: "pods", name, uid }],
+    };
+    const next = { ...current, status };
+    return await client.update(resourceClaimKind, next, { subresource: "status" }, signal);
+  }
+
+  /** The cache must show the allocation before it stops being pending. */
+  async #seen({ metadata }: ResourceClaim, signal: AbortSignal): Promise<void> {
+    const { clock, objects } = this.#handle;
+    for (let tries = 0; tries < 100; tries++) {
+      const cached = objects.resourceClaims.get(metadata.namespace, metadata.name ?? "");
+      if (cached === undefined || cached.status?.allocation !== undefined) return;
+      await clock.sleep(10, signal);
+    }
+  }
+
+  /** Takes the reservation for a pod back that was not bound after all. */
+  async release(claim: ResourceClaim, pod: Pod): Promise<void> {
+    const { client, objects } = this.#handle;
+    const { namespace, name = "" } = claim.metadata;
+    const cached = objects.resourceClaims.get(namespace, name);
+    if (cached === undefined || !isReservedFor(pod, cached)) return;
+    const patch = {
+      metadata: { uid: claim.metadata.uid },
+      status: { reservedFor: [{ $patch: "delete", uid: pod.metadata.uid }] },
+    };
+    const key = { namespace, name };
+    await client.patch(resourceClaimKind, key, "strategic", patch, { subresource: "status" });
+  }
+
+  /** Frees the devices of a claim that nobody uses. */
+  async deallocate(claim: ResourceClaim): Promise<void> {
+    const { allocation: _a, reservedFor: _r, devices: _d, ...status } = claim.status ?? {};
+    const next = { ...claim, status };
+    await this.#handle.client.update(resourceClaimKind, next, { subresource: "status" });
+  }
+}

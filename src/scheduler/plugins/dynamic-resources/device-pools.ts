@@ -1,0 +1,79 @@
+/** The devices that drivers offer, grouped by pool, and which of them a node can use. */
+import type { Node, NodeSelector } from "#api/generated/core.v1.ts";
+import type { CounterSet, Device, ResourceSlice } from "#api/generated/resource.v1.ts";
+import { matchesNodeSelectorTerm } from "#api/kinds/core/v1/node/node-selection.ts";
+
+export interface PooledDevice {
+  /** Unique in the cluster. */
+  readonly id: string;
+  readonly device: Device;
+  readonly slice: ResourceSlice;
+  readonly pool: Pool;
+}
+
+export interface Pool {
+  readonly driver: string;
+  readonly name: string;
+  readonly devices: readonly PooledDevice[];
+  readonly counterSets: readonly CounterSet[];
+  /** Some slices of the newest generation are missing: nothing may be allocated yet. */
+  readonly isComplete: boolean;
+}
+
+export function deviceId(driver: string, pool: string, device: string): string {
+  return `${driver}/${pool}/${device}`;
+}
+
+/** Slices of old generations of a pool are left out. */
+export function poolsOf(slices: Iterable<ResourceSlice>): readonly Pool[] {
+  const groups = new Map<string, ResourceSlice[]>();
+  for (const slice of slices) {
+    const key = `${slice.spec.driver}/${slice.spec.pool.name}`;
+    const group = groups.get(key) ?? [];
+    const newest = group[0]?.spec.pool.generation ?? -1;
+    const { generation } = slice.spec.pool;
+    if (generation < newest) continue;
+    if (generation > newest) groups.set(key, [slice]);
+    else {
+      group.push(slice);
+      groups.set(key, group);
+    }
+  }
+  return [...groups.values()].map(poolFrom);
+}
+
+function poolFrom(slices: readonly ResourceSlice[]): Pool {
+  const { driver, pool } = slices[0]!.spec;
+  const devices: PooledDevice[] = [];
+  const made: Pool = {
+    driver,
+    name: pool.name,
+    devices,
+    counterSets: slices.flatMap(({ spec }) => spec.sharedCounters ?? []),
+    isComplete: slices.length === pool.resourceSliceCount,
+  };
+  const ordered = slices.toSorted((a, b) =>
+    (a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1,
+  );
+  for (const slice of ordered) {
+    for (const device of slice.spec.devices ?? []) {
+      const id = deviceId(driver, pool.name, device.name);
+      devices.push({ id, device, slice, pool: made });
+    }
+  }
+  return made;
+}
+
+export function isUsableOn({ device, slice }: PooledDevice, node: Node): boolean {
+  const { spec } = slice;
+  const scope = spec.perDeviceNodeSelection === true ? device : spec;
+  if (scope.allNodes === true) return true;
+  if (scope.nodeName !== undefined && scope.nodeName !== "") {
+    return scope.nodeName === node.metadata.name;
+  }
+  return scope.nodeSelector !== undefined && selectsNode(scope.nodeSelector, node);
+}
+
+export function selectsNode({ nodeSelectorTerms }: NodeSelector, node: Node): boolean {
+  return (nodeSelectorTerms ?? []).some((term) => matchesNodeSelectorTerm(term, node));
+}
