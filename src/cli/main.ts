@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   doctor: "check the data of a cluster",
   apiserver: "run the API server",
   "controller-manager": "run the controllers",
+  scheduler: "run the scheduler",
   snapshot: "save, restore, verify and list snapshots of a cluster's store",
   store: "copy a cluster's store from a data directory to an etcd, or back",
 };

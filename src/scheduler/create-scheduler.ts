@@ -12,6 +12,7 @@ import type { Random } from "#lib/random.ts";
 import { profileFrom } from "./config/create-profile.ts";
 import type { SchedulerConfig } from "./config/scheduler-config.ts";
 import { connectFeeds } from "./cycle/cluster-feeds.ts";
+import { httpExtenders } from "./cycle/http-extenders.ts";
 import { createInformers, objectsOf } from "./cycle/informers.ts";
 import { PodStatusWriter } from "./cycle/pod-status-writer.ts";
 import type { Profile } from "./cycle/profile.ts";
@@ -104,7 +105,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
       ...{ snapshot, nominated: nominator, random, cursor: { next: 0 } },
       percentageOfNodesToScore: config.percentageOfNodesToScore,
     },
-    extenders: undefined,
+    extenders: config.extenders.length === 0 ? undefined : httpExtenders(config.extenders),
   });
   connectFeeds(
     {

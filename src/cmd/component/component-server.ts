@@ -24,6 +24,8 @@ export interface ComponentServerOptions {
   readonly metrics: Metrics;
   /** Asked who sends a token and what they may read. */
   readonly client: Client;
+  /** Other pages, for those who may read them; undefined for a path that does not exist. */
+  page?(path: string): string | undefined;
 }
 
 /** Answers the port when it listens; ends with the signal. */
@@ -59,7 +61,7 @@ export async function startComponentServer(
 
 async function answer(
   { method, url = "/", headers }: IncomingMessage,
-  { client, metrics }: ComponentServerOptions,
+  { client, metrics, page }: ComponentServerOptions,
 ): Promise<readonly [code: number, text: string]> {
   const [path = "/"] = url.split("?", 1);
   if (method !== "GET") return [405, "Method Not Allowed\n"];
@@ -68,7 +70,8 @@ async function answer(
   if (token === undefined) return [401, "Unauthorized\n"];
   const access = await accessOf(client, token, path);
   if (access !== 200) return [access, access === 401 ? "Unauthorized\n" : "Forbidden\n"];
-  return path === "/metrics" ? [200, metrics.text()] : [404, "404 page not found\n"];
+  const text = path === "/metrics" ? metrics.text() : page?.(path);
+  return text === undefined ? [404, "404 page not found\n"] : [200, text];
 }
 
 async function accessOf(client: Client, token: string, path: string): Promise<200 | 401 | 403> {

@@ -7,12 +7,8 @@ import {
   type Profile,
 } from "#scheduler/cycle/profile.ts";
 import type { Handle, Plugin, PluginFactory } from "#scheduler/plugin.ts";
+import { ConfigError } from "./config-error.ts";
 import type { PluginRef, PluginSet, ProfileConfig } from "./scheduler-config.ts";
-
-/** Something in the configuration that cannot be. */
-class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
 
 export function profileFrom(
   config: ProfileConfig,

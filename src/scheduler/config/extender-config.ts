@@ -1,12 +1,11 @@
-/** A scheduler extender: a webhook that filters, scores, preempts or binds. */
+/** A scheduler extender: a webhook that filters, scores or binds. */
 export interface ExtenderConfig {
   readonly urlPrefix: string;
+  /** A verb that is empty is not asked for. */
   readonly filterVerb: string;
-  readonly preemptVerb: string;
   readonly prioritizeVerb: string;
   readonly bindVerb: string;
   readonly weight: number;
-  readonly enableHttps: boolean;
   readonly tls: {
     readonly insecure: boolean;
     readonly serverName: string;
@@ -17,10 +16,8 @@ export interface ExtenderConfig {
   readonly httpTimeoutMs: number;
   /** The extender keeps node objects itself and wants names only. */
   readonly nodeCacheCapable: boolean;
-  readonly managedResources: readonly {
-    readonly name: string;
-    readonly ignoredByScheduler: boolean;
-  }[];
+  /** Asked only for pods that request one of these; for all pods if empty. */
+  readonly managedResources: readonly string[];
   /** Scheduling goes on without it when it fails. */
   readonly ignorable: boolean;
 }

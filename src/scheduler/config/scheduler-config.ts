@@ -32,10 +32,10 @@ export interface SchedulerConfig {
   readonly podMaxBackoffSeconds: number;
 }
 
-const DEFAULT_SCHEDULER_NAME = "default-scheduler";
+export const DEFAULT_SCHEDULER_NAME = "default-scheduler";
 
 /** The plugins of a profile that says nothing, in upstream's order. */
-const DEFAULT_PLUGINS: readonly PluginRef[] = [
+export const DEFAULT_PLUGINS: readonly PluginRef[] = [
   { name: "SchedulingGates" },
   { name: "PrioritySort" },
   { name: "NodeUnschedulable" },

@@ -1,0 +1,73 @@
+/** `k8ts scheduler`: the scheduler alone, against any API server of version 1.36. */
+import { hostname } from "node:os";
+import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
+import { Client } from "#client/client.ts";
+import { HttpsTransport } from "#client/https-transport.ts";
+import { runLeaderElection } from "#client/leader-election.ts";
+import { RequestMetrics } from "#client/request-metrics.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
+import { explainPod } from "#scheduler/explain/explain-pod.ts";
+import type { Command } from "../command.ts";
+import { startComponentServer } from "../component/component-server.ts";
+import { processSurroundings } from "../component/process-surroundings.ts";
+import { toldToLead } from "../controller-manager/leader-metrics.ts";
+import { parseFlags } from "../flags/parse-flags.ts";
+import { runScheduler } from "./run-scheduler.ts";
+import { flagsWithoutEffect, schedulerConfigOf, schedulerFlags } from "./scheduler-flags.ts";
+
+const FIELD_MANAGER = "kube-scheduler";
+
+export const schedulerCommand: Command = {
+  name: "scheduler",
+  summary: "run the scheduler",
+  run: async (args, signal) => {
+    const parser = schedulerFlags();
+    const parsed = parseFlags(parser, args, (flags) => schedulerConfigOf(flags, systemClock));
+    if ("exitCode" in parsed) return parsed.exitCode;
+    const { log, connection, scheduler, serving, election } = parsed.config;
+    const { clock, random, logger } = processSurroundings(log);
+    const withoutEffect = flagsWithoutEffect(parser);
+    if (withoutEffect.length > 0) {
+      logger.warn("flags without effect", { flags: withoutEffect.join(" ") });
+    }
+    const metrics = new Metrics();
+    addProcessMetrics(metrics, clock.nowMs() / 1000);
+    const requests = new RequestMetrics(metrics, clock).to(new URL(connection.server).host);
+    using transport = new HttpsTransport(connection, FIELD_MANAGER, requests);
+    const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
+    let records: DecisionRecords | undefined;
+    if (serving.port !== 0) {
+      const page = (path: string): string | undefined => whyPage(records, path);
+      await startComponentServer({ ...serving, metrics, client, page }, signal);
+    }
+    const lead = async (leading: AbortSignal): Promise<void> => {
+      const parts = { client, clock, random, logger, metrics, hostname: hostname() };
+      const running = runScheduler({ ...parts, config: scheduler }, leading);
+      records = running.records;
+      await running.done;
+    };
+    if (election === undefined) await lead(signal);
+    else {
+      const identity = `${hostname()}_${random.uuid()}`;
+      const told = toldToLead(metrics, election.name, lead);
+      await runLeaderElection(
+        { client, clock, random, logger, identity, ...election },
+        told,
+        signal,
+      );
+    }
+    return 0;
+  },
+};
+
+/** `/why/NAMESPACE/POD` in words, `/why/NAMESPACE/POD.json` as data. */
+function whyPage(records: DecisionRecords | undefined, path: string): string | undefined {
+  const match = /^\/why\/([^/]+)\/([^/]+?)(\.json)?$/.exec(path);
+  if (match === null) return undefined;
+  const [, namespace = "", name = "", isJson] = match;
+  const record = records?.of(namespace, name);
+  if (record === undefined) return `No attempt to schedule pod ${namespace}/${name} is known.\n`;
+  return isJson === undefined ? explainPod(record) : `${JSON.stringify(record, undefined, 2)}\n`;
+}

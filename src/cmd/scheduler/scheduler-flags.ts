@@ -1,0 +1,134 @@
+/** The flags of `k8ts scheduler`, under upstream's names, and what they mean together. */
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { Command as Parser } from "commander";
+import { readYaml } from "#api/codec/yaml-reader.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import type { Connection } from "#client/kubeconfig.ts";
+import type { Clock } from "#lib/clock.ts";
+import { ConfigError } from "#scheduler/config/config-error.ts";
+import { type ConfigFile, readConfig } from "#scheduler/config/read-config.ts";
+import { DEFAULT_CONFIG, type SchedulerConfig } from "#scheduler/config/scheduler-config.ts";
+import type { ComponentServerOptions } from "../component/component-server.ts";
+import { servingCertificate } from "../component/serving-certificate.ts";
+import { connectionOf, portOf } from "../flags/connection-flags.ts";
+import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
+import { FlagError } from "../flags/parse-flags.ts";
+import { durationOf, type Flags, optionName, textOf } from "../flags/read-flags.ts";
+
+export interface SchedulerProcessConfig {
+  readonly log: LogFlags;
+  readonly connection: Connection;
+  readonly scheduler: SchedulerConfig;
+  readonly serving: Pick<ComponentServerOptions, "host" | "port" | "tls">;
+  readonly election: ElectionConfig | undefined;
+}
+
+interface ElectionConfig {
+  readonly namespace: string;
+  readonly name: string;
+  readonly leaseDurationMs: number;
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+}
+
+/** Flags of upstream's scheduler that have nothing to act on here; they are taken and named. */
+const NOTHING_TO_ACT_ON: readonly string[] = [
+  ...["allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"],
+  ...["show-hidden-metrics-for-version", "contention-profiling", "profiling"],
+  ...["authentication-kubeconfig", "authentication-skip-lookup"],
+  ...["authentication-token-webhook-cache-ttl", "authentication-tolerate-lookup-failure"],
+  ...["authorization-always-allow-paths", "authorization-kubeconfig"],
+  ...["authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"],
+  ...["cert-dir", "client-ca-file", "disable-http2-serving"],
+  ...["http2-max-streams-per-connection", "permit-address-sharing", "permit-port-sharing"],
+  ...["requestheader-allowed-names", "requestheader-client-ca-file"],
+  ...["requestheader-extra-headers-prefix", "requestheader-group-headers"],
+  ...["requestheader-uid-headers", "requestheader-username-headers"],
+  ...["tls-cipher-suites", "tls-curve-preferences", "tls-min-version", "tls-sni-cert-key"],
+  ...["emulated-version", "feature-gates", "min-compatibility-version"],
+  ...["kube-api-burst", "kube-api-content-type", "kube-api-qps", "leader-elect-resource-lock"],
+  ...["log-flush-frequency", "log-json-info-buffer-size", "log-json-split-stream"],
+  ...["log-text-info-buffer-size", "log-text-split-stream", "vmodule"],
+  ...["pod-max-in-unschedulable-pods-duration", "write-config-to"],
+];
+
+export function schedulerFlags(): Parser {
+  const parser = addLogFlags(new Parser("k8ts scheduler"))
+    .option("--config <file>", "a KubeSchedulerConfiguration")
+    .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
+    .option("--master <url>", "the API server, if not the one of the kubeconfig")
+    .option("--bind-address <ip>", "where health and metrics are served", "0.0.0.0")
+    .option("--secure-port <port>", "of health and metrics; 0 for none", "10259")
+    .option("--tls-cert-file <file>", "to serve with; one of its own unless given")
+    .option("--tls-private-key-file <file>", "its key")
+    .option("--leader-elect [bool]", "work only while holding the lease", "true")
+    .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
+    .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
+    .option("--leader-elect-retry-period <duration>", "how often to try", "2s")
+    .option("--leader-elect-resource-name <name>", "of the lease", "kube-scheduler")
+    .option("--leader-elect-resource-namespace <name>", "of the lease", "kube-system");
+  for (const name of NOTHING_TO_ACT_ON) {
+    parser.addOption(parser.createOption(`--${name} [value]`).hideHelp());
+  }
+  return parser;
+}
+
+/** Those of the flags without effect that were given. */
+export function flagsWithoutEffect(parser: Parser): readonly string[] {
+  const isGiven = (name: string): boolean =>
+    parser.getOptionValueSource(optionName(name)) === "cli";
+  return NOTHING_TO_ACT_ON.filter(isGiven).map((name) => `--${name}`);
+}
+
+export function schedulerConfigOf(flags: Flags, clock: Clock): SchedulerProcessConfig {
+  const text = (name: string): string => String(flags[name] ?? "");
+  const file = readConfigFile(text("config"));
+  const kubeconfig = text("kubeconfig") === "" ? (file?.kubeconfig ?? "") : text("kubeconfig");
+  const files = { certFile: text("tlsCertFile"), keyFile: text("tlsPrivateKeyFile") };
+  return {
+    log: logFlagsOf({ v: Number(text("v")), loggingFormat: text("loggingFormat") }),
+    connection: connectionOf(kubeconfig, text("master")),
+    scheduler: file?.scheduler ?? DEFAULT_CONFIG,
+    serving: {
+      host: text("bindAddress"),
+      port: portOf(text("securePort")),
+      tls: servingCertificate(files, hostname(), clock),
+    },
+    election: electionOf(flags, file),
+  };
+}
+
+function electionOf(flags: Flags, file: ConfigFile | undefined): ElectionConfig | undefined {
+  const configured = file?.leaderElection ?? {};
+  if (textOf(flags, "leader-elect") === "false" || configured.leaderElect === false)
+    return undefined;
+  const name = configured.resourceName ?? textOf(flags, "leader-elect-resource-name");
+  const namespace =
+    configured.resourceNamespace ?? textOf(flags, "leader-elect-resource-namespace");
+  return {
+    name: String(name),
+    namespace: String(namespace),
+    leaseDurationMs: durationOf(flags, "leader-elect-lease-duration"),
+    renewDeadlineMs: durationOf(flags, "leader-elect-renew-deadline"),
+    retryPeriodMs: durationOf(flags, "leader-elect-retry-period"),
+  };
+}
+
+function readConfigFile(path: string): ConfigFile | undefined {
+  if (path === "") return undefined;
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch {
+    throw new FlagError(`open ${path}: no such file or directory`);
+  }
+  const read = readYaml(text);
+  if (!read.ok) throw new FlagError(`--config ${goQuote(path)}: ${read.error}`);
+  try {
+    return readConfig(read.value);
+  } catch (error) {
+    if (error instanceof ConfigError) throw new FlagError(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,55 @@
+/** Reads the extenders of a KubeSchedulerConfiguration. */
+import { parseDuration } from "#api/meta/duration.ts";
+import { type FieldError, invalid } from "#api/validation/field-error.ts";
+import { Path } from "#api/validation/path.ts";
+import type { ExtenderConfig } from "./extender-config.ts";
+
+const TIMEOUT_MS = 5_000;
+
+type Json = Readonly<Record<string, unknown>>;
+
+export function readExtenders(value: unknown, errors: FieldError[]): readonly ExtenderConfig[] {
+  const path = Path.of("extenders");
+  const list = Array.isArray(value) ? (value as readonly Json[]) : [];
+  const extenders = list.map((one, index) => readExtender(one, path.index(index), errors));
+  const binders = extenders.filter(({ bindVerb }) => bindVerb !== "").length;
+  if (binders > 1) {
+    const found = `found ${binders} extenders implementing bind`;
+    errors.push(invalid(path, found, "only one extender can implement bind"));
+  }
+  return extenders;
+}
+
+function readExtender(one: Json, path: Path, errors: FieldError[]): ExtenderConfig {
+  const text = (name: string): string => String(one[name] ?? "");
+  const weight = Number(one.weight ?? 0);
+  if (text("prioritizeVerb") !== "" && weight <= 0) {
+    errors.push(invalid(path.child("weight"), weight, "must have a positive weight applied to it"));
+  }
+  const tls = (one.tlsConfig ?? {}) as Json;
+  const managed = Array.isArray(one.managedResources) ? (one.managedResources as Json[]) : [];
+  const timeout = parseDuration(text("httpTimeout"));
+  return {
+    urlPrefix: text("urlPrefix"),
+    filterVerb: text("filterVerb"),
+    prioritizeVerb: text("prioritizeVerb"),
+    bindVerb: text("bindVerb"),
+    weight,
+    tls: {
+      insecure: tls.insecure === true || (one.enableHTTPS === true && tls.caData === undefined),
+      serverName: String(tls.serverName ?? ""),
+      ca: decoded(tls.caData),
+      cert: decoded(tls.certData),
+      key: decoded(tls.keyData),
+    },
+    httpTimeoutMs:
+      timeout.ok && timeout.nanos > 0n ? Number(timeout.nanos / 1_000_000n) : TIMEOUT_MS,
+    nodeCacheCapable: one.nodeCacheCapable === true,
+    managedResources: managed.map(({ name }) => String(name ?? "")),
+    ignorable: one.ignorable === true,
+  };
+}
+
+function decoded(value: unknown): string | undefined {
+  return typeof value === "string" ? Buffer.from(value, "base64").toString("utf8") : undefined;
+}

@@ -1,0 +1,51 @@
+/** A pod's decision records in words. */
+import type { AttemptRecord, NearestMiss, NodeScore, PodRecord } from "./decision-records.ts";
+
+export function explainPod({ namespace, name, attempts }: PodRecord): string {
+  const lines = [
+    `Pod ${namespace}/${name}: ${attempts.length} recorded attempt(s), the latest last.`,
+  ];
+  for (const attempt of attempts) lines.push("", ...explainAttempt(attempt));
+  return `${lines.join("\n")}\n`;
+}
+
+function explainAttempt(record: AttemptRecord): string[] {
+  const { attempt, atMs, outcome, evaluated, feasible } = record;
+  const head = `Attempt ${attempt} at ${new Date(atMs).toISOString()}:`;
+  const searched = `  ${evaluated} node(s) evaluated, ${feasible} fit.`;
+  const reasons = Object.entries(record.reasons)
+    .sort(([, a], [, b]) => b - a)
+    .map(([reason, count]) => `  ${count} node(s) rejected: ${reason}`);
+  if (outcome.kind === "node") {
+    return [
+      head,
+      `  chose node ${outcome.node}`,
+      searched,
+      ...reasons,
+      ...outcome.scores.map(score),
+    ];
+  }
+  const lines = [head, `  no node: ${outcome.message}`, searched, ...reasons];
+  if (outcome.nearestMiss !== undefined) lines.push(miss(outcome.nearestMiss));
+  if (outcome.nominatedNode !== undefined && outcome.nominatedNode !== "") {
+    lines.push(`  room is being made on node ${outcome.nominatedNode}`);
+  }
+  return lines;
+}
+
+function score({ node, total, byPlugin }: NodeScore): string {
+  const parts = Object.entries(byPlugin).map(([plugin, value]) => `${plugin} ${value}`);
+  return `  score ${total} for node ${node} (${parts.join(", ")})`;
+}
+
+function miss({ node, shortages }: NearestMiss): string {
+  const parts = shortages.map(
+    ({ resource, requested, free }) =>
+      `${amount(resource, requested)} ${resource} requested, ${amount(resource, free)} free`,
+  );
+  return `  nearest miss: node ${node} (${parts.join("; ")})`;
+}
+
+function amount(resource: string, value: number): string {
+  return resource === "cpu" ? `${value}m` : String(value);
+}
