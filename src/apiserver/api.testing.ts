@@ -13,7 +13,7 @@ import { createSecurity } from "./request/security.ts";
 import type { Answer } from "./response/answer.ts";
 import { encodeAnswer, isWhole } from "./response/encode-answer.ts";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "./server.ts";
-import type { WatchFeed } from "./watch/watch-feed.ts";
+import type { EventFeed } from "./watch/watch-feed.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 type Json = any;
@@ -38,7 +38,7 @@ export interface TestApi extends AsyncDisposable {
   ask(method: string, url: string, options?: AskOptions): Promise<Asked>;
   /** Fails unless the answer has this code. */
   want(code: number, method: string, url: string, options?: AskOptions): Promise<Json>;
-  watch(url: string): Promise<WatchFeed>;
+  watch(url: string): Promise<EventFeed>;
 }
 
 export interface TestApiOptions

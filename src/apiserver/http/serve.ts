@@ -18,7 +18,7 @@ import { MEDIA_TYPES } from "../response/negotiate.ts";
 import { isPlainList, sendList } from "../response/send-list.ts";
 import type { ApiServer } from "../server.ts";
 import { streamWatch } from "../watch/stream-watch.ts";
-import type { WatchFeed } from "../watch/watch-feed.ts";
+import type { EventFeed } from "../watch/watch-feed.ts";
 import { createFrameEncoder } from "../watch/watch-frames.ts";
 import type { HttpRequest, Reply } from "./exchange.ts";
 import { CLIENT_GONE } from "./leaving.ts";
@@ -206,7 +206,7 @@ function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): 
 }
 
 function sendWatch(
-  feed: WatchFeed,
+  feed: EventFeed,
   { code, media }: Answer,
   headers: OutgoingHeaders,
   { query, signal }: ApiRequest,

@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { test } from "vitest";
 import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "../api.testing.ts";
-import type { WatchFeed } from "../watch/watch-feed.ts";
+import type { EventFeed } from "../watch/watch-feed.ts";
 import type { KindRegistry } from "./kind-registry.ts";
 import { WIDGETS, widget, widgetKind } from "./widget-kind.testing.ts";
 
@@ -123,7 +123,7 @@ function startLoad(t: TestApi): Load {
 }
 
 /** Reads a watch to its end. */
-async function untilOver(feed: WatchFeed): Promise<void> {
+async function untilOver(feed: EventFeed): Promise<void> {
   await new Promise<void>((resolve) => {
     const read = (): void => {
       for (;;) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
-import type { WatchFeed } from "../watch/watch-feed.ts";
+import type { EventFeed } from "../watch/watch-feed.ts";
 import { WIDGETS, widget, widgetKind } from "./widget-kind.testing.ts";
 
 const APPLY = { headers: { "content-type": "application/apply-patch+yaml" } };
@@ -182,7 +182,7 @@ function namesIn(list: { items: { metadata: { name: string } }[] }): string[] {
 }
 
 /** What a watch has to say for now. */
-function drain(feed: WatchFeed): string[] {
+function drain(feed: EventFeed): string[] {
   const said: string[] = [];
   for (;;) {
     const events = feed.pull(100);

@@ -8,7 +8,7 @@ import type { Kind } from "#api/kind.ts";
 import type { Histogram } from "#lib/metrics.ts";
 import type { Tunnel } from "../proxy/tunnel.ts";
 import type { Revision } from "../storage/revision.ts";
-import type { WatchFeed } from "../watch/watch-feed.ts";
+import type { EventFeed } from "../watch/watch-feed.ts";
 import { JSON_MEDIA, type Media } from "./negotiate.ts";
 
 export interface Answer {
@@ -31,7 +31,7 @@ export type OutgoingHeaders = Readonly<Record<string, string | readonly string[]
 export type AnswerBody =
   | { readonly form: "object"; readonly object: Revision }
   | { readonly form: "list"; readonly list: ObjectList }
-  | { readonly form: "watch"; readonly feed: WatchFeed }
+  | { readonly form: "watch"; readonly feed: EventFeed }
   /** Something that is not stored: Status, Scale, reviews, discovery. */
   | { readonly form: "value"; readonly value: ApiValue; readonly columns?: Kind["columns"] }
   | { readonly form: "bytes"; readonly contentType: string; readonly bytes: Uint8Array }

@@ -4,6 +4,7 @@ import { defineKind, type Kind, type KubeObject } from "#api/kind.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { failure, internalErrorStatus, type Result, success } from "#api/meta/status.ts";
 import { startTestApi } from "../api.testing.ts";
+import type { EventFeed } from "../watch/watch-feed.ts";
 
 const GROUP = "example.com";
 const V1 = `/apis/${GROUP}/v1/namespaces/default/widgets`;
@@ -51,6 +52,29 @@ for (const [name, type, query] of [
   });
 }
 
+test("conversion webhook: a watch gets its events in the version of the request, in order", async () => {
+  const { kinds, calls } = widgets();
+  await using server = await startTestApi({ kinds });
+  await server.want(201, "POST", V2, { body: widget("a", { v2size: "1" }, "v2") });
+  using feed = await server.watch(`${V1}?watch=1`);
+  assert.deepEqual(await eventsOf(feed), ['ADDED a {"size":"1"}']);
+  const headers = { "content-type": "application/merge-patch+json" };
+  const body = { data: { v2size: "2" } };
+  await server.want(200, "PATCH", `${V2}/a`, { body, headers });
+  await server.want(200, "DELETE", `${V2}/a`);
+  assert.deepEqual(await eventsOf(feed), ['MODIFIED a {"size":"2"}', 'DELETED a {"size":"2"}']);
+  assert.deepEqual(calls, ["fromStored 1", "fromStored 2"]);
+});
+
+test("conversion webhook: its refusal ends a watch with an ERROR event", async () => {
+  const { kinds } = widgets(() => failure(internalErrorStatus("conversion webhook failed")));
+  await using server = await startTestApi({ kinds });
+  await server.want(201, "POST", V2, { body: widget("a", {}, "v2") });
+  using feed = await server.watch(`${V1}?watch=1`);
+  assert.deepEqual(await eventsOf(feed), ["ERROR 500"]);
+  assert.equal(feed.pull(10), "over");
+});
+
 test("conversion webhook: its refusal is the answer of a GET and of a create, and nothing is stored", async () => {
   const { kinds } = widgets(() => failure(internalErrorStatus("conversion webhook failed")));
   await using server = await startTestApi({ kinds });
@@ -59,6 +83,21 @@ test("conversion webhook: its refusal is the answer of a GET and of a create, an
   await server.want(201, "POST", V2, { body: widget("b", {}, "v2") });
   await server.want(500, "GET", `${V1}/b`);
 });
+
+/** What the feed has now, once it is converted. */
+async function eventsOf(feed: EventFeed): Promise<string[]> {
+  const woken = new Promise<void>((resolve) => feed.onWake(resolve));
+  assert.deepEqual(feed.pull(10), []);
+  await woken;
+  const events = feed.pull(10);
+  assert.ok(events !== "over");
+  return events.map((event) => {
+    if (event.type === "ERROR") return `ERROR ${event.status.code}`;
+    if (event.type === "BOOKMARK") return "BOOKMARK";
+    const { metadata, data } = event.object.value as KubeObject & { data: unknown };
+    return `${event.type} ${metadata.name} ${JSON.stringify(data)}`;
+  });
+}
 
 function widget(name: string, data: Record<string, string>, version = "v1") {
   return { apiVersion: `${GROUP}/${version}`, kind: "Widget", metadata: { name }, data };

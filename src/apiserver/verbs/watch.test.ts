@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { nextTurn } from "#lib/next-turn.ts";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
-import type { WatchFeed } from "../watch/watch-feed.ts";
+import type { EventFeed } from "../watch/watch-feed.ts";
 
 /** What a watcher would see: `ADDED a@5`. */
-function seen(feed: WatchFeed): string[] {
+function seen(feed: EventFeed): string[] {
   const all: string[] = [];
   for (;;) {
     const events = feed.pull(3);

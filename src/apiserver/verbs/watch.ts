@@ -3,6 +3,7 @@ import { failure, success } from "#api/meta/status.ts";
 import { listOptions } from "../request/query-options.ts";
 import { select } from "../request/selection.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
+import { ConvertedFeed } from "../watch/converted-feed.ts";
 import { WatchFeed } from "../watch/watch-feed.ts";
 import { parseResourceVersion } from "./get.ts";
 
@@ -27,10 +28,11 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
   const unreadable = await objects.whyUnreadable(resource.stored, selection.value.prefix);
   if (unreadable !== undefined) return failure(unreadable);
   const isOver = (timeoutSeconds ?? 0) < 0; // it has ended before it began
+  const remote = resource.kind.storedAs?.remote !== undefined;
   const feed = new WatchFeed({
     cache: objects.cacheOf(resource.stored),
     currentRevision: () => objects.cache.revision,
-    kind: resource.kind,
+    kind: remote ? resource.stored.kind : resource.kind,
     prefix: selection.value.prefix,
     matches: selection.value.matches,
     trigger: selection.value.trigger,
@@ -42,7 +44,8 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
     timeoutMs: timeoutSeconds ? timeoutSeconds * 1000 : watchTimeoutMinMs * (1 + random.next()),
     clock,
   });
-  return success({ code: 200, body: { form: "watch", feed } });
+  const served = remote ? new ConvertedFeed(feed, resource.kind) : feed;
+  return success({ code: 200, body: { form: "watch", feed: served } });
 }
 
 /** `/api/v1/watch/namespaces/a/pods/b` watches one object. */

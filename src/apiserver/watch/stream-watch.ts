@@ -9,7 +9,7 @@ import type { Reply } from "../http/exchange.ts";
 import type { CountEvent } from "../metrics/watch-metrics.ts";
 import type { Piece } from "../response/byte-chunk.ts";
 import type { FanOut } from "./fan-out.ts";
-import type { WatchFeed } from "./watch-feed.ts";
+import type { EventFeed } from "./watch-feed.ts";
 import type { FrameEncoder } from "./watch-frames.ts";
 
 /**
@@ -33,7 +33,7 @@ export interface WatchDelivery {
 
 /** Resolves when the watch has ended, by either side. */
 export function streamWatch(
-  feed: WatchFeed,
+  feed: EventFeed,
   { encode, count, fanOut, reply, signal, closing }: WatchDelivery,
 ): Promise<void> {
   return new Promise((resolve) => {
@@ -85,7 +85,7 @@ export function streamWatch(
 
 /** What is there for now, up to a good size. */
 function nextPiece(
-  feed: WatchFeed,
+  feed: EventFeed,
   encode: FrameEncoder,
   count: CountEvent,
   fanOut: FanOut,

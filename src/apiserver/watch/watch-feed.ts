@@ -61,7 +61,22 @@ type Source = Pick<Subscription, "pull" | typeof Symbol.dispose>;
 /** The changes that were asked for are not all there any more. */
 const OVERTAKEN: Source = { pull: () => "overtaken", [Symbol.dispose]: () => undefined };
 
-export class WatchFeed implements Disposable {
+/** What delivers events to a client pulls them from. */
+export interface EventFeed extends Disposable {
+  readonly kind: Kind;
+  /** It delivers what is pending and no more. */
+  readonly ending: boolean;
+  /** `wake` is called when a pull would find something after one that found nothing. */
+  onWake(wake: () => void): void;
+  /** Calls once, when the initial state has been taken, or nobody will. */
+  whenCaughtUp(then: () => void): void;
+  /** Up to about `countMax` events; none when there are none for now; "over" when it has ended. */
+  pull(countMax: number): readonly FeedEvent[] | "over";
+  /** Ends it after what is pending. */
+  end(): void;
+}
+
+export class WatchFeed implements EventFeed {
   readonly kind: Kind;
   readonly #options: WatchFeedOptions;
   readonly #subscription: Source;

@@ -8,7 +8,7 @@ import { failure, type Result, success } from "#api/meta/status.ts";
 import type { Handler } from "#apiserver/request/handler.ts";
 import type { RequestBody, User } from "#apiserver/request/request.ts";
 import type { Answer } from "#apiserver/response/answer.ts";
-import type { FeedEvent, WatchFeed } from "#apiserver/watch/watch-feed.ts";
+import type { EventFeed, FeedEvent } from "#apiserver/watch/watch-feed.ts";
 import type { BeginRequest } from "#client/request-metrics.ts";
 import { statusFrom } from "#client/status-from.ts";
 import {
@@ -100,7 +100,7 @@ async function* watch(call: WatchCall, signal: AbortSignal, ask: Ask): AsyncGene
 }
 
 async function* batches(
-  feed: WatchFeed,
+  feed: EventFeed,
   signal: AbortSignal,
 ): AsyncGenerator<readonly FeedEvent[]> {
   let wake: () => void = () => undefined;
@@ -122,7 +122,7 @@ async function* batches(
   }
 }
 
-function watchEventOf(event: FeedEvent, { kind }: WatchFeed): WatchEvent {
+function watchEventOf(event: FeedEvent, { kind }: EventFeed): WatchEvent {
   switch (event.type) {
     case "BOOKMARK":
       return {
