@@ -76,7 +76,12 @@ export interface ApiServerOptions {
   readonly storedForm: StoredForm;
   /** Made with the server's own view of its objects. */
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
-  admission(objects: Objects, security: RequestSecurity): readonly AdmissionPlugin[];
+  /** `findKind`: the kinds that are registered at the time of the call. */
+  admission(
+    objects: Objects,
+    security: RequestSecurity,
+    findKind: KindRegistry["findKind"],
+  ): readonly AdmissionPlugin[];
   readonly kubelets: Omit<KubeletOptions, "objects">;
   /** The other parts of the control plane, for those who still read ComponentStatuses. */
   readonly components?: Readonly<Record<string, ComponentCheck>>;
@@ -154,7 +159,7 @@ export async function startApiServer(
       resources,
       objects: store,
       admission: createAdmission(
-        options.admission(objects, security),
+        options.admission(objects, security, (version, kind) => resources.findKind(version, kind)),
         objects,
         clock,
         createAdmissionMetrics(metrics),

@@ -83,7 +83,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
           objects,
           signal,
         ),
-      admission: (_objects, security) => (secured ? defaultAdmission(security, clock, random) : []),
+      admission: (_objects, security, findKind) =>
+        secured ? defaultAdmission(security, clock, random, findKind) : [],
     },
     life.signal,
   );

@@ -1,10 +1,11 @@
 /** What makes a test cluster as strict as a real one: its admission, its first objects, its roles. */
-import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
+
 import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import { admissionPlugins } from "#apiserver/admission/registry.ts";
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
+import type { KindRegistry } from "#apiserver/registry/kind-registry.ts";
 import type { User } from "#apiserver/request/request.ts";
 import type { RequestSecurity } from "#apiserver/request/security.ts";
 import type { ApiServer } from "#apiserver/server.ts";
@@ -18,12 +19,13 @@ export function defaultAdmission(
   { authorizer, rules }: RequestSecurity,
   clock: Clock,
   random: Random,
+  findKind: KindRegistry["findKind"],
 ): readonly AdmissionPlugin[] {
   const tolerationSeconds = { notReady: 300, unreachable: 300 };
   const dependencies = { authorizer, clock, random, tolerationSeconds };
   return [
     ...admissionPlugins(
-      { ...dependencies, mutating: [], validating: [], kinds: builtInKinds },
+      { ...dependencies, mutating: [], validating: [], findKind },
       { enable: [], disable: [] },
     ),
     createEscalationCheck(rules, authorizer),

@@ -13,7 +13,7 @@ describe("the registry", () => {
     tolerationSeconds: { notReady: 300, unreachable: 300 },
     mutating: [{ name: "MutatingAdmissionWebhook" }],
     validating: [{ name: "ValidatingAdmissionWebhook" }],
-    kinds: [],
+    findKind: () => undefined,
     configurations: {
       EventRateLimit: {
         apiVersion: "eventratelimit.admission.k8s.io/v1alpha1",

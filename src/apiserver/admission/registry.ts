@@ -60,7 +60,7 @@ export interface AdmissionDependencies {
   /** Validating webhooks and policies. */
   readonly validating: readonly AdmissionPlugin[];
   /** Every kind there is. */
-  readonly kinds: readonly Kind[];
+  findKind(apiVersion: string, kind: string): Kind | undefined;
   readonly configurations?: PluginConfigurations;
   readonly openWebhook?: OpenWebhook;
 }
@@ -141,7 +141,7 @@ interface Configured {
 function allPlugins(
   dependencies: AdmissionDependencies,
 ): readonly (AdmissionPlugin | Configured)[] {
-  const { authorizer, tolerationSeconds, mutating, validating, clock, kinds } = dependencies;
+  const { authorizer, tolerationSeconds, mutating, validating, clock } = dependencies;
   const { openWebhook } = dependencies;
   const configured = (
     name: string,
@@ -178,7 +178,7 @@ function allPlugins(
     extendedResourceToleration,
     defaultStorageClass,
     storageObjectInUseProtection,
-    ownerReferencesPermissionEnforcement(authorizer, kinds),
+    ownerReferencesPermissionEnforcement(authorizer, dependencies.findKind),
     persistentVolumeClaimResize,
     runtimeClass,
     certificateApproval(authorizer),

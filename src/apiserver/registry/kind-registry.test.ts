@@ -6,6 +6,7 @@ import { WIDGETS, widget, widgetKind } from "./widget-kind.testing.ts";
 
 const APPLY = { headers: { "content-type": "application/apply-patch+yaml" } };
 const TABLE = { headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" } };
+const PROTOBUF = "application/vnd.kubernetes.protobuf";
 const AGGREGATED = {
   headers: { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" },
 };
@@ -81,6 +82,27 @@ describe("a kind that is added while the server runs", () => {
     );
     assert.deepEqual(table.rows[0].cells, ["a", "red"]);
   });
+
+  const refused: readonly (readonly [string, string, string, Record<string, string>, number])[] = [
+    [
+      "a strategic merge patch",
+      "PATCH",
+      `${WIDGETS}/a`,
+      { "content-type": "application/strategic-merge-patch+json" },
+      415,
+    ],
+    ["a protobuf body", "POST", WIDGETS, { "content-type": PROTOBUF }, 415],
+    ["a protobuf answer", "GET", `${WIDGETS}/a`, { accept: PROTOBUF }, 406],
+  ];
+  for (const [what, method, url, headers, code] of refused) {
+    test(`refuses ${what} with ${code}`, async () => {
+      await using t = await startTestApi();
+      await t.api.resources.add({ kinds: [widgetKind()] });
+      await t.want(201, "POST", WIDGETS, { body: widget("a") });
+      const body = method === "GET" ? {} : { body: {} };
+      assert.equal((await t.ask(method, url, { headers, ...body })).code, code);
+    });
+  }
 
   test("shows the objects that were in the store already", async () => {
     await using t = await startTestApi();

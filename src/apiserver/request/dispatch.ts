@@ -26,6 +26,7 @@ import { patch } from "../verbs/patch.ts";
 import { update } from "../verbs/update.ts";
 import { watch } from "../verbs/watch.ts";
 import { PATCH_TYPES } from "../write/decode-write.ts";
+import { refuseCustomMedia } from "./refuse-custom-media.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import { nameFaults } from "./request-info.ts";
 import { methodNotAllowedStatus, routeOf, unsupportedByRouteStatus } from "./router.ts";
@@ -106,6 +107,8 @@ export async function dispatch(
     const agreed = negotiate({ headers, query, watch: watching, tables: run.tables !== false });
     if (!agreed.ok) return refuse(agreed.status);
     media = agreed.value;
+    const unspoken = resource.kind.custom && refuseCustomMedia(request, info, media);
+    if (unspoken !== undefined) return refuse(unspoken);
   }
   const work = run({
     parts,

@@ -70,7 +70,7 @@ async function start(): Promise<Running> {
             tolerationSeconds: { notReady: 300, unreachable: 300 },
             mutating: [],
             validating: [],
-            kinds: [],
+            findKind: () => undefined,
           },
           { enable: [], disable: [] },
         ),

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { load } from "js-yaml";
-import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import {
   type PluginConfigurations,
   readPluginConfigurations,
@@ -10,6 +9,7 @@ import {
 import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import { admissionPlugins } from "#apiserver/admission/registry.ts";
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
+import type { KindRegistry } from "#apiserver/registry/kind-registry.ts";
 import type { RequestSecurity } from "#apiserver/request/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -24,6 +24,7 @@ export function admissionOf(
   { authorizer, rules }: RequestSecurity,
   clock: Clock,
   random: Random,
+  findKind: KindRegistry["findKind"],
 ): readonly AdmissionPlugin[] {
   return [
     ...admissionPlugins(
@@ -37,7 +38,7 @@ export function admissionOf(
         },
         mutating: [],
         validating: [],
-        kinds: builtInKinds,
+        findKind,
         openWebhook: (kubeconfig, firstRetryMs) =>
           withRetries(webhookFrom(kubeconfig, WEBHOOK_TIMEOUT_MS), { clock, random }, firstRetryMs),
         ...configurationsOf(flags),

@@ -97,7 +97,8 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     flags: flagTexts(flags),
     externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
     security: (objects, until) => followedSecurity(parts, objects, until),
-    admission: (_objects, security) => admissionOf(flags, security, clock, random),
+    admission: (_objects, security, findKind) =>
+      admissionOf(flags, security, clock, random, findKind),
   };
 }
 

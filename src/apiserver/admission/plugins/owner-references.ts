@@ -8,10 +8,10 @@ import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { isOf } from "../requests.ts";
 
-/** `kinds`: what a reference may be to. */
+/** `findKind`: what a reference may be to. */
 export function ownerReferencesPermissionEnforcement(
   authorizer: Authorizer,
-  kinds: readonly Kind[],
+  findKind: (apiVersion: string, kind: string) => Kind | undefined,
 ): AdmissionPlugin {
   return {
     name: "OwnerReferencesPermissionEnforcement",
@@ -40,9 +40,7 @@ export function ownerReferencesPermissionEnforcement(
       const blocking = newlyBlocking(next, before);
       if (blocking.length === 0 || (await may(FINALIZE_ANYTHING)) === undefined) return undefined;
       for (const reference of blocking) {
-        const owner = kinds.find(
-          (one) => one.apiVersion === reference.apiVersion && one.names.kind === reference.kind,
-        );
+        const owner = findKind(reference.apiVersion, reference.kind);
         if (owner === undefined) return refuse(request, noMapping(reference));
         const reason = await may({
           ...FINALIZE_ANYTHING,

@@ -184,7 +184,9 @@ describe("OwnerReferencesPermissionEnforcement", () => {
   ];
   for (const { name, may, meta, old, want } of rows) {
     test(name, async () => {
-      const plugin = ownerReferencesPermissionEnforcement(allowing(...may), builtInKinds);
+      const plugin = ownerReferencesPermissionEnforcement(allowing(...may), (apiVersion, name) =>
+        builtInKinds.find((kind) => kind.apiVersion === apiVersion && kind.names.kind === name),
+      );
       const before = old === undefined ? {} : { old: pod({}, old as Loose) };
       const { status } = await admitWith(plugin, podKind, pod({}, meta as Loose), before);
       assert.equal(status?.message, want);
