@@ -13,6 +13,7 @@ import { version } from "./version.ts";
 const COMMANDS: Readonly<Record<string, string>> = {
   up: "run a cluster",
   down: "end the cluster that `up` runs",
+  kubelet: "run a node",
   image: "import, list, remove, save and build images",
   doctor: "check the data of a cluster",
   apiserver: "run the API server",

@@ -4,6 +4,7 @@ import type { Command } from "./command.ts";
 import { controllerManagerCommand } from "./controller-manager/controller-manager.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { imageCommand } from "./image/image-command.ts";
+import { kubeletCommand } from "./kubelet/kubelet-command.ts";
 import { schedulerCommand } from "./scheduler/scheduler-command.ts";
 import { snapshotCommand } from "./snapshot/snapshot-command.ts";
 import { storeCommand } from "./store/store-command.ts";
@@ -19,5 +20,6 @@ export const commands: readonly Command[] = [
   snapshotCommand,
   storeCommand,
   imageCommand,
+  kubeletCommand,
   upCommand,
 ];

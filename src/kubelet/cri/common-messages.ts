@@ -45,9 +45,13 @@ export const selinuxOption = message({
   level: [4, "text"],
 });
 
+export const PROFILE_TYPE = { RuntimeDefault: 0, Unconfined: 1, Localhost: 2 } as const;
 export const securityProfile = message({ profileType: [1, "int"], localhostRef: [2, "text"] });
 export type SecurityProfile = WriteOf<typeof securityProfile>;
 
+export const SUPPLEMENTAL_GROUPS_POLICY = { Merge: 0, Strict: 1 } as const;
+
+export const PROPAGATION = { PRIVATE: 0, HOST_TO_CONTAINER: 1, BIDIRECTIONAL: 2 } as const;
 export const mount = message({
   containerPath: [1, "text"],
   hostPath: [2, "text"],

@@ -15,6 +15,7 @@ const dnsConfig = message({
 });
 export type DnsConfig = WriteOf<typeof dnsConfig>;
 
+export const PROTOCOL = { TCP: 0, UDP: 1, SCTP: 2 } as const;
 const portMapping = message({
   protocol: [1, "int"],
   containerPort: [2, "int"],

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { containerdConfig, socketOf } from "#kubelet/containerd/containerd-config.ts";
 import { createCriClient } from "#kubelet/cri/cri-client.ts";
+import { PAUSE_IMAGE, writePauseImage } from "#kubelet/images/pause-image.ts";
 import { writeBusyboxImage } from "./busybox-image.ts";
 import type { Machine } from "./machine.ts";
 
@@ -17,7 +18,7 @@ export async function startRuntime(machine: Machine): Promise<Runtime> {
   const { dir } = machine;
   const settings = {
     ...{ root: join(dir, "root"), state: join(dir, "run"), cniBin: "/usr/lib/cni" },
-    ...{ cniConf: join(dir, "cni"), sandboxImage: BUSYBOX, systemdCgroup: false },
+    ...{ cniConf: join(dir, "cni"), sandboxImage: PAUSE_IMAGE, systemdCgroup: false },
     ...{ restrictOomScoreAdj: true, handlers: { runc: "/usr/sbin/runc", crun: "/usr/bin/crun" } },
   };
   await mkdir(settings.cniConf, { recursive: true });
@@ -31,17 +32,27 @@ export async function startRuntime(machine: Machine): Promise<Runtime> {
   child.stdout?.on("data", keep);
   const endpoint = `unix://${socketOf(settings)}`;
   await untilAnswering(endpoint, () => log);
+  await importImages(machine, socketOf(settings));
+  return { endpoint, cniConf: settings.cniConf };
+}
+
+/** The pause image that k8ts makes, and busybox as a container that waits. */
+async function importImages(machine: Machine, socket: string): Promise<void> {
+  const { dir } = machine;
   const archive = join(dir, "busybox.tar");
   await writeBusyboxImage(archive, {
     name: BUSYBOX,
     command: ["sh", "-c", "trap 'exit 0' TERM INT; while :; do sleep 1000 & wait $!; done"],
   });
-  const imported = await machine.run("ctr", [
-    ...["--address", socketOf(settings), "--namespace", "k8s.io"],
-    ...["images", "import", archive],
-  ]);
-  if (imported.exitCode !== 0) throw new Error(`import failed: ${imported.stderr}`);
-  return { endpoint, cniConf: settings.cniConf };
+  const pause = join(dir, "pause.tar");
+  await writePauseImage(process.arch, pause, join(dir, "work"));
+  for (const file of [archive, pause]) {
+    const imported = await machine.run("ctr", [
+      ...["--address", socket, "--namespace", "k8s.io"],
+      ...["images", "import", file],
+    ]);
+    if (imported.exitCode !== 0) throw new Error(`import failed: ${imported.stderr}`);
+  }
 }
 
 async function untilAnswering(endpoint: string, log: () => string): Promise<void> {

@@ -1,0 +1,125 @@
+/** The flags of `k8ts kubelet`: upstream's names. A flag that was given wins over the file. */
+import { hostname } from "node:os";
+import { Command as Parser } from "commander";
+import type { Taint } from "#api/generated/core.v1.ts";
+import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-config.ts";
+import { list } from "../flags/flag-values.ts";
+import { addLogFlags } from "../flags/log-flags.ts";
+import { FlagError } from "../flags/parse-flags.ts";
+import { type Flags, textOf } from "../flags/read-flags.ts";
+import { readKubeletConfiguration } from "./kubelet-configuration.ts";
+
+export function kubeletFlags(): Parser {
+  return addLogFlags(new Parser("k8ts kubelet"))
+    .option("--kubeconfig <file>", "how to reach the API server")
+    .option("--config <file>", "a KubeletConfiguration")
+    .option("--config-dir <dir>", "drop-in files with the ending .conf")
+    .option("--hostname-override <name>", "the node's name, if not the machine's")
+    .option("--node-ip <ips>", "one address, or one of each family")
+    .option("--node-labels <labels>", "name=value,…, set when the node registers")
+    .option("--register-with-taints <taints>", "key=value:effect,…")
+    .option("--register-node [bool]", "make the Node object")
+    .option("--register-schedulable [bool]", "let pods be scheduled to it from the start")
+    .option("--provider-id <id>", "the machine's name at its provider")
+    .option("--root-dir <dir>", "where volumes and pods are kept")
+    .option("--pod-log-dir <dir>", "where the logs of containers are")
+    .option("--container-runtime-endpoint <url>", "the CRI socket")
+    .option("--image-service-endpoint <url>", "the CRI socket for images, if another")
+    .option("--cgroup-root <name>", "the cgroup below which pods live")
+    .option("--cluster-dns <ips>", "servers that pods are given")
+    .option("--cluster-domain <name>", "the domain of services")
+    .option("--resolv-conf <file>", "the machine's resolver settings; empty for none")
+    .option("--max-pods <n>", "pods that fit on the node")
+    .option("--system-reserved <amounts>", "cpu=…,memory=…")
+    .option("--kube-reserved <amounts>", "cpu=…,memory=…")
+    .option("--eviction-hard <thresholds>", "memory.available<100Mi,…")
+    .option("--pod-manifest-path <dir>", "static pods")
+    .option("--port <port>", "of the kubelet's own server")
+    .option("--cni-conf-dir <dir>", "where a CNI configuration is written from the pod CIDR");
+}
+
+export async function kubeletConfigOf(flags: Flags): Promise<KubeletConfig> {
+  const file = await readKubeletConfiguration(
+    textOf(flags, "config") ?? "",
+    textOf(flags, "config-dir") ?? "",
+  );
+  const nodeName = (textOf(flags, "hostname-override") ?? hostname()).trim().toLowerCase();
+  if (nodeName === "") throw new FlagError("empty hostname is invalid");
+  return { ...DEFAULT_KUBELET_CONFIG, ...file, ...given(flags), nodeName };
+}
+
+type Values = { -readonly [Field in keyof KubeletConfig]?: KubeletConfig[Field] };
+
+function given(flags: Flags): Values {
+  const values: Values = {};
+  const take = <Field extends keyof Values>(
+    field: Field,
+    flag: string,
+    read: (text: string) => Values[Field],
+  ): void => {
+    const text = textOf(flags, flag);
+    if (text !== undefined) values[field] = read(text);
+  };
+  const same = (text: string): string => text;
+  const isTrue = (text: string): boolean => text === "true";
+  take("nodeIps", "node-ip", list);
+  take("nodeLabels", "node-labels", pairs);
+  take("taints", "register-with-taints", taintsOf);
+  take("registerNode", "register-node", isTrue);
+  take("registerSchedulable", "register-schedulable", isTrue);
+  take("providerId", "provider-id", same);
+  take("rootDir", "root-dir", same);
+  take("podLogsDir", "pod-log-dir", same);
+  take("runtimeEndpoint", "container-runtime-endpoint", same);
+  take("imageEndpoint", "image-service-endpoint", same);
+  take("cgroupRoot", "cgroup-root", same);
+  take("clusterDns", "cluster-dns", list);
+  take("clusterDomain", "cluster-domain", same);
+  take("resolvConf", "resolv-conf", same);
+  take("maxPods", "max-pods", (text) => whole("max-pods", text));
+  take("systemReserved", "system-reserved", pairs);
+  take("kubeReserved", "kube-reserved", pairs);
+  take("evictionHard", "eviction-hard", thresholds);
+  take("staticPodPath", "pod-manifest-path", same);
+  take("port", "port", (text) => whole("port", text));
+  take("cniConfDir", "cni-conf-dir", same);
+  return values;
+}
+
+function whole(flag: string, text: string): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= 0) return number;
+  throw new FlagError(`invalid argument "${text}" for "--${flag}" flag`);
+}
+
+function pairs(text: string): Record<string, string> {
+  return Object.fromEntries(
+    list(text).map((part) => {
+      const [name = "", ...value] = part.split("=");
+      if (value.length === 0) throw new FlagError(`malformed pair, expect string=string: ${part}`);
+      return [name, value.join("=")];
+    }),
+  );
+}
+
+function thresholds(text: string): Record<string, string> {
+  return Object.fromEntries(
+    list(text).map((part) => {
+      const [name = "", value = ""] = part.split("<");
+      if (value === "")
+        throw new FlagError(
+          `invalid eviction threshold syntax ${part}, expected <signal><operator><value>`,
+        );
+      return [name, value];
+    }),
+  );
+}
+
+function taintsOf(text: string): Taint[] {
+  return list(text).map((part) => {
+    const [keyAndValue = "", effect = ""] = part.split(":");
+    const [key = "", value] = keyAndValue.split("=");
+    if (key === "" || effect === "") throw new FlagError(`invalid taint spec: ${part}`);
+    return { key, effect: effect as Taint["effect"], ...(value === undefined ? {} : { value }) };
+  });
+}

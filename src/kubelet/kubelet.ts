@@ -1,0 +1,341 @@
+/**
+ * The kubelet: one node. Wires its parts by hand and lives until the signal aborts. Containers are
+ * left running then; a kubelet that starts later finds them.
+ */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Pod, Service } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import type { Client } from "#client/client.ts";
+import { ServerEventRecorder } from "#client/event-recorder.ts";
+import { Informer } from "#client/informer.ts";
+import { type Cgroups, openCgroups } from "#host/cgroups.ts";
+import { listFolder, readTextIfPresent, writeFileWhole } from "#host/files.ts";
+import { type MachineFacts, machineAddresses, readMachine } from "#host/machine.ts";
+import { signalForMany, untilAborted } from "#lib/aborted.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+import { type CriClient, createCriClient } from "./cri/cri-client.ts";
+import { decideAdmission } from "./decide/admit-pod.ts";
+import type { NodeState } from "./decide/node-status.ts";
+import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
+import { parseResolvConf } from "./decide/pod-dns.ts";
+import { createPodImages } from "./images/pod-images.ts";
+import type { KubeletConfig } from "./kubelet-config.ts";
+import { CNI_CONFIG_NAME, cniConfig } from "./network/cni-config.ts";
+import { type NodeAmounts, nodeAmounts } from "./node/node-amounts.ts";
+import { NodeKeeper } from "./node/node-keeper.ts";
+import { runNodeLease } from "./node/node-lease.ts";
+import { runtimeHandlerOf } from "./node/runtime-handlers.ts";
+import { RuntimeWatch } from "./node/runtime-watch.ts";
+import { PodTokens } from "./objects/pod-tokens.ts";
+import { WatchedObjects } from "./objects/watched-objects.ts";
+import { createPodEvents } from "./pods/pod-events.ts";
+import type { NodeFacts, PodServices } from "./pods/pod-services.ts";
+import { PodWorkers } from "./pods/pod-workers.ts";
+import { RunIndex } from "./pods/run-index.ts";
+import { StatusManager } from "./pods/status-manager.ts";
+import { Probes } from "./probes/probes.ts";
+import { runContainerEvents } from "./runtime/container-events.ts";
+import { TerminationMessages } from "./runtime/termination-message.ts";
+import { PodVolumes } from "./volumes/pod-volumes.ts";
+
+/** What the node says it is. */
+const KUBELET_VERSION = "v1.36.4";
+
+export interface KubeletOptions {
+  readonly config: KubeletConfig;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface RunningKubelet {
+  /** Resolves when the node is registered and its pods are looked after. */
+  readonly ready: Promise<void>;
+  /** Resolves when it has ended, after the signal aborted. */
+  readonly done: Promise<void>;
+  /** Parts that the kubelet's server reads. Only after `ready`. */
+  parts(): KubeletParts;
+}
+
+export interface KubeletParts {
+  readonly cri: CriClient;
+  readonly workers: PodWorkers;
+  readonly status: StatusManager;
+  readonly node: NodeKeeper;
+  readonly cgroups: Cgroups;
+  readonly machine: MachineFacts;
+}
+
+export function runKubelet(options: KubeletOptions, outer: AbortSignal): RunningKubelet {
+  const signal = signalForMany(outer);
+  let parts: KubeletParts | undefined;
+  const ready = start(options, signal).then((started) => {
+    parts = started;
+  });
+  const done = ready.then(
+    () => untilAborted(signal).then(() => parts?.cri[Symbol.dispose]()),
+    (error: unknown) => {
+      if (!signal.aborted) throw error;
+    },
+  );
+  return {
+    ready,
+    done,
+    parts: () => {
+      if (parts === undefined) throw new Error("the kubelet is not ready");
+      return parts;
+    },
+  };
+}
+
+async function start(options: KubeletOptions, signal: AbortSignal): Promise<KubeletParts> {
+  const { config, client, clock, random, logger } = options;
+  await mkdir(join(config.rootDir, "pods"), { recursive: true });
+  const [cgroups, machine] = await Promise.all([openCgroups(clock), readMachine()]);
+  const { runtimeEndpoint, imageEndpoint } = config;
+  const cri = createCriClient({
+    endpoint: runtimeEndpoint,
+    ...(imageEndpoint === "" ? {} : { imageEndpoint }),
+  });
+  const amounts = await nodeAmounts(machine, config);
+  await prepareCgroups(cgroups, config);
+  const hostIps =
+    config.nodeIps.length > 0 ? config.nodeIps : (await machineAddresses()).slice(0, 1);
+
+  const recorder = new ServerEventRecorder(client, clock, logger, config.nodeName);
+  void recorder.run(signal);
+  const events = createPodEvents(recorder);
+  const watch = new RuntimeWatch(cri.runtime, clock, () => {
+    keeper.wake();
+    for (const pod of workers.pods()) workers.wake(pod.metadata.uid ?? "");
+  });
+  const workers = new PodWorkers(signal);
+  const keeper = createKeeper(options, { machine, amounts, hostIps, watch, cri }, signal);
+  await watch.check(signal);
+  const pods = informer(options, podKind, { fieldSelector: `spec.nodeName=${config.nodeName}` });
+  const serviceInformer = informer(options, serviceKind, {});
+  const onUids = (uids: Iterable<string>): void => {
+    for (const uid of uids) workers.wake(uid);
+  };
+  const objects = new WatchedObjects({ client, clock, random, logger, onChange: onUids }, signal);
+  const tokens = new PodTokens(client, clock);
+  const paths = { root: config.rootDir, logs: config.podLogsDir };
+  const index = new RunIndex();
+  const services: PodServices = {
+    ...{ clock, random, logger, events, objects, tokens, cgroups, paths, index },
+    runtime: cri.runtime,
+    images: createPodImages(cri.images, events),
+    volumes: new PodVolumes({ client, clock, objects, tokens }, paths),
+    status: new StatusManager(
+      { client, clock, random, logger, apiPod: (uid) => pods.cache.byUid(uid) },
+      signal,
+    ),
+    probes: new Probes({
+      ...{ clock, random, events, runtime: cri.runtime },
+      onChange: (uid) => workers.wake(uid),
+    }),
+    messages: new TerminationMessages(),
+    admission: {
+      admit: (pod) =>
+        decideAdmission({
+          pod,
+          others: workers.active().filter((one) => one.metadata.uid !== pod.metadata.uid),
+          allocatable: amounts.allocatable,
+          node: keeper.node,
+        }),
+    },
+    node: nodeFacts(options, { machine, amounts, hostIps, watch, cri }),
+    services: (): Iterable<Service> => serviceInformer.cache.list(),
+  };
+  workers.use(services);
+  signal.addEventListener("abort", () => services.probes.close(), { once: true });
+  await keeper.register(signal);
+  void keeper.run(signal);
+  void watch.run(signal);
+  const { nodeName, leaseDurationSeconds: durationSeconds } = config;
+  const nodeUid = (): string | undefined => keeper.node?.metadata.uid;
+  void runNodeLease({ client, clock, logger, nodeName, durationSeconds, nodeUid }, signal);
+  const eventOptions = { cri, endpoint: runtimeEndpoint, clock, random, logger };
+  void runContainerEvents(
+    {
+      ...eventOptions,
+      onChange: (id) => {
+        const uid = index.podOf(id);
+        if (uid !== undefined) workers.wake(uid);
+      },
+    },
+    signal,
+  );
+  void serviceInformer.run(signal);
+  await Promise.race([serviceInformer.synced, untilAborted(signal)]);
+  pods.on(({ next, old }) => takePod(workers, next, old), signal);
+  void pods.run(signal);
+  await Promise.race([pods.synced, untilAborted(signal)]);
+  await workers.endOrphans();
+  await removeOrphanFolders(services, workers);
+  logger.info("kubelet runs", { node: nodeName, pods: pods.cache.size });
+  return { cri, workers, status: services.status, node: keeper, cgroups, machine };
+}
+
+function takePod(workers: PodWorkers, next: Pod | undefined, old: Pod | undefined): void {
+  if (old !== undefined && next?.metadata.uid !== old.metadata.uid) workers.remove(old);
+  if (next === undefined || isMirror(next)) return;
+  workers.update(next, false);
+}
+
+function isMirror({ metadata }: Pod): boolean {
+  return metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
+}
+
+interface Machinery {
+  readonly machine: MachineFacts;
+  readonly amounts: NodeAmounts;
+  readonly hostIps: readonly string[];
+  readonly watch: RuntimeWatch;
+  readonly cri: CriClient;
+}
+
+function nodeFacts(
+  { config, client }: KubeletOptions,
+  { machine, amounts, hostIps, watch }: Machinery,
+): NodeFacts {
+  return {
+    name: config.nodeName,
+    hostIps,
+    allocatable: amounts.allocatable,
+    memoryCapacityBytes: machine.memoryBytes,
+    resolver: async () =>
+      parseResolvConf(
+        config.resolvConf === "" ? "" : ((await readTextIfPresent(config.resolvConf)) ?? ""),
+      ),
+    clusterDns: { servers: config.clusterDns, domain: config.clusterDomain },
+    runtimeName: watch.health.version?.runtimeName ?? "containerd",
+    podCgroup: (pod) => podCgroupName(config.cgroupRoot, pod),
+    seccompDefault: config.seccompDefault,
+    networkProblem: () => watch.health.networkProblem,
+    runtimeHandler: (pod) => runtimeHandlerOf(client, pod),
+  };
+}
+
+function createKeeper(
+  { config, client, clock, random, logger }: KubeletOptions,
+  machinery: Machinery,
+  signal: AbortSignal,
+): NodeKeeper {
+  const { machine, watch } = machinery;
+  return new NodeKeeper({
+    ...{ client, clock, random, logger },
+    register: config.registerNode,
+    identity: {
+      name: config.nodeName,
+      hostname: config.nodeName,
+      labels: config.nodeLabels,
+      taints: config.taints,
+      providerId: config.providerId,
+      isUnschedulable: !config.registerSchedulable,
+      architecture: machine.architecture,
+    },
+    state: () => nodeState(config, machinery),
+    onPodCidrs: (podCidrs) => {
+      void writeCniConfig(config.cniConfDir, podCidrs).then((wrote) => {
+        if (wrote) void watch.check(signal);
+      });
+    },
+  });
+}
+
+async function nodeState(config: KubeletConfig, machinery: Machinery): Promise<NodeState> {
+  const { machine, amounts, hostIps, watch, cri } = machinery;
+  const { health } = watch;
+  const { runtimeName = "containerd", runtimeVersion = "" } = health.version ?? {};
+  const images = await cri.images.listImages({}).catch(() => ({ images: [] }));
+  const problems = [health.runtimeProblem, health.networkProblem].filter(
+    (one) => one !== undefined,
+  );
+  return {
+    addresses: [
+      ...hostIps.map((address) => ({ type: "InternalIP" as const, address })),
+      { type: "Hostname", address: config.nodeName },
+    ],
+    capacity: amounts.capacity,
+    allocatable: amounts.allocatable,
+    port: config.port,
+    nodeInfo: {
+      machineID: machine.machineId,
+      systemUUID: machine.systemUuid,
+      bootID: machine.bootId,
+      kernelVersion: machine.kernelVersion,
+      osImage: machine.osImage,
+      containerRuntimeVersion: `${runtimeName}://${runtimeVersion}`,
+      kubeletVersion: KUBELET_VERSION,
+      kubeProxyVersion: "",
+      operatingSystem: "linux",
+      architecture: machine.architecture,
+      ...(machine.swapBytes > 0 ? { swap: { capacity: machine.swapBytes } } : {}),
+    },
+    images: [...images.images]
+      .sort((a, b) => b.size - a.size)
+      .slice(0, IMAGES_MAX)
+      .map(({ repoDigests, repoTags, size }) => ({
+        names: [...repoDigests, ...repoTags].slice(0, IMAGE_NAMES_MAX),
+        sizeBytes: size,
+      })),
+    runtimeHandlers: health.handlers.map(({ name, features }) => ({
+      name,
+      features: {
+        recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
+        userNamespaces: features?.userNamespaces ?? false,
+      },
+    })),
+    supplementalGroupsPolicy: health.supplementalGroupsPolicy,
+    pressures: { memory: false, disk: false, pid: false },
+    problems: [...new Set(problems)],
+  };
+}
+
+const IMAGES_MAX = 50;
+const IMAGE_NAMES_MAX = 5;
+
+/** Nothing is written where another network is installed. */
+async function writeCniConfig(
+  folder: string | undefined,
+  podCidrs: readonly string[],
+): Promise<boolean> {
+  if (folder === undefined) return false;
+  const others = (await listFolder(folder)).filter(
+    (name) => name !== CNI_CONFIG_NAME && /\.conf(list)?$/.test(name),
+  );
+  if (others.length > 0) return false;
+  const path = join(folder, CNI_CONFIG_NAME);
+  const content = cniConfig({ podCidrs });
+  if ((await readTextIfPresent(path)) === content) return false;
+  await writeFileWhole(path, content);
+  return true;
+}
+
+async function prepareCgroups(cgroups: Cgroups, { cgroupRoot }: KubeletConfig): Promise<void> {
+  const { burstable, besteffort } = qosCgroups(cgroupRoot);
+  await cgroups.ensure(kubepodsCgroup(cgroupRoot), {});
+  await cgroups.ensure(burstable, { cpuShares: 2 });
+  await cgroups.ensure(besteffort, { cpuShares: 2 });
+}
+
+/** Folders and volumes of pods that were removed while the kubelet did not run. */
+async function removeOrphanFolders(services: PodServices, workers: PodWorkers): Promise<void> {
+  for (const uid of await listFolder(join(services.paths.root, "pods"))) {
+    if (!workers.has(uid)) await services.volumes.tearDown(uid);
+  }
+}
+
+function informer<T extends Pod | Service>(
+  { client, clock, random, logger }: KubeletOptions,
+  kind: ConstructorParameters<typeof Informer<T>>[0]["kind"],
+  scope: { readonly fieldSelector?: string },
+): Informer<T> {
+  return new Informer<T>({ client, kind, clock, random, logger, ...scope });
+}

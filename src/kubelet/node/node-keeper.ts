@@ -1,0 +1,153 @@
+/**
+ * Keeps the Node object: registers it, reports its status when it changes and every five minutes
+ * otherwise, and tells which pod CIDRs it was given.
+ */
+import type { Node, NodeStatus } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import type { Client } from "#client/client.ts";
+import {
+  decideNodeStatus,
+  type NodeIdentity,
+  type NodeState,
+  newNode,
+  ownLabels,
+} from "#kubelet/decide/node-status.ts";
+import { isEqual } from "#kubelet/decide/status-patch.ts";
+import { Backoff } from "#lib/backoff.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+
+/** How often the state is looked at. */
+const CHECK_MS = 10_000;
+const REPORT_MS = 300_000;
+
+export interface NodeKeeperOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly identity: NodeIdentity;
+  readonly register: boolean;
+  state(): Promise<NodeState>;
+  onPodCidrs(cidrs: readonly string[]): void;
+}
+
+export class NodeKeeper {
+  readonly #options: NodeKeeperOptions;
+  #node: Node | undefined;
+  #reportedMs = Number.NEGATIVE_INFINITY;
+  #wake = new AbortController();
+
+  constructor(options: NodeKeeperOptions) {
+    this.#options = options;
+  }
+
+  get node(): Node | undefined {
+    return this.#node;
+  }
+
+  /** Something that the status tells has changed. */
+  wake(): void {
+    this.#wake.abort();
+  }
+
+  /** Resolves when the server knows the node. */
+  async register(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger } = this.#options;
+    const backoff = new Backoff({ baseMs: 100, capMs: 7_000, random });
+    while (!signal.aborted) {
+      try {
+        await this.#registerOnce(signal);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        const { name } = this.#options.identity;
+        logger.warn("the node is not registered yet", { name, why: messageOf(error) });
+        await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      try {
+        await this.#report(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn("the node's status was not sent", { why: messageOf(error) });
+      }
+      const ends = AbortSignal.any([signal, this.#wake.signal]);
+      await clock.sleep(CHECK_MS, ends).catch(() => undefined);
+    }
+  }
+
+  async #registerOnce(signal: AbortSignal): Promise<void> {
+    const { client, identity, register, clock } = this.#options;
+    if (register) {
+      const wanted = newNode(identity, await this.#options.state(), clock.nowMs());
+      const answer = await client.create(nodeKind, wanted, {}, signal);
+      if (answer.ok) {
+        this.#take(answer.value);
+        this.#reportedMs = clock.elapsedMs();
+        return;
+      }
+      if (answer.status.reason !== "AlreadyExists") throw new Error(answer.status.message);
+    }
+    const found = await client.get(nodeKind, { name: identity.name }, signal);
+    if (!found.ok) throw new Error(found.status.message);
+    this.#take(found.value);
+    await this.#fixLabels(found.value, signal);
+  }
+
+  /** Labels that the kubelet owns are what they must be, also after another machine had the name. */
+  async #fixLabels(node: Node, signal: AbortSignal): Promise<void> {
+    const { client, identity } = this.#options;
+    const wanted = { ...ownLabels(identity), ...identity.labels };
+    const labels = node.metadata.labels ?? {};
+    if (Object.entries(wanted).every(([name, value]) => labels[name] === value)) return;
+    const patch = { metadata: { labels: wanted } };
+    await client.patch(nodeKind, { name: identity.name }, "strategic", patch, {}, signal);
+  }
+
+  async #report(signal: AbortSignal): Promise<void> {
+    const { client, clock, identity, register } = this.#options;
+    const found = await client.get(nodeKind, { name: identity.name }, signal);
+    if (!found.ok) {
+      if (found.status.code !== 404 || !register) throw new Error(found.status.message);
+      return; // deleted: it comes back when the kubelet starts anew
+    }
+    this.#take(found.value);
+    const old = found.value.status;
+    const next = decideNodeStatus(old, await this.#options.state(), clock.nowMs());
+    const isDue = clock.elapsedMs() - this.#reportedMs >= REPORT_MS;
+    if (!isDue && isEqual(withoutHeartbeats(old), withoutHeartbeats(next))) return;
+    const body = { status: nodePatch(old, next) };
+    const key = { name: identity.name };
+    const options = { subresource: "status" };
+    const answer = await client.patch(nodeKind, key, "strategic", body, options, signal);
+    if (!answer.ok) throw new Error(answer.status.message);
+    this.#reportedMs = clock.elapsedMs();
+    this.#take(answer.value);
+  }
+
+  #take(node: Node): void {
+    this.#node = node;
+    const cidrs = node.spec.podCIDRs ?? (node.spec.podCIDR ? [node.spec.podCIDR] : []);
+    if (cidrs.length > 0) this.#options.onPodCidrs(cidrs);
+  }
+}
+
+/** Addresses are merged by type, which would keep old ones. */
+function nodePatch(old: NodeStatus, next: NodeStatus): object {
+  const addresses = [...(next.addresses ?? []), { $patch: "replace" }];
+  return { ...next, ...(isEqual(old.addresses, next.addresses) ? {} : { addresses }) };
+}
+
+function withoutHeartbeats(status: NodeStatus): unknown {
+  const conditions = (status.conditions ?? []).map((one) => ({ ...one, lastHeartbeatTime: "" }));
+  return { ...status, conditions };
+}

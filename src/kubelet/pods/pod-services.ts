@@ -1,0 +1,63 @@
+/** What pod workers share: the parts of the kubelet that carry out their decisions. */
+import type { Pod, Service } from "#api/generated/core.v1.ts";
+import type { Cgroups } from "#host/cgroups.ts";
+import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
+import type { PodPlace } from "#kubelet/decide/downward-api.ts";
+import type { ClusterDns, ResolverSettings } from "#kubelet/decide/pod-dns.ts";
+import type { PodImages } from "#kubelet/images/pod-images.ts";
+import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
+import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
+import type { Probes } from "#kubelet/probes/probes.ts";
+import type { TerminationMessages } from "#kubelet/runtime/termination-message.ts";
+import type { PodVolumes } from "#kubelet/volumes/pod-volumes.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+import type { Admission } from "./admission.ts";
+import type { PodEvents } from "./pod-events.ts";
+import type { PodPaths } from "./pod-paths.ts";
+import type { RunIndex } from "./run-index.ts";
+import type { StatusManager } from "./status-manager.ts";
+
+export interface NodeFacts {
+  readonly name: string;
+  readonly hostIps: readonly string[];
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly memoryCapacityBytes: number;
+  /** Of the machine; read again for each sandbox. */
+  resolver(): Promise<ResolverSettings>;
+  readonly clusterDns: ClusterDns;
+  readonly runtimeName: string;
+  /** Its cgroup: `/kubepods/burstable/podX`. */
+  podCgroup(pod: Pod): string;
+  readonly seccompDefault: boolean;
+  /** Why pods cannot be given a network yet; undefined once they can. */
+  networkProblem(): string | undefined;
+  /** The handler of a RuntimeClass; throws when there is none of the name. */
+  runtimeHandler(pod: Pod): Promise<string>;
+}
+
+export interface PodServices {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly runtime: RuntimeService;
+  readonly images: PodImages;
+  readonly volumes: PodVolumes;
+  readonly objects: WatchedObjects;
+  readonly tokens: PodTokens;
+  readonly cgroups: Cgroups;
+  readonly status: StatusManager;
+  readonly events: PodEvents;
+  readonly probes: Probes;
+  readonly messages: TerminationMessages;
+  readonly index: RunIndex;
+  readonly admission: Admission;
+  readonly node: NodeFacts;
+  readonly paths: PodPaths;
+  services(): Iterable<Service>;
+}
+
+export function placeOf(node: NodeFacts, podIps: readonly string[]): PodPlace {
+  return { hostIps: node.hostIps, podIps, allocatable: node.allocatable };
+}

@@ -1,0 +1,101 @@
+/** The workers of all pods of the node. */
+import type { Pod } from "#api/generated/core.v1.ts";
+import { POD_NAME, POD_NAMESPACE, POD_UID } from "#kubelet/runtime/labels.ts";
+import type { PodServices } from "./pod-services.ts";
+import { type PodEnd, PodWorker } from "./pod-worker.ts";
+
+export class PodWorkers {
+  readonly #workers = new Map<string, PodWorker>();
+  readonly #signal: AbortSignal;
+  #services: PodServices | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Services and workers need each other: this ties the knot. */
+  use(services: PodServices): void {
+    this.#services = services;
+  }
+
+  update(pod: Pod, isStatic: boolean): void {
+    const uid = pod.metadata.uid ?? "";
+    const known = this.#workers.get(uid);
+    if (known !== undefined) {
+      known.update(pod);
+      return;
+    }
+    this.#start(pod, isStatic).wake();
+  }
+
+  remove(pod: Pod): void {
+    this.#workers.get(pod.metadata.uid ?? "")?.remove(pod);
+  }
+
+  wake(uid: string): void {
+    this.#workers.get(uid)?.wake();
+  }
+
+  end(uid: string, why: PodEnd): void {
+    this.#workers.get(uid)?.end(why);
+  }
+
+  has(uid: string): boolean {
+    return this.#workers.has(uid);
+  }
+
+  get(uid: string): Pod | undefined {
+    return this.#workers.get(uid)?.pod;
+  }
+
+  pods(): Pod[] {
+    return [...this.#workers.values()].map(({ pod }) => pod);
+  }
+
+  /** Pods that hold resources of the node. */
+  active(): Pod[] {
+    return [...this.#workers.values()].filter(({ isActive }) => isActive).map(({ pod }) => pod);
+  }
+
+  /** Ends what the runtime still has of pods that no source has: from before a restart. */
+  async endOrphans(): Promise<void> {
+    const { items } = await this.#need().runtime.listPodSandbox({});
+    for (const { labels, metadata } of items) {
+      const uid = labels[POD_UID] ?? metadata?.uid ?? "";
+      if (uid === "" || this.#workers.has(uid)) continue;
+      const pod = orphan(uid, labels);
+      this.#start(pod, false).remove(pod);
+    }
+  }
+
+  #start(pod: Pod, isStatic: boolean): PodWorker {
+    const services = this.#need();
+    const onGone = (uid: string): void => {
+      this.#workers.delete(uid);
+    };
+    const worker = new PodWorker(pod, { services, isStatic, onGone }, this.#signal);
+    this.#workers.set(worker.uid, worker);
+    return worker;
+  }
+
+  #need(): PodServices {
+    if (this.#services === undefined) throw new Error("pod workers were not given their services");
+    return this.#services;
+  }
+}
+
+/** All that is known of a pod whose object is gone. */
+function orphan(uid: string, labels: Readonly<Record<string, string>>): Pod {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      uid,
+      name: labels[POD_NAME] ?? "",
+      namespace: labels[POD_NAMESPACE] ?? "",
+      deletionGracePeriodSeconds: 1,
+    },
+    spec: { containers: [] },
+    status: {},
+  };
+}

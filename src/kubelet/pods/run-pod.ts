@@ -1,0 +1,282 @@
+/**
+ * Brings a pod that should run one step further: volumes, cgroup, sandbox, containers. Answers when
+ * to look again, whatever happens until then.
+ */
+import { mkdir } from "node:fs/promises";
+import type { Container, Pod } from "#api/generated/core.v1.ts";
+import type { PodSandboxConfig } from "#kubelet/cri/sandbox-messages.ts";
+import type { WaitingReason } from "#kubelet/decide/container-statuses.ts";
+import { type BackoffEntry, decideBackoff } from "#kubelet/decide/crash-backoff.ts";
+import { decidePodActions, type PodActions } from "#kubelet/decide/pod-actions.ts";
+import { decidePodDns } from "#kubelet/decide/pod-dns.ts";
+import { isKernelNameTooLong, podHostname } from "#kubelet/decide/pod-hostname.ts";
+import { type ContainerRun, latestRun, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
+import { podCgroupLimits } from "#kubelet/decide/resources.ts";
+import { sandboxConfig } from "#kubelet/runtime/sandbox-config.ts";
+import { type MountedVolume, VolumeError } from "#kubelet/volumes/volume-plugin.ts";
+import { messageOf } from "#lib/caught.ts";
+import { podText } from "./lifecycle-hooks.ts";
+import { podFolder, podLogFolder } from "./pod-paths.ts";
+import { type PodServices, placeOf } from "./pod-services.ts";
+import { startContainer } from "./start-container.ts";
+import { StepError } from "./step-error.ts";
+import { graceOf, stopContainer, stopContainers } from "./stop-containers.ts";
+
+/** Dead runs of a container that are kept, for their logs. */
+const DEAD_RUNS_KEPT = 1;
+/** A sandbox may take long where many start at once. */
+const SANDBOX_TIMEOUT_MS = 240_000;
+/** Containers that cannot be started for another reason than crashing are tried again so often. */
+const START_RETRY_MS = 2_000;
+
+export interface PodRun {
+  readonly pod: Pod;
+  readonly runtime: PodRuntime;
+  readonly waiting: Map<string, WaitingReason>;
+  readonly crashes: Map<string, BackoffEntry>;
+  /** When a container that could not be started is tried again. */
+  readonly retryAtMs: Map<string, number>;
+}
+
+export async function runPod(
+  run: PodRun,
+  services: PodServices,
+  signal: AbortSignal,
+  again: () => void,
+): Promise<number | undefined> {
+  const { pod, runtime } = run;
+  const { probes } = services;
+  const actions = decidePodActions(pod, runtime, probes);
+  const podIps = ipsOf(pod, runtime, services);
+  const volumes = await setUpVolumes(pod, podIps, services);
+  const refreshAtMs = Math.min(
+    ...[...volumes.values()].map((one) => one.refreshAtMs ?? Number.POSITIVE_INFINITY),
+  );
+  const refresh = Number.isFinite(refreshAtMs) ? refreshAtMs : undefined;
+  await killAsDecided(run, actions, services, signal);
+  await removeDeadRuns(runtime, services);
+  if (actions.start.length === 0) {
+    if (actions.kill.length > 0 || actions.killPod) again();
+    return refresh;
+  }
+  const due = dueStarts(run, actions, services);
+  if (due.containers.length > 0 || actions.createSandbox !== undefined) {
+    await prepare(pod, services);
+    const sandbox = await ensureSandbox(run, actions, services);
+    await startAll(run, due.containers, sandbox, volumes, services, signal);
+    again();
+  }
+  return min(refresh, due.wakeAtMs);
+}
+
+function ipsOf(pod: Pod, { sandboxes }: PodRuntime, { node }: PodServices): readonly string[] {
+  return pod.spec.hostNetwork ? node.hostIps : (sandboxes[0]?.ips ?? []);
+}
+
+async function setUpVolumes(
+  pod: Pod,
+  podIps: readonly string[],
+  { volumes, node }: PodServices,
+): Promise<ReadonlyMap<string, MountedVolume>> {
+  try {
+    return await volumes.setUp(pod, placeOf(node, podIps));
+  } catch (error) {
+    if (error instanceof VolumeError) throw new StepError("FailedMount", error.message);
+    throw error;
+  }
+}
+
+async function killAsDecided(
+  { pod, runtime }: PodRun,
+  actions: PodActions,
+  services: PodServices,
+  signal: AbortSignal,
+): Promise<void> {
+  const podIp = ipsOf(pod, runtime, services)[0];
+  if (actions.killPod) {
+    const runs = runtime.runs.filter(({ state }) => state === "running");
+    const isRepeat = false;
+    await stopContainers({ pod, runs, podIp, isRepeat }, services, signal);
+    if (runtime.sandboxes.length > 0 && actions.createSandbox !== undefined) {
+      services.events.pod(
+        pod,
+        "Normal",
+        "SandboxChanged",
+        "Pod sandbox changed, it will be killed and re-created.",
+      );
+    }
+    for (const { id } of runtime.sandboxes) {
+      await services.runtime.stopPodSandbox({ podSandboxId: id });
+    }
+    return;
+  }
+  await Promise.all(
+    actions.kill.map(({ run, container, reason, message }) => {
+      const graceSeconds = graceOf(pod, container, reason);
+      const stop = { pod, run, container, graceSeconds, message, podIp, isRepeat: false };
+      return stopContainer(stop, services, signal);
+    }),
+  );
+}
+
+/** Of those to be started: which may be now, and when the next one may. */
+function dueStarts(
+  { pod, runtime, waiting, crashes, retryAtMs }: PodRun,
+  actions: PodActions,
+  { clock, events }: PodServices,
+): { readonly containers: readonly Container[]; readonly wakeAtMs: number | undefined } {
+  const containers: Container[] = [];
+  let wakeAtMs: number | undefined;
+  for (const { container } of actions.start) {
+    const { name } = container;
+    const run = latestRun(runtime, name);
+    const retryMs = retryAtMs.get(name) ?? 0;
+    if (retryMs > clock.nowMs()) {
+      wakeAtMs = min(wakeAtMs, retryMs);
+      continue;
+    }
+    const wasKilled = actions.kill.some((kill) => kill.run.id === run?.id);
+    const endedMs = run === undefined ? 0 : run.state === "exited" ? run.finishedMs : run.createdMs;
+    if (run === undefined || (run.state !== "exited" && !wasKilled)) {
+      containers.push(container);
+      continue;
+    }
+    const nowMs = clock.nowMs();
+    const decision = decideBackoff(crashes.get(name), wasKilled ? nowMs : endedMs, nowMs);
+    if (!decision.wait) {
+      crashes.set(name, decision.next);
+      containers.push(container);
+      continue;
+    }
+    const seconds = formatDelay(decision.delayMs);
+    const message = `back-off ${seconds} restarting failed container=${name} pod=${podText(pod)}`;
+    if (waiting.get(name)?.message !== message) {
+      waiting.set(name, { reason: "CrashLoopBackOff", message });
+      const text = `Back-off restarting failed container ${name} in pod ${podText(pod)}`;
+      events.container(pod, name, "Warning", "BackOff", text);
+    }
+    wakeAtMs = min(wakeAtMs, decision.untilMs);
+  }
+  return { containers, wakeAtMs };
+}
+
+/** `10s`, `1m20s`, `5m0s` */
+function formatDelay(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}
+
+async function prepare(pod: Pod, { cgroups, node, paths }: PodServices): Promise<void> {
+  const uid = pod.metadata.uid ?? "";
+  await Promise.all([
+    cgroups.ensure(node.podCgroup(pod), podCgroupLimits(pod)),
+    mkdir(podFolder(paths, uid), { recursive: true, mode: 0o750 }),
+    mkdir(podLogFolder(paths, pod), { recursive: true }),
+  ]);
+}
+
+interface Sandbox {
+  readonly id: string;
+  readonly ips: readonly string[];
+  readonly config: PodSandboxConfig;
+}
+
+async function ensureSandbox(
+  { pod, runtime }: PodRun,
+  actions: PodActions,
+  services: PodServices,
+): Promise<Sandbox> {
+  const { node, paths, events } = services;
+  const kept = runtime.sandboxes[0];
+  const attempt = actions.createSandbox ?? kept?.attempt ?? 0;
+  const dns = decidePodDns(pod, await node.resolver(), node.clusterDns);
+  for (const warning of dns.warnings) events.pod(pod, "Warning", "DNSConfigForming", warning);
+  const hostname = podHostname(pod, node.clusterDns.domain);
+  if (isKernelNameTooLong(hostname)) {
+    throw new StepError(
+      "FailedCreatePodSandBox",
+      `failed to construct FQDN from pod hostname and cluster domain, FQDN ${hostname.kernelName} is too long (64 characters is the max, ${hostname.kernelName.length} characters requested)`,
+    );
+  }
+  const config = sandboxConfig({
+    ...{ pod, attempt, hostname, dns: dns.settings },
+    logDirectory: podLogFolder(paths, pod),
+    cgroupParent: node.podCgroup(pod),
+  });
+  if (actions.createSandbox === undefined && kept !== undefined) {
+    return { id: kept.id, ips: ipsOf(pod, runtime, services), config };
+  }
+  return createSandbox(pod, config, services);
+}
+
+async function createSandbox(
+  pod: Pod,
+  config: PodSandboxConfig,
+  { runtime, node, index }: PodServices,
+): Promise<Sandbox> {
+  const problem = pod.spec.hostNetwork ? undefined : node.networkProblem();
+  if (problem !== undefined) {
+    throw new StepError("NetworkNotReady", `network is not ready: ${problem}`);
+  }
+  try {
+    const runtimeHandler = await node.runtimeHandler(pod);
+    const { podSandboxId: id } = await runtime.runPodSandbox(
+      { config, runtimeHandler },
+      { timeoutMs: SANDBOX_TIMEOUT_MS },
+    );
+    index.add(pod.metadata.uid ?? "", id);
+    if (pod.spec.hostNetwork) return { id, ips: node.hostIps, config };
+    const { status } = await runtime.podSandboxStatus({ podSandboxId: id });
+    const more = status?.network?.additionalIps.map(({ ip }) => ip) ?? [];
+    const ips = [status?.network?.ip ?? "", ...more].filter((ip) => ip !== "");
+    return { id, ips, config };
+  } catch (error) {
+    const why = `Failed to create pod sandbox: ${messageOf(error)}`;
+    throw new StepError("FailedCreatePodSandBox", why);
+  }
+}
+
+/** In the order of the spec: a postStart hook holds the ones after it back. */
+async function startAll(
+  { pod, runtime, waiting, retryAtMs }: PodRun,
+  containers: readonly Container[],
+  sandbox: Sandbox,
+  volumes: ReadonlyMap<string, MountedVolume>,
+  services: PodServices,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const container of containers) {
+    const request = {
+      ...{ pod, container, runtime, volumes, podIps: sandbox.ips },
+      ...{ sandboxId: sandbox.id, sandboxConfig: sandbox.config },
+    };
+    const why = await startContainer(request, services, signal);
+    if (why === undefined) {
+      waiting.delete(container.name);
+      retryAtMs.delete(container.name);
+    } else {
+      waiting.set(container.name, why);
+      retryAtMs.set(container.name, services.clock.nowMs() + START_RETRY_MS);
+    }
+    const isInit = pod.spec.initContainers?.some(({ name }) => name === container.name) ?? false;
+    if (why !== undefined && isInit) break;
+  }
+}
+
+async function removeDeadRuns(runtimeState: PodRuntime, { runtime }: PodServices): Promise<void> {
+  const seen = new Map<string, number>();
+  const surplus: ContainerRun[] = [];
+  for (const [i, run] of runtimeState.runs.entries()) {
+    const isLatest = runtimeState.runs.findIndex(({ name }) => name === run.name) === i;
+    if (isLatest || run.state !== "exited") continue;
+    const count = (seen.get(run.name) ?? 0) + 1;
+    seen.set(run.name, count);
+    if (count > DEAD_RUNS_KEPT) surplus.push(run);
+  }
+  for (const { id } of surplus) await runtime.removeContainer({ containerId: id });
+}
+
+function min(...times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((one) => one !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}

@@ -1,0 +1,149 @@
+/**
+ * Brings the statuses of pods to the API server.
+ *
+ * Promises:
+ * 1. `set` never waits. Of several statuses of a pod only the latest is sent; nothing is sent that
+ *    the server has already.
+ * 2. A status that cannot be sent is tried again with a growing pause until it is replaced or the
+ *    pod is gone.
+ * 3. `finish` deletes the pod object for good, after its last status was sent.
+ */
+import type { Pod, PodStatus } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import type { Client } from "#client/client.ts";
+import { statusPatch } from "#kubelet/decide/status-patch.ts";
+import { Backoff } from "#lib/backoff.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+
+export interface StatusManagerOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The pod as the server has it: of a static pod its mirror. */
+  apiPod(uid: string): Pod | undefined;
+}
+
+interface Entry {
+  pod: Pod;
+  status: PodStatus;
+  /** What the server answered last. */
+  sent: PodStatus | undefined;
+  isDirty: boolean;
+  finish: boolean;
+  running: Promise<void> | undefined;
+}
+
+export class StatusManager {
+  readonly #options: StatusManagerOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #signal: AbortSignal;
+
+  constructor(options: StatusManagerOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  /** What was set last. */
+  get(uid: string): PodStatus | undefined {
+    return this.#entries.get(uid)?.status;
+  }
+
+  set(pod: Pod, status: PodStatus): void {
+    const uid = pod.metadata.uid ?? "";
+    const entry = this.#entries.get(uid) ?? {
+      ...{ pod, status, sent: undefined, isDirty: false, finish: false, running: undefined },
+    };
+    this.#entries.set(uid, entry);
+    entry.pod = pod;
+    entry.status = status;
+    entry.isDirty = true;
+    this.#start(uid, entry);
+  }
+
+  /** The pod was deleted and nothing of it is left on the node. */
+  finish(pod: Pod): void {
+    const entry = this.#entries.get(pod.metadata.uid ?? "");
+    if (entry === undefined) return;
+    entry.finish = true;
+    entry.isDirty = true;
+    this.#start(pod.metadata.uid ?? "", entry);
+  }
+
+  forget(uid: string): void {
+    this.#entries.delete(uid);
+  }
+
+  /** The mirror of a static pod appeared: it needs the status that was set already. */
+  resend(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry === undefined) return;
+    entry.sent = undefined;
+    entry.isDirty = true;
+    this.#start(uid, entry);
+  }
+
+  #start(uid: string, entry: Entry): void {
+    entry.running ??= this.#run(uid, entry).finally(() => {
+      entry.running = undefined;
+      if (entry.isDirty && !this.#signal.aborted && this.#entries.get(uid) === entry) {
+        this.#start(uid, entry);
+      }
+    });
+  }
+
+  async #run(uid: string, entry: Entry): Promise<void> {
+    const { clock, random, logger } = this.#options;
+    const backoff = new Backoff({ baseMs: 200, capMs: 10_000, jitter: 0.5, random });
+    while (entry.isDirty && !this.#signal.aborted && this.#entries.get(uid) === entry) {
+      entry.isDirty = false;
+      try {
+        await this.#send(uid, entry);
+        backoff.reset();
+      } catch (error) {
+        if (this.#signal.aborted) return;
+        entry.isDirty = true;
+        logger.debug("a pod's status could not be sent", { uid, error });
+        await clock.sleep(backoff.nextMs(), this.#signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #send(uid: string, entry: Entry): Promise<void> {
+    const pod = this.#options.apiPod(uid);
+    if (pod === undefined) return; // deleted, or a mirror that is not there yet: see resend
+    const { namespace, name = "", uid: apiUid = "" } = pod.metadata;
+    const old = entry.sent ?? pod.status ?? {};
+    const patch = statusPatch(old, entry.status);
+    const { client } = this.#options;
+    if (patch !== undefined) {
+      const next = entry.status;
+      const answer = await client.patch(
+        podKind,
+        { namespace, name },
+        "strategic",
+        { metadata: { uid: apiUid }, status: patch },
+        { subresource: "status" },
+        this.#signal,
+      );
+      if (!answer.ok) {
+        const { code = 0, message } = answer.status;
+        if (code === 404 || code === 409) return; // gone, or another pod of the same name
+        throw new Error(message);
+      }
+      entry.sent = next;
+    }
+    if (!entry.finish) return;
+    const gone = await client.delete(
+      podKind,
+      { namespace, name },
+      { uid: apiUid, gracePeriodSeconds: 0 },
+      this.#signal,
+    );
+    if (!gone.ok && gone.status.code !== 404 && gone.status.code !== 409) {
+      throw new Error(gone.status.message);
+    }
+  }
+}

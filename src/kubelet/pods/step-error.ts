@@ -1,0 +1,9 @@
+/** A failure of a pod's step that its owner should hear of by an event. */
+export class StepError extends Error {
+  override readonly name = "StepError";
+  readonly reason: string;
+  constructor(reason: string, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}

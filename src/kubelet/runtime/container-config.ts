@@ -1,0 +1,59 @@
+/** A container as the runtime is asked for it. */
+import type { Container, Pod } from "#api/generated/core.v1.ts";
+import type { Mount } from "#kubelet/cri/common-messages.ts";
+import type { ContainerConfig } from "#kubelet/cri/container-messages.ts";
+import { expand } from "#kubelet/decide/expand.ts";
+import { containerLimits } from "#kubelet/decide/resources.ts";
+import { containerAnnotations, containerLabels } from "./labels.ts";
+import { containerSecurityContext, type ImageUser } from "./security-context.ts";
+import { stopSignalNumber } from "./stop-signals.ts";
+
+export interface ContainerOptions {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly restartCount: number;
+  readonly imageRef: string;
+  readonly imageUser: ImageUser;
+  readonly env: ReadonlyMap<string, string>;
+  readonly mounts: readonly Mount[];
+  /** Of an ephemeral container. */
+  readonly targetId: string | undefined;
+  readonly memoryCapacityBytes: number;
+  readonly cgroupVersion: 1 | 2;
+  readonly seccompRoot: string;
+  readonly seccompDefault: boolean;
+}
+
+export function containerConfig(options: ContainerOptions): ContainerConfig {
+  const { pod, container, restartCount, imageRef, env, mounts } = options;
+  const lookUp = (name: string): string | undefined => env.get(name);
+  const limits = containerLimits(pod, container, options.memoryCapacityBytes);
+  const stopSignal = container.lifecycle?.stopSignal;
+  return {
+    metadata: { name: container.name, attempt: restartCount },
+    image: { image: imageRef, userSpecifiedImage: container.image ?? "" },
+    command: (container.command ?? []).map((part) => expand(part, lookUp)),
+    args: (container.args ?? []).map((part) => expand(part, lookUp)),
+    workingDir: container.workingDir ?? "",
+    envs: [...env].map(([key, value]) => ({ key, value: Buffer.from(value) })),
+    mounts,
+    labels: containerLabels(pod, container),
+    annotations: containerAnnotations(pod, container, restartCount),
+    logPath: `${container.name}/${restartCount}.log`,
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+    ...(stopSignal === undefined ? {} : { stopSignal: stopSignalNumber(stopSignal) }),
+    linux: {
+      resources: {
+        cpuPeriod: limits.cpuPeriodUs,
+        cpuQuota: limits.cpuQuotaUs,
+        cpuShares: limits.cpuShares,
+        memoryLimitInBytes: limits.memoryLimitBytes,
+        oomScoreAdj: limits.oomScoreAdj,
+        ...(options.cgroupVersion === 2 ? { unified: { "memory.oom.group": "1" } } : {}),
+      },
+      securityContext: containerSecurityContext(options),
+    },
+  };
+}

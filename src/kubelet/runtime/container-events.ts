@@ -1,0 +1,139 @@
+/**
+ * Tells when a container or sandbox of the runtime ended, so that nothing has to be polled.
+ *
+ * containerd's own event service is used where it is there (any version), otherwise CRI's event
+ * stream, otherwise the containers are listed every second. Whatever the source, everything is
+ * listed once in a while, so that a lost event costs a minute at most.
+ */
+import { CONTAINER_STATE } from "#kubelet/cri/container-messages.ts";
+import type { CriClient } from "#kubelet/cri/cri-client.ts";
+import { Backoff } from "#lib/backoff.ts";
+import type { Clock } from "#lib/clock.ts";
+import { GRPC_CODES, GrpcClient, GrpcError } from "#lib/grpc/grpc-client.ts";
+import type { Logger } from "#lib/logger.ts";
+import { message } from "#lib/protobuf/message.ts";
+import type { Random } from "#lib/random.ts";
+
+const RELIST_MS = 60_000;
+const POLL_MS = 1_000;
+/** The runtime's own bookkeeping follows its events by this much at most. */
+const SETTLE_PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640, 1_280];
+
+export interface ContainerEventsOptions {
+  readonly cri: CriClient;
+  readonly endpoint: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The container or sandbox of this id changed. */
+  onChange(id: string): void;
+}
+
+const anyMessage = message({ typeUrl: [1, "text"], value: [2, "bytes"] });
+const subscribe = {
+  path: "/containerd.services.events.v1.Events/Subscribe",
+  request: message({ filters: [1, { list: "text" }] }),
+  response: message({
+    namespace: [2, "text"],
+    topic: [3, "text"],
+    event: [4, { one: anyMessage }],
+  }),
+} as const;
+const taskEvent = message({ containerId: [1, "text"], id: [2, "text"] });
+
+export async function runContainerEvents(
+  options: ContainerEventsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random, logger } = options;
+  const backoff = new Backoff({ baseMs: 100, capMs: 5_000, random });
+  void runRelist(options, RELIST_MS, signal);
+  let hasContainerd = true;
+  let hasCri = true;
+  while (!signal.aborted) {
+    try {
+      if (hasContainerd) await followContainerd(options, signal);
+      else if (hasCri) await followCri(options, signal);
+      else return await runRelist(options, POLL_MS, signal);
+      backoff.reset();
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof GrpcError && error.code === GRPC_CODES.UNIMPLEMENTED) {
+        if (hasContainerd) hasContainerd = false;
+        else hasCri = false;
+        continue;
+      }
+      logger.debug("container events are followed again", { error });
+    }
+    await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+    await relistOnce(options, new Map()).catch(() => undefined);
+  }
+}
+
+async function followContainerd(
+  { endpoint, cri, clock, onChange }: ContainerEventsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  using client = new GrpcClient(endpoint);
+  const filters = [`topic=="/tasks/exit"`];
+  for await (const { event } of client.stream(subscribe, { filters }, signal)) {
+    if (event === undefined) continue;
+    const { containerId, id } = taskEvent.decode(event.value);
+    if (id !== "" && id !== containerId) continue; // a process of exec
+    void settled(cri, clock, containerId, signal).then(() => onChange(containerId));
+  }
+}
+
+/** Waits until the runtime itself says that the container ended. Sandboxes are not waited for. */
+async function settled(
+  cri: CriClient,
+  clock: Clock,
+  containerId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const pauseMs of SETTLE_PAUSES_MS) {
+    try {
+      const { status } = await cri.runtime.containerStatus({ containerId }, { signal });
+      if (status?.state === CONTAINER_STATE.EXITED) return;
+    } catch {
+      return; // a sandbox, or gone
+    }
+    await clock.sleep(pauseMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+  }
+}
+
+async function followCri(
+  { cri, onChange }: ContainerEventsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const { containerId } of cri.containerEvents(signal)) onChange(containerId);
+}
+
+async function runRelist(
+  options: ContainerEventsOptions,
+  periodMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  let known = new Map<string, number>();
+  while (!signal.aborted) {
+    await options.clock.sleep(periodMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    known = await relistOnce(options, known).catch(() => known);
+  }
+}
+
+/** Reports whatever differs from what was known. */
+async function relistOnce(
+  { cri, onChange }: ContainerEventsOptions,
+  known: ReadonlyMap<string, number>,
+): Promise<Map<string, number>> {
+  const [{ containers }, { items }] = await Promise.all([
+    cri.runtime.listContainers({}),
+    cri.runtime.listPodSandbox({}),
+  ]);
+  const states = new Map([...containers, ...items].map(({ id, state }) => [id, state]));
+  for (const [id, state] of states) if (known.get(id) !== state) onChange(id);
+  for (const id of known.keys()) if (!states.has(id)) onChange(id);
+  return states;
+}

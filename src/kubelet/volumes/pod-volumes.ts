@@ -1,0 +1,124 @@
+/**
+ * The volumes of pods.
+ *
+ * Promises:
+ * 1. `setUp` answers once every volume of the pod is in place, or throws VolumeError with the first
+ *    thing that stands in the way. Calling it again brings changed objects into the files.
+ * 2. `tearDown` leaves nothing: mounts are gone before folders are removed, and a folder in which
+ *    something is still mounted is never emptied.
+ */
+import { join } from "node:path";
+import type { Pod, Volume } from "#api/generated/core.v1.ts";
+import { listFolder, removeTree } from "#host/files.ts";
+import { listMounts, unmountBelow } from "#host/mounts.ts";
+import type { PodPlace } from "#kubelet/decide/downward-api.ts";
+import { type PodPaths, podFolder, volumeFolder, volumesFolder } from "#kubelet/pods/pod-paths.ts";
+import { claimedVolume } from "./claims.ts";
+import { applyFsGroup } from "./fs-group.ts";
+import { volumePlugins } from "./plugins.ts";
+import {
+  type MountedVolume,
+  VolumeError,
+  type VolumePlugin,
+  type VolumeTools,
+} from "./volume-plugin.ts";
+
+/** Content that the kubelet does not own is left as it is. */
+const UNMANAGED = new Set(["kubernetes.io/host-path", "kubernetes.io/nfs"]);
+
+export class PodVolumes {
+  readonly #tools: VolumeTools;
+  readonly #paths: PodPaths;
+  /** Volumes whose ownership was set in the life of this kubelet. */
+  readonly #owned = new Set<string>();
+
+  constructor(tools: VolumeTools, paths: PodPaths) {
+    this.#tools = tools;
+    this.#paths = paths;
+  }
+
+  async setUp(pod: Pod, place: PodPlace): Promise<ReadonlyMap<string, MountedVolume>> {
+    const mounted = new Map<string, MountedVolume>();
+    const volumes = usedVolumes(pod);
+    const results = await Promise.allSettled(
+      volumes.map(async (volume) => {
+        mounted.set(volume.name, await this.#setUpOne(pod, volume, place));
+      }),
+    );
+    for (const [i, result] of results.entries()) {
+      if (result.status === "fulfilled") continue;
+      const why = result.reason instanceof Error ? result.reason.message : String(result.reason);
+      throw new VolumeError(`MountVolume.SetUp failed for volume "${volumes[i]!.name}" : ${why}`);
+    }
+    return mounted;
+  }
+
+  async tearDown(uid: string): Promise<void> {
+    const folder = volumesFolder(this.#paths, uid);
+    for (const pluginFolder of await listFolder(folder)) {
+      const plugin = volumePlugins.find(({ name }) => name.replace("/", "~") === pluginFolder);
+      if (plugin?.tearDown === undefined) continue;
+      for (const name of await listFolder(join(folder, pluginFolder))) {
+        await plugin.tearDown(join(folder, pluginFolder, name), this.#tools);
+      }
+    }
+    const top = podFolder(this.#paths, uid);
+    await unmountBelow(top);
+    const left = (await listMounts()).filter(({ mountPoint }) => mountPoint.startsWith(`${top}/`));
+    if (left.length > 0) throw new Error(`still mounted: ${left[0]!.mountPoint}`);
+    await removeTree(top);
+    for (const id of this.#owned) if (id.startsWith(`${uid}/`)) this.#owned.delete(id);
+  }
+
+  async #setUpOne(pod: Pod, volume: Volume, place: PodPlace): Promise<MountedVolume> {
+    const claimed = await claimedVolume(this.#tools.client, pod, volume);
+    const persistentVolume = claimed?.persistentVolume;
+    const plugin = volumePlugins.find((one) => one.accepts({ volume, persistentVolume }));
+    if (plugin === undefined) {
+      const sort = Object.keys(persistentVolume?.spec ?? volume).filter((name) => name !== "name");
+      throw new VolumeError(`no volume plugin matched (${sort.join(", ")})`);
+    }
+    const uid = pod.metadata.uid ?? "";
+    const folder = volumeFolder(this.#paths, uid, plugin.name, volume.name);
+    const readOnly = claimed?.readOnly ?? false;
+    const request = { pod, volume, persistentVolume, readOnly, folder, place };
+    const result = await plugin.setUp(request, this.#tools);
+    await this.#own(pod, volume, plugin, result);
+    return result;
+  }
+
+  async #own(
+    pod: Pod,
+    { name }: Volume,
+    plugin: VolumePlugin,
+    { hostPath, readOnly }: MountedVolume,
+  ): Promise<void> {
+    const { fsGroup, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
+    const id = `${pod.metadata.uid}/${name}`;
+    if (fsGroup === undefined || UNMANAGED.has(plugin.name) || this.#owned.has(id)) return;
+    if (!isOwnedByFiles(plugin)) {
+      const onRootMismatch = fsGroupChangePolicy === "OnRootMismatch";
+      await applyFsGroup(hostPath, { gid: fsGroup, readOnly, onRootMismatch });
+    }
+    this.#owned.add(id);
+  }
+}
+
+/** File volumes give each file its group when they write it. */
+function isOwnedByFiles({ name }: VolumePlugin): boolean {
+  return /configmap|secret|downward-api|projected/.test(name);
+}
+
+/** Volumes that no container mounts are not set up. */
+function usedVolumes({ spec }: Pod): Volume[] {
+  const used = new Set<string>();
+  const containers = [
+    ...(spec.initContainers ?? []),
+    ...(spec.containers ?? []),
+    ...(spec.ephemeralContainers ?? []),
+  ];
+  for (const { volumeMounts = [], volumeDevices = [] } of containers) {
+    for (const { name } of [...volumeMounts, ...volumeDevices]) used.add(name);
+  }
+  return (spec.volumes ?? []).filter(({ name, image }) => used.has(name) && image === undefined);
+}

@@ -1,0 +1,48 @@
+/** What a sort of volume must be able to do, and what it may use for it. */
+import type { PersistentVolume, Pod, Volume } from "#api/generated/core.v1.ts";
+import type { Client } from "#client/client.ts";
+import type { PodPlace } from "#kubelet/decide/downward-api.ts";
+import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
+import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
+import type { Clock } from "#lib/clock.ts";
+
+export interface VolumeTools {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly objects: WatchedObjects;
+  readonly tokens: PodTokens;
+}
+
+export interface VolumeRequest {
+  readonly pod: Pod;
+  readonly volume: Volume;
+  /** Behind a claim. */
+  readonly persistentVolume?: PersistentVolume | undefined;
+  readonly readOnly: boolean;
+  /** A folder of its own, below the pod's. It may not be there yet. */
+  readonly folder: string;
+  readonly place: PodPlace;
+}
+
+export interface MountedVolume {
+  /** What containers see; a device for block volumes. */
+  readonly hostPath: string;
+  readonly readOnly: boolean;
+  /** When its content should be looked at again, whatever happens. */
+  readonly refreshAtMs?: number | undefined;
+}
+
+export interface VolumePlugin {
+  /** `kubernetes.io/configmap`: also the name of the folder. */
+  readonly name: string;
+  accepts(request: Pick<VolumeRequest, "volume" | "persistentVolume">): boolean;
+  /** Called again on every change: what is in place already stays. */
+  setUp(request: VolumeRequest, tools: VolumeTools): Promise<MountedVolume>;
+  /** Beyond unmounting and removing the folder, which is done for all. */
+  tearDown?(folder: string, tools: VolumeTools): Promise<void>;
+}
+
+/** What stands in the way of a volume; the message is for an event of the pod. */
+export class VolumeError extends Error {
+  override readonly name = "VolumeError";
+}
