@@ -29,7 +29,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   controllers: { imports: ["lib", "api", "runtime"], pure: true },
   scheduler: { imports: ["lib", "api", "client"] },
   host: { imports: ["lib"] },
-  kubelet: { imports: ["lib", "api", "client", "host"] },
+  kubelet: { imports: ["lib", "api", "client", "host", "pki"] },
   "kubelet/decide": { imports: ["lib", "api"], pure: true },
   sim: { imports: ["lib", "api", "client", "kubelet"] },
   proxy: { imports: ["lib", "api", "client", "host"] },

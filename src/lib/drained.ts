@@ -1,7 +1,7 @@
 /** Resolves when a stream that was full has room again, or is gone. No listener stays behind. */
-import type { Duplex } from "node:stream";
+import type { Writable } from "node:stream";
 
-export function drained(stream: Duplex): Promise<void> {
+export function drained(stream: Writable): Promise<void> {
   if (stream.closed) return Promise.resolve();
   return new Promise((resolve) => {
     const done = (): void => {

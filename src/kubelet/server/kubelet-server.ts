@@ -1,0 +1,179 @@
+/**
+ * The kubelet's HTTPS server on port 10250.
+ *
+ * Promises:
+ * 1. Every request, upgrades too, is authenticated and authorized first (access/).
+ * 2. Connections, headers and waiting times are bounded; a client that reads slowly holds one block.
+ * 3. When the signal aborts, it stops listening and ends its connections.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import { onAbort } from "#lib/aborted.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import { drained } from "#lib/drained.ts";
+import type { Logger } from "#lib/logger.ts";
+import { certificateSubject, readSubject } from "#pki/subject.ts";
+import type { Access, Credentials, KubeletUser } from "./access/access.ts";
+import { type KubeletAnswer, textAnswer } from "./answer.ts";
+import type { KubeletView } from "./kubelet-view.ts";
+import { answerRoute } from "./routes.ts";
+import { joinRuntime, refuse } from "./streams/join-runtime.ts";
+import { streamUrl } from "./streams/stream-url.ts";
+
+const CONNECTIONS_MAX = 2_000;
+const HEADERS_TIMEOUT_MS = 30_000;
+const STREAMS: ReadonlySet<string> = new Set(["exec", "attach", "portForward"]);
+
+export interface KubeletServerOptions {
+  readonly address: string;
+  readonly port: number;
+  /** PEM. Read for each new connection when it is renewed: see `renew`. */
+  readonly tls: { readonly cert: string; readonly key: string };
+  /** PEM of the authorities whose client certificates are believed. */
+  readonly clientCa: string | undefined;
+  readonly access: Access;
+  readonly view: KubeletView;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface KubeletServer {
+  readonly port: number;
+  readonly closed: Promise<void>;
+  /** Serves new connections with another certificate. */
+  renew(tls: { readonly cert: string; readonly key: string }): void;
+}
+
+export async function startKubeletServer(
+  options: KubeletServerOptions,
+  signal: AbortSignal,
+): Promise<KubeletServer> {
+  const { address, port, tls, clientCa } = options;
+  const context = (pair: typeof tls) => ({
+    ...pair,
+    minVersion: "TLSv1.2" as const,
+    ...(clientCa === undefined ? {} : { ca: clientCa }),
+  });
+  const server = createServer({
+    ...context(tls),
+    requestCert: clientCa !== undefined,
+    rejectUnauthorized: false, // other ways to authenticate remain
+    headersTimeout: HEADERS_TIMEOUT_MS,
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.on("request", (message, reply) => void answer(options, message, reply));
+  server.on("upgrade", (message, socket, head) => void upgrade(options, message, socket, head));
+  const closed = closedBy(server, signal);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, address, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    closed,
+    renew: (pair) => server.setSecureContext(context(pair)),
+  };
+}
+
+function closedBy(server: Server, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const upgraded = new Set<Duplex>();
+    server.on("upgrade", (_message, socket) => {
+      upgraded.add(socket);
+      socket.on("close", () => upgraded.delete(socket));
+    });
+    onAbort(signal, () => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+      for (const socket of upgraded) socket.destroy();
+    });
+  });
+}
+
+async function answer(
+  { access, view, clock, logger }: KubeletServerOptions,
+  message: IncomingMessage,
+  reply: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  reply.on("close", () => gone.abort());
+  const { method = "GET", path, query } = targetOf(message);
+  try {
+    const decision = await access.decide(credentialsOf(message), method, path);
+    if (!decision.allowed) return await send(reply, textAnswer(decision.code, decision.message));
+    const request = { method, path, query, clock, signal: gone.signal };
+    await send(reply, await answerRoute(view, request));
+  } catch (error) {
+    if (gone.signal.aborted) return;
+    logger.warn("kubelet server: request failed", { path, error });
+    if (reply.headersSent) reply.destroy();
+    else await send(reply, textAnswer(500, messageOf(error)));
+  }
+}
+
+async function send(reply: ServerResponse, body: KubeletAnswer): Promise<void> {
+  if (body.form === "text") {
+    const { code, text, type = "text/plain; charset=utf-8" } = body;
+    reply.writeHead(code, { "content-type": type, "content-length": Buffer.byteLength(text) });
+    reply.end(text);
+    return;
+  }
+  reply.writeHead(200, { "content-type": "text/plain" });
+  reply.flushHeaders();
+  for await (const chunk of body.chunks) {
+    if (!reply.write(chunk)) await drained(reply);
+    if (reply.destroyed) return;
+  }
+  reply.end();
+}
+
+async function upgrade(
+  { access, view, logger }: KubeletServerOptions,
+  message: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): Promise<void> {
+  socket.on("error", () => socket.destroy());
+  const { method = "GET", path, query } = targetOf(message);
+  try {
+    const decision = await access.decide(credentialsOf(message), method, path);
+    if (!decision.allowed) return refuse(socket, decision.code, decision.message);
+    const [action = "", ...parts] = path.split("/").filter((part) => part !== "");
+    if (!STREAMS.has(action)) return refuse(socket, 404, "404: Page Not Found");
+    const found = await streamUrl(view, action, parts.map(decodeURIComponent), query);
+    if (!found.ok) return refuse(socket, found.code, found.message);
+    await joinRuntime(found.url, { message, socket, head });
+  } catch (error) {
+    logger.warn("kubelet server: stream failed", { path, error });
+    refuse(socket, 500, messageOf(error));
+  }
+}
+
+function targetOf({ method, url = "/" }: IncomingMessage): {
+  readonly method: string | undefined;
+  readonly path: string;
+  readonly query: URLSearchParams;
+} {
+  const at = url.indexOf("?");
+  const path = at === -1 ? url : url.slice(0, at);
+  return { method, path, query: new URLSearchParams(at === -1 ? "" : url.slice(at + 1)) };
+}
+
+function credentialsOf({ socket, headers }: IncomingMessage): Credentials {
+  return {
+    certificate: certificateUser(socket as TLSSocket),
+    authorizationHeader: headers.authorization,
+  };
+}
+
+function certificateUser(socket: TLSSocket): KubeletUser | undefined {
+  if (!socket.authorized) return undefined;
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) return undefined;
+  const { commonName, organizations } = readSubject(certificateSubject(certificate.raw));
+  return { name: commonName, groups: organizations };
+}

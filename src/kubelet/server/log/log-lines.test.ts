@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { describe, test } from "vitest";
+import { LogLines } from "./log-lines.ts";
+
+const FILE = [
+  "2030-01-01T00:00:00.1Z stdout F one",
+  "2030-01-01T00:00:01.25Z stderr F two",
+  "2030-01-01T00:00:02Z stdout P thr",
+  "2030-01-01T00:00:02.5Z stdout F ee",
+  "2030-01-01T00:00:03Z stdout F ",
+  "not a line of the runtime",
+  "2030-01-01T00:00:04Z stdout F naïve ✓ text",
+  "",
+].join("\n");
+
+const CASES = [
+  {
+    name: "all streams; partial lines are joined",
+    options: {},
+    want: "one\ntwo\nthree\n\nnaïve ✓ text\n",
+  },
+  { name: "stderr only", options: { stream: "Stderr" }, want: "two\n" },
+  { name: "stdout only", options: { stream: "Stdout" }, want: "one\nthree\n\nnaïve ✓ text\n" },
+  {
+    name: "sinceTime leaves out what was written before",
+    options: { sinceMs: Date.parse("2030-01-01T00:00:02.400Z") },
+    want: "ee\n\nnaïve ✓ text\n",
+  },
+  {
+    name: "timestamps stand once before a line that was written in parts",
+    options: { timestamps: true },
+    want: [
+      "2030-01-01T00:00:00.1Z one",
+      "2030-01-01T00:00:01.25Z two",
+      "2030-01-01T00:00:02Z three",
+      "2030-01-01T00:00:03Z ",
+      "2030-01-01T00:00:04Z naïve ✓ text",
+      "",
+    ].join("\n"),
+  },
+] as const;
+
+describe("container log", () => {
+  test.each(CASES)("$name", ({ options, want }) => {
+    const lines = new LogLines({ timestamps: false, stream: "All", ...options });
+    assert.equal(Buffer.from(lines.add(Buffer.from(FILE))).toString(), want);
+  });
+
+  test("the text is the same wherever the blocks of the file are cut", () => {
+    const bytes = Buffer.from(FILE);
+    const want = "one\ntwo\nthree\n\nnaïve ✓ text\n";
+    fc.assert(
+      fc.property(fc.array(fc.nat(bytes.length)), (cuts) => {
+        const lines = new LogLines({ timestamps: false, stream: "All" });
+        const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+        const parts = at.slice(1).map((end, i) => lines.add(bytes.subarray(at[i], end)));
+        assert.equal(Buffer.concat(parts).toString(), want);
+      }),
+    );
+  });
+});

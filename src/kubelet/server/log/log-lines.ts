@@ -1,0 +1,84 @@
+/**
+ * Turns the log file that a container runtime writes into what the container wrote. A line of the
+ * file is `2016-10-06T00:17:09.669794202Z stdout F text`: the time, the stream, and whether the
+ * text is a full line (F) or a part of one (P).
+ *
+ * It works on whole blocks of bytes, because logs can be large: a line costs a few searches and one
+ * copy, and makes no strings unless the time of the line is asked for.
+ */
+import type { LogOptions } from "./log-options.ts";
+
+const SPACE = 0x20;
+const NEWLINE = 0x0a;
+const PARTIAL = 0x50;
+/** `stdout` and `stderr` differ in their fourth letter. */
+const STDERR_LETTER = 0x65;
+
+export class LogLines {
+  readonly #options: Pick<LogOptions, "timestamps" | "sinceMs" | "stream">;
+  /** The begin of a line whose end has not been read. */
+  #rest: Uint8Array = new Uint8Array();
+  /** A partial line was written: the next part goes on in the same line. */
+  #inLine = false;
+  /** Lines come in order of time: after the first that is late enough all are. */
+  #isLateEnough: boolean;
+
+  constructor(options: Pick<LogOptions, "timestamps" | "sinceMs" | "stream">) {
+    this.#options = options;
+    this.#isLateEnough = options.sinceMs === undefined;
+  }
+
+  /** The text of the complete lines in this block; an incomplete one waits for the next block. */
+  add(block: Uint8Array): Uint8Array {
+    const input = this.#rest.length === 0 ? block : Buffer.concat([this.#rest, block]);
+    const output = Buffer.allocUnsafe(input.length);
+    const bytes = Buffer.from(input.buffer, input.byteOffset, input.length);
+    let length = 0;
+    let start = 0;
+    for (;;) {
+      const end = bytes.indexOf(NEWLINE, start);
+      if (end === -1) break;
+      length += this.#copyLine(bytes, start, end, output, length);
+      start = end + 1;
+    }
+    this.#rest = bytes.subarray(start);
+    return output.subarray(0, length);
+  }
+
+  /** Copies one line without its newline in the file; returns how many bytes were written. */
+  #copyLine(bytes: Buffer, start: number, end: number, output: Buffer, at: number): number {
+    const timeEnd = bytes.indexOf(SPACE, start);
+    const tagStart = timeEnd + 8; // " stdout " has eight bytes
+    const textStart = tagStart + 2;
+    // A line that the runtime did not write is left out, as upstream does.
+    if (timeEnd === -1 || textStart > end + 1 || !hasStream(bytes, timeEnd + 1)) return 0;
+    if (!this.#isWanted(bytes, start, timeEnd)) return 0;
+    const isPartial = bytes[tagStart] === PARTIAL;
+    let length = 0;
+    if (this.#options.timestamps && !this.#inLine) {
+      length += bytes.copy(output, at, start, timeEnd + 1);
+    }
+    length += bytes.copy(output, at + length, Math.min(textStart, end), end);
+    if (!isPartial) output[at + length++] = NEWLINE;
+    this.#inLine = isPartial;
+    return length;
+  }
+
+  #isWanted(bytes: Buffer, start: number, timeEnd: number): boolean {
+    const { stream, sinceMs } = this.#options;
+    if (stream !== "All") {
+      const isStderr = bytes[timeEnd + 4] === STDERR_LETTER;
+      if (isStderr !== (stream === "Stderr")) return false;
+    }
+    if (!this.#isLateEnough) {
+      const timeMs = Date.parse(bytes.toString("latin1", start, timeEnd));
+      this.#isLateEnough = timeMs >= (sinceMs ?? 0);
+    }
+    return this.#isLateEnough;
+  }
+}
+
+/** `stdout ` or `stderr `: a few letters tell it from other text. */
+function hasStream(bytes: Buffer, at: number): boolean {
+  return bytes[at] === 0x73 && bytes[at + 2] === 0x64 && bytes[at + 6] === SPACE;
+}

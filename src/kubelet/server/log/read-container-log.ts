@@ -1,0 +1,172 @@
+/**
+ * Reads a container's log: from the beginning or the last lines, up to a number of bytes, and, if it
+ * is followed, what is written later until the container has ended.
+ *
+ * Promises:
+ * 1. A log of any size is read in blocks; nothing is read ahead of the reader.
+ * 2. A followed log goes on in the new file after the runtime has rotated it.
+ */
+import { watch } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import type { Clock } from "#lib/clock.ts";
+import { LogLines } from "./log-lines.ts";
+import type { LogOptions } from "./log-options.ts";
+
+const BLOCK_BYTES = 256 * 1024;
+const NEWLINE = 0x0a;
+/** A container that ended without writing anything is noticed after this time. */
+const LOOK_AGAIN_MS = 1_000;
+
+export interface ReadLogOptions {
+  readonly path: string;
+  readonly options: LogOptions;
+  /** Whether more may be written. */
+  isRunning(): Promise<boolean>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export async function* readContainerLog(request: ReadLogOptions): AsyncGenerator<Uint8Array, void> {
+  const { path, options, signal } = request;
+  let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
+  const lines = new LogLines(options);
+  const file = new LogFile(path);
+  const changes = options.follow ? new FileChanges(path, request.clock, signal) : undefined;
+  try {
+    await file.open(options.tailLines);
+    while (!signal.aborted) {
+      // Asked before the last read: what was written until then is read.
+      const mayGrow = changes !== undefined && (await request.isRunning());
+      for await (const block of file.blocks()) {
+        const text = lines.add(block);
+        if (text.length === 0) continue;
+        yield text.length > left ? text.subarray(0, left) : text;
+        left -= text.length;
+        if (left <= 0 || signal.aborted) return;
+      }
+      if (await file.wasRotated()) {
+        await file.reopen();
+        continue;
+      }
+      if (!mayGrow || changes === undefined) return;
+      await changes.next();
+    }
+  } finally {
+    changes?.close();
+    await file.close();
+  }
+}
+
+/** One log file and the place up to which it was read. */
+class LogFile {
+  readonly #path: string;
+  #handle: FileHandle | undefined;
+  #offset = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async open(tailLines: number | undefined): Promise<void> {
+    this.#handle = await open(this.#path, "r");
+    if (tailLines === undefined) return;
+    const { size } = await this.#handle.stat();
+    this.#offset = await tailOffset(this.#handle, size, tailLines);
+  }
+
+  async reopen(): Promise<void> {
+    await this.close();
+    this.#offset = 0;
+    await this.open(undefined);
+  }
+
+  /** Another file has the name now. */
+  async wasRotated(): Promise<boolean> {
+    const current = await open(this.#path, "r").catch(() => undefined);
+    if (current === undefined) return false; // the runtime is about to make it
+    try {
+      const [now, before] = await Promise.all([current.stat(), this.#handle?.stat()]);
+      return before !== undefined && (now.ino !== before.ino || now.size < this.#offset);
+    } finally {
+      await current.close();
+    }
+  }
+
+  async *blocks(): AsyncGenerator<Uint8Array, void> {
+    for (;;) {
+      // A new buffer for each block: the last one may still be on its way to the client.
+      const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+      const { bytesRead } = await this.#handle!.read(buffer, 0, BLOCK_BYTES, this.#offset);
+      if (bytesRead === 0) return;
+      this.#offset += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle?.close();
+    this.#handle = undefined;
+  }
+}
+
+/** Where the last `lines` lines begin, found by reading backwards. */
+async function tailOffset(file: FileHandle, size: number, lines: number): Promise<number> {
+  if (lines === 0) return size;
+  const buffer = Buffer.allocUnsafe(BLOCK_BYTES);
+  let found = 0;
+  for (let end = size; end > 0; ) {
+    const start = Math.max(0, end - BLOCK_BYTES);
+    const { bytesRead } = await file.read(buffer, 0, end - start, start);
+    for (let at = bytesRead - 1; at >= 0; at--) {
+      if (buffer[at] !== NEWLINE || start + at === size - 1) continue;
+      found += 1;
+      if (found === lines) return start + at + 1;
+    }
+    end = start;
+  }
+  return 0;
+}
+
+/** Waits for changes of a file and of its name in the folder. */
+class FileChanges {
+  readonly #clock: Clock;
+  readonly #signal: AbortSignal;
+  readonly #watcher: ReturnType<typeof watch>;
+  #changed = false;
+  #wake: (() => void) | undefined;
+
+  constructor(path: string, clock: Clock, signal: AbortSignal) {
+    this.#clock = clock;
+    this.#signal = signal;
+    const name = basename(path);
+    this.#watcher = watch(dirname(path), (_event, file) => {
+      if (file === null || file === name) this.#change();
+    });
+    this.#watcher.on("error", () => this.#change()); // the folder is gone: the reader finds out
+  }
+
+  async next(): Promise<void> {
+    if (!this.#changed && !this.#signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const timer = this.#clock.schedule(LOOK_AGAIN_MS, resolve);
+        this.#signal.addEventListener("abort", () => resolve(), { once: true });
+        this.#wake = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+      this.#wake = undefined;
+    }
+    this.#changed = false;
+  }
+
+  close(): void {
+    this.#watcher.close();
+  }
+
+  #change(): void {
+    this.#changed = true;
+    this.#wake?.();
+  }
+}

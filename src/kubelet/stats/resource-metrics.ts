@@ -1,0 +1,122 @@
+/** `/metrics/resource`: what the metrics server reads, under upstream's names. Pure. */
+import type { CpuStats, MemoryStats, Summary } from "./summary.ts";
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+  readonly time?: string;
+}
+
+interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge";
+  readonly samples: readonly Sample[];
+}
+
+export function resourceMetrics({ node, pods }: Summary): string {
+  const containers = pods.flatMap(({ podRef: { namespace, name }, containers: own }) =>
+    own.map((container) => ({
+      labels: { container: container.name, namespace, pod: name },
+      container,
+    })),
+  );
+  const podLabels = pods.map((pod) => {
+    const { namespace, name } = pod.podRef;
+    return { labels: { namespace, pod: name }, pod };
+  });
+  const families: Family[] = [
+    {
+      ...describe(
+        "container_cpu_usage_seconds_total",
+        "counter",
+        "Cumulative cpu time consumed by the container in core-seconds",
+      ),
+      samples: containers.flatMap(({ labels, container }) => cpu(labels, container.cpu)),
+    },
+    {
+      ...describe(
+        "container_memory_working_set_bytes",
+        "gauge",
+        "Current working set of the container in bytes",
+      ),
+      samples: containers.flatMap(({ labels, container }) => memory(labels, container.memory)),
+    },
+    {
+      ...describe(
+        "container_start_time_seconds",
+        "gauge",
+        "Start time of the container since unix epoch in seconds",
+      ),
+      samples: containers.map(({ labels, container }) => ({
+        labels,
+        value: Date.parse(container.startTime) / 1000,
+      })),
+    },
+    {
+      ...describe(
+        "node_cpu_usage_seconds_total",
+        "counter",
+        "Cumulative cpu time consumed by the node in core-seconds",
+      ),
+      samples: cpu({}, node.cpu),
+    },
+    {
+      ...describe(
+        "node_memory_working_set_bytes",
+        "gauge",
+        "Current working set of the node in bytes",
+      ),
+      samples: memory({}, node.memory),
+    },
+    {
+      ...describe(
+        "pod_cpu_usage_seconds_total",
+        "counter",
+        "Cumulative cpu time consumed by the pod in core-seconds",
+      ),
+      samples: podLabels.flatMap(({ labels, pod }) => cpu(labels, pod.cpu)),
+    },
+    {
+      ...describe(
+        "pod_memory_working_set_bytes",
+        "gauge",
+        "Current working set of the pod in bytes",
+      ),
+      samples: podLabels.flatMap(({ labels, pod }) => memory(labels, pod.memory)),
+    },
+    {
+      ...describe(
+        "resource_scrape_error",
+        "gauge",
+        "1 if there was an error while getting container metrics, 0 otherwise",
+      ),
+      samples: [{ labels: {}, value: 0 }],
+    },
+  ];
+  return families.map(familyText).join("");
+}
+
+function describe(name: string, type: Family["type"], help: string): Omit<Family, "samples"> {
+  return { name, type, help };
+}
+
+function cpu(labels: Sample["labels"], stats: CpuStats | undefined): Sample[] {
+  if (stats === undefined) return [];
+  return [{ labels, value: stats.usageCoreNanoSeconds / 1e9, time: stats.time }];
+}
+
+function memory(labels: Sample["labels"], stats: MemoryStats | undefined): Sample[] {
+  if (stats === undefined) return [];
+  return [{ labels, value: stats.workingSetBytes, time: stats.time }];
+}
+
+function familyText({ name, help, type, samples }: Family): string {
+  if (samples.length === 0) return "";
+  const lines = samples.map(({ labels, value, time }) => {
+    const pairs = Object.entries(labels).map(([key, text]) => `${key}=${JSON.stringify(text)}`);
+    const at = time === undefined ? "" : ` ${Date.parse(time)}`;
+    return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}${at}\n`;
+  });
+  return `# HELP ${name} [STABLE] ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+}

@@ -1,0 +1,199 @@
+/** The kubelet's `/stats/summary`: use of resources by the node, its pods and their containers. Pure. */
+import type { Pod } from "#api/generated/core.v1.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import type { FilesystemSpace, NodeUsage } from "#host/node-usage.ts";
+import type { ContainerStats } from "#kubelet/cri/stats-messages.ts";
+
+export interface SummaryInput {
+  readonly nodeName: string;
+  readonly nowMs: number;
+  readonly node: NodeUsage;
+  readonly rootFilesystem: FilesystemSpace;
+  readonly imageFilesystemUsedBytes: number | undefined;
+  readonly containers: readonly ContainerStats[];
+  readonly pods: readonly Pod[];
+}
+
+export interface CpuStats {
+  readonly time: string;
+  readonly usageNanoCores?: number;
+  readonly usageCoreNanoSeconds: number;
+}
+
+export interface MemoryStats {
+  readonly time: string;
+  readonly availableBytes?: number;
+  readonly usageBytes?: number;
+  readonly workingSetBytes: number;
+  readonly rssBytes?: number;
+  readonly pageFaults?: number;
+  readonly majorPageFaults?: number;
+}
+
+export interface ContainerSummary {
+  readonly name: string;
+  readonly startTime: string;
+  readonly cpu?: CpuStats;
+  readonly memory?: MemoryStats;
+  readonly rootfs?: object;
+  readonly logs?: object;
+}
+
+export interface PodSummary {
+  readonly podRef: { readonly name: string; readonly namespace: string; readonly uid: string };
+  readonly startTime: string;
+  readonly containers: readonly ContainerSummary[];
+  readonly cpu?: CpuStats;
+  readonly memory?: MemoryStats;
+}
+
+export interface Summary {
+  readonly node: {
+    readonly nodeName: string;
+    readonly startTime: string;
+    readonly cpu: CpuStats;
+    readonly memory: MemoryStats;
+    readonly [more: string]: unknown;
+  };
+  readonly pods: readonly PodSummary[];
+}
+
+const UID = "io.kubernetes.pod.uid";
+const CONTAINER = "io.kubernetes.container.name";
+
+export function summaryOf(input: SummaryInput): Summary {
+  const { nodeName, nowMs, node, rootFilesystem, imageFilesystemUsedBytes } = input;
+  const time = timeFromMs(nowMs);
+  const filesystem = { time, ...rootFilesystem };
+  const [main, ...others] = node.interfaces;
+  return {
+    node: {
+      nodeName,
+      startTime: timeFromMs(node.bootMs),
+      cpu: { time, usageCoreNanoSeconds: node.cpuNanoseconds },
+      memory: {
+        time,
+        availableBytes: Math.max(0, node.memoryTotalBytes - node.memoryWorkingSetBytes),
+        usageBytes: node.memoryUsageBytes,
+        workingSetBytes: node.memoryWorkingSetBytes,
+        rssBytes: node.memoryRssBytes,
+        pageFaults: node.pageFaults,
+        majorPageFaults: node.majorPageFaults,
+      },
+      ...(main === undefined ? {} : { network: { time, ...main, interfaces: [main, ...others] } }),
+      fs: filesystem,
+      runtime: {
+        imageFs: { ...filesystem, usedBytes: imageFilesystemUsedBytes ?? rootFilesystem.usedBytes },
+        containerFs: filesystem,
+      },
+      rlimit: { time, maxpid: node.processesMax, curproc: node.processes },
+      swap: {
+        time,
+        swapAvailableBytes: node.swapFreeBytes,
+        swapUsageBytes: node.swapTotalBytes - node.swapFreeBytes,
+      },
+    },
+    pods: podSummaries(input),
+  };
+}
+
+function podSummaries({ containers, pods, nowMs, rootFilesystem }: SummaryInput): PodSummary[] {
+  const byUid = new Map<string, ContainerStats[]>();
+  for (const stats of containers) {
+    const uid = stats.attributes?.labels[UID] ?? "";
+    byUid.set(uid, [...(byUid.get(uid) ?? []), stats]);
+  }
+  return pods.flatMap((pod) => {
+    const { uid = "", name = "", namespace = "" } = pod.metadata;
+    const own = byUid.get(uid) ?? [];
+    if (own.length === 0) return [];
+    const summaries = own.map((stats) => containerSummary(stats, pod, nowMs, rootFilesystem));
+    return [
+      {
+        podRef: { name, namespace, uid },
+        startTime: pod.status?.startTime ?? timeFromMs(nowMs),
+        containers: summaries,
+        ...totals(summaries, nowMs),
+      },
+    ];
+  });
+}
+
+function containerSummary(
+  stats: ContainerStats,
+  pod: Pod,
+  nowMs: number,
+  filesystem: FilesystemSpace,
+): ContainerSummary {
+  const { cpu, memory, writableLayer, attributes } = stats;
+  const name = attributes?.labels[CONTAINER] ?? attributes?.metadata?.name ?? "";
+  const time = timeFromMs(nowMs);
+  const number = (value: { readonly value: bigint | number } | undefined): number | undefined =>
+    value === undefined ? undefined : Number(value.value);
+  const workingSetBytes = number(memory?.workingSetBytes);
+  const usageBytes = number(memory?.usageBytes);
+  const rssBytes = number(memory?.rssBytes);
+  const nanoseconds = number(cpu?.usageCoreNanoSeconds);
+  const nanoCores = number(cpu?.usageNanoCores);
+  return {
+    name,
+    startTime: startOf(pod, name) ?? time,
+    ...(nanoseconds === undefined
+      ? {}
+      : {
+          cpu: {
+            time,
+            ...(nanoCores === undefined ? {} : { usageNanoCores: nanoCores }),
+            usageCoreNanoSeconds: nanoseconds,
+          },
+        }),
+    ...(workingSetBytes === undefined
+      ? {}
+      : {
+          memory: {
+            time,
+            ...(usageBytes === undefined ? {} : { usageBytes }),
+            workingSetBytes,
+            ...(rssBytes === undefined ? {} : { rssBytes }),
+          },
+        }),
+    rootfs: {
+      time,
+      availableBytes: filesystem.availableBytes,
+      capacityBytes: filesystem.capacityBytes,
+      usedBytes: number(writableLayer?.usedBytes) ?? 0,
+      inodesFree: filesystem.inodesFree,
+      inodes: filesystem.inodes,
+      inodesUsed: number(writableLayer?.inodesUsed) ?? 0,
+    },
+  };
+}
+
+function startOf({ status }: Pod, container: string): string | undefined {
+  const { containerStatuses = [], initContainerStatuses = [] } = status ?? {};
+  const found = [...containerStatuses, ...initContainerStatuses].find((s) => s.name === container);
+  return found?.state?.running?.startedAt ?? undefined;
+}
+
+/** A pod uses what its containers use together. */
+function totals(
+  containers: readonly ContainerSummary[],
+  nowMs: number,
+): Pick<PodSummary, "cpu" | "memory"> {
+  const time = timeFromMs(nowMs);
+  const sum = (value: (container: ContainerSummary) => number | undefined): number =>
+    containers.reduce((total, container) => total + (value(container) ?? 0), 0);
+  return {
+    cpu: {
+      time,
+      usageNanoCores: sum(({ cpu }) => cpu?.usageNanoCores),
+      usageCoreNanoSeconds: sum(({ cpu }) => cpu?.usageCoreNanoSeconds),
+    },
+    memory: {
+      time,
+      usageBytes: sum(({ memory }) => memory?.usageBytes),
+      workingSetBytes: sum(({ memory }) => memory?.workingSetBytes),
+      rssBytes: sum(({ memory }) => memory?.rssBytes),
+    },
+  };
+}
