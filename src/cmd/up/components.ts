@@ -4,15 +4,19 @@ import type { Surroundings } from "../apiserver/server-options.ts";
 import { apiServerComponent } from "./apiserver-component.ts";
 import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
+import { nodeComponent } from "./node-component.ts";
 import { schedulerComponent } from "./scheduler-component.ts";
+import type { UpFlags } from "./up-flags.ts";
 
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
+  { node }: Pick<UpFlags, "node">,
 ): readonly Component[] {
   return [
     apiServerComponent(surroundings, onRunning),
     controllerManagerComponent,
     schedulerComponent,
+    ...(node ? [nodeComponent] : []),
   ];
 }

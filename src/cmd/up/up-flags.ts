@@ -15,6 +15,8 @@ export interface UpFlags {
   readonly server: ApiServerFlags;
   /** Whether a real node is part of the cluster. */
   readonly node: boolean;
+  /** Whether missing packages may be installed. */
+  readonly install: boolean;
   /** Undefined unless the flag was given. */
   readonly encryptSecrets: boolean | undefined;
   /** Offer directories of the nodes as the default storage. */
@@ -52,9 +54,10 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     .option("--foreground", "stay in the foreground, as it does anyway")
     .option("--no-install", "install no packages");
   parseArguments(parser, args);
-  const { node, data, port, localStorage, encryptSecrets } = parser.opts<{
+  const { node, install, data, port, localStorage, encryptSecrets } = parser.opts<{
     encryptSecrets?: boolean;
     node: boolean;
+    install: boolean;
     data: string;
     port: string;
     localStorage?: boolean;
@@ -66,6 +69,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     server: parseServerFlags(["--data-dir", data, "--secure-port", port], rest!),
     controllers: { given: givenFlags(managerParser), all: managerParser.opts() },
     node,
+    install,
     encryptSecrets,
     localStorage: localStorage ?? node,
   };

@@ -1,7 +1,4 @@
-/**
- * `k8ts up`: a cluster in one process. Its components (components.ts) talk by direct calls. Nodes are
- * not there yet, so for now it needs `--no-node`.
- */
+/** `k8ts up`: a cluster in one process. Its components (components.ts) talk by direct calls. */
 import { chmodSync, copyFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
@@ -19,6 +16,7 @@ import {
 import { refuseFlags } from "../flags/parse-flags.ts";
 import { inProcessTransport } from "../in-process/in-process-transport.ts";
 import { componentsOf } from "./components.ts";
+import { nodeRefusal } from "./node-requirements.ts";
 import { removePidFile, writePidFile } from "./pid-file.ts";
 import { runComponents } from "./run-components.ts";
 import { shellQuoted } from "./shell-quoted.ts";
@@ -37,13 +35,12 @@ export const upCommand: Command = {
     } catch (error) {
       return refuseFlags(error);
     }
-    if (flags.node) {
-      process.stderr.write(
-        "k8ts up: nodes are missing: --no-node runs API server, controllers and scheduler\n",
-      );
-      return 1;
+    const refusal = flags.node ? await nodeRefusal(flags.install, signal) : undefined;
+    if (refusal !== undefined) {
+      process.stderr.write(`k8ts: the cluster has no node, pods stay Pending: ${refusal}\n`);
     }
-    await runCluster(flags, processSurroundings(flags.server), signal);
+    const withNode = { ...flags, node: flags.node && refusal === undefined };
+    await runCluster(withNode, processSurroundings(flags.server), signal);
     return 0;
   },
 };
@@ -63,9 +60,10 @@ async function runCluster(
     if (running === undefined) throw new Error("the API server is not running");
     return running;
   };
-  const components = componentsOf({ ...shared, edge: edgeThread() }, (started) => {
+  const onRunning = (started: RunningApiServer): void => {
     running = started;
-  });
+  };
+  const components = componentsOf({ ...shared, edge: edgeThread() }, onRunning, flags);
   const cluster = runComponents(
     components,
     {

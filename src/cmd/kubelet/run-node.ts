@@ -1,0 +1,69 @@
+/** A node: the kubelet and its server, put together. Used by `k8ts kubelet` and by `k8ts up`. */
+import type { Pod } from "#api/generated/core.v1.ts";
+import type { Client } from "#client/client.ts";
+import { type RunningKubelet, runKubelet } from "#kubelet/kubelet.ts";
+import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
+import { Access } from "#kubelet/server/access/access.ts";
+import { startKubeletServer } from "#kubelet/server/kubelet-server.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import type { Random } from "#lib/random.ts";
+import { configurationDocument } from "./configuration-document.ts";
+
+export interface NodeOptions {
+  readonly config: KubeletConfig;
+  readonly serving: NodeServing;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** How the kubelet's own server is reached, and by whom. */
+export interface NodeServing {
+  readonly address: string;
+  readonly tls: { readonly cert: string; readonly key: string };
+  /** PEM of the authorities whose client certificates are believed. */
+  readonly clientCa: string | undefined;
+  readonly anonymous: boolean;
+  readonly authorization: "Webhook" | "AlwaysAllow";
+}
+
+/** Lives until the signal aborts; ready when the node is registered and its server listens. */
+export function runNode(
+  options: NodeOptions,
+  signal: AbortSignal,
+): Pick<RunningKubelet, "ready" | "done"> {
+  const { config, serving, client, clock, logger, metrics } = options;
+  const kubelet = runKubelet(options, signal);
+  const server = kubelet.ready.then(() => {
+    const { cri, workers, status } = kubelet.parts();
+    /** The kubelet knows a status before the API server does. */
+    const withStatus = (pod: Pod): Pod => {
+      const latest = status.get(pod.metadata.uid ?? "");
+      return latest === undefined ? pod : { ...pod, status: latest };
+    };
+    const access = new Access({
+      ...{ nodeName: config.nodeName, client, clock, tokens: true },
+      ...{ anonymous: serving.anonymous, authorization: serving.authorization },
+    });
+    const view = {
+      nodeName: config.nodeName,
+      pods: () => workers.pods().map(withStatus),
+      cri,
+      configuration: () => configurationDocument(config),
+      metrics,
+      unhealthy: () => undefined,
+      rootFolder: config.rootDir,
+    };
+    const { address, tls, clientCa } = serving;
+    const where = { address, port: config.port, tls, clientCa };
+    return startKubeletServer({ ...where, access, view, clock, logger }, signal);
+  });
+  return {
+    ready: server.then(() => undefined),
+    done: Promise.all([kubelet.done, server.then(({ closed }) => closed)]).then(() => undefined),
+  };
+}
