@@ -4,7 +4,8 @@
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Pod, Service } from "#api/generated/core.v1.ts";
+import type { Node, Pod, Service } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import type { Client } from "#client/client.ts";
@@ -156,6 +157,11 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   signal.addEventListener("abort", () => services.probes.close(), { once: true });
   await keeper.register(signal);
   void keeper.run(signal);
+  const ownNode = informer<Node>(options, nodeKind, {
+    fieldSelector: `metadata.name=${config.nodeName}`,
+  });
+  ownNode.on(({ next }) => next !== undefined && keeper.observe(next), signal);
+  void ownNode.run(signal);
   void watch.run(signal);
   const { nodeName, leaseDurationSeconds: durationSeconds } = config;
   const nodeUid = (): string | undefined => keeper.node?.metadata.uid;
@@ -332,7 +338,7 @@ async function removeOrphanFolders(services: PodServices, workers: PodWorkers): 
   }
 }
 
-function informer<T extends Pod | Service>(
+function informer<T extends Node | Pod | Service>(
   { client, clock, random, logger }: KubeletOptions,
   kind: ConstructorParameters<typeof Informer<T>>[0]["kind"],
   scope: { readonly fieldSelector?: string },

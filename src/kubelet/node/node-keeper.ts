@@ -1,6 +1,6 @@
 /**
  * Keeps the Node object: registers it, reports its status when it changes and every five minutes
- * otherwise, and tells which pod CIDRs it was given.
+ * otherwise, and passes on the pod CIDRs that it was given.
  */
 import type { Node, NodeStatus } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
@@ -51,6 +51,11 @@ export class NodeKeeper {
   /** Something that the status tells has changed. */
   wake(): void {
     this.#wake.abort();
+  }
+
+  /** The node as a watch shows it: what the server adds (pod CIDRs) is used at once. */
+  observe(node: Node): void {
+    this.#take(node);
   }
 
   /** Resolves when the server knows the node. */
