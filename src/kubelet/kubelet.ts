@@ -248,9 +248,12 @@ function createKeeper(
     },
     state: () => nodeState(config, machinery),
     onPodCidrs: (podCidrs) => {
-      void writeCniConfig(config.cniConfDir, podCidrs).then((wrote) => {
-        if (wrote) void watch.check(signal);
-      });
+      writeCniConfig(config.cniConfDir, podCidrs).then(
+        (wrote) => {
+          if (wrote) void watch.check(signal);
+        },
+        (error: unknown) => logger.error("the CNI configuration was not written", { error }),
+      );
     },
   });
 }

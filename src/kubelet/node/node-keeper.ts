@@ -39,6 +39,8 @@ export class NodeKeeper {
   #node: Node | undefined;
   #reportedMs = Number.NEGATIVE_INFINITY;
   #wake = new AbortController();
+  /** Those that were passed on last. */
+  #podCidrs = "";
 
   constructor(options: NodeKeeperOptions) {
     this.#options = options;
@@ -142,7 +144,10 @@ export class NodeKeeper {
   #take(node: Node): void {
     this.#node = node;
     const cidrs = node.spec.podCIDRs ?? (node.spec.podCIDR ? [node.spec.podCIDR] : []);
-    if (cidrs.length > 0) this.#options.onPodCidrs(cidrs);
+    const text = cidrs.join(",");
+    if (text === "" || text === this.#podCidrs) return;
+    this.#podCidrs = text;
+    this.#options.onPodCidrs(cidrs);
   }
 }
 
