@@ -190,12 +190,6 @@ describe("k8ts up", () => {
     assert.equal(again.status, 1);
     assert.match(again.stderr, /nothing runs on/);
   });
-
-  test("says what is missing without --no-node", () => {
-    const up = spawnSync(process.execPath, [PROGRAM, "up", "--data", data], { encoding: "utf8" });
-    assert.equal(up.status, 1);
-    assert.match(up.stderr, /nodes are missing/);
-  });
 });
 
 describe("k8ts up that is told to end while it begins", () => {

@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
+import { openCgroups } from "#host/cgroups.ts";
 import { nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { startOwnContainerd } from "#kubelet/containerd/own-containerd.ts";
 import { stopSandboxes } from "#kubelet/containerd/stop-sandboxes.ts";
@@ -50,6 +51,7 @@ async function run(
       podLogsDir: join(paths.kubeletRoot, "..", "logs"),
       runtimeEndpoint: containerd.endpoint,
       cniConfDir: paths.cniConf,
+      cgroupRoot: paths.cgroupRoot,
     };
     const user = {
       name: `system:node:${name}`,
@@ -70,6 +72,8 @@ async function run(
     );
     runtimeLife.abort();
     await containerd.ended;
+    const cgroups = await openCgroups(clock);
+    await cgroups.remove(paths.cgroupRoot);
   }
 }
 

@@ -12,6 +12,8 @@ export interface NodePaths {
   readonly cniConf: string;
   /** For drafts of images. */
   readonly work: string;
+  /** The cgroup below which all pods of the node live. */
+  readonly cgroupRoot: string;
 }
 
 export function nodePaths(dataDir: string, node: string): NodePaths {
@@ -23,6 +25,7 @@ export function nodePaths(dataDir: string, node: string): NodePaths {
     kubeletRoot: join(folder, "kubelet"),
     cniConf: join(folder, "cni"),
     work: join(folder, "work"),
+    cgroupRoot: `/k8ts-${id}`,
   };
 }
 

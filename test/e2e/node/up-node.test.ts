@@ -1,0 +1,117 @@
+/** `k8ts up` of the built program with its own node, in a machine without a way out. */
+import assert from "node:assert/strict";
+import { chmodSync, copyFileSync, mkdirSync, symlinkSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { missingProgram } from "../../../tools/debian-packages.ts";
+import { buildProgram, PROGRAM } from "../../built-program.ts";
+import { until } from "./eventually.ts";
+import { type Machine, startMachine } from "./machine.ts";
+
+const IMAGE = "k8ts.local/busybox:1";
+const LOOP = 'echo hello; trap "exit 0" TERM; while :; do sleep 1; done';
+
+describe("k8ts up with a node", () => {
+  let machine: Machine;
+  let data: string;
+  let log = "";
+  let exit: Promise<number | null>;
+  let end: () => void;
+
+  beforeAll(async () => {
+    for (const program of ["containerd", "runc", "busybox"] as const) missingProgram(program);
+    buildProgram();
+    machine = await startMachine();
+    data = join(machine.dir, "data");
+    const link = "ip link add node0 type veth peer name node1 && ip link set node1 up";
+    const address = "ip addr add 192.168.77.1/24 dev node0 && ip link set node0 up";
+    await machine.run("sh", ["-c", `${link} && ${address}`]);
+    const up = machine.start(process.execPath, [PROGRAM, "up", "--foreground", "--data", data]);
+    const keep = (chunk: Buffer): void => {
+      log = (log + String(chunk)).slice(-50_000);
+    };
+    up.stdout?.on("data", keep);
+    up.stderr?.on("data", keep);
+    exit = new Promise((resolve) => up.once("exit", resolve));
+    end = () => void machine.run("sh", ["-c", `kill $(pgrep -f "${PROGRAM} up")`]);
+    await until(() => log.includes("KUBECONFIG"), { timeoutMs: 60_000 }).catch(() => {
+      throw new Error(`the cluster does not start: ${log}`);
+    });
+    await buildImage(machine, data);
+  }, 180_000);
+
+  afterAll(async () => {
+    await machine[Symbol.asyncDispose]();
+  });
+
+  async function kubectl(...args: string[]): Promise<string> {
+    const config = ["--kubeconfig", join(data, "kubeconfig")];
+    const result = await machine.run("kubectl", [...config, ...args]);
+    if (result.exitCode !== 0)
+      throw new Error(`kubectl ${args.join(" ")}: ${result.stderr}\n${log}`);
+    return result.stdout;
+  }
+
+  test("the node is Ready, with addresses, capacity and a runtime", async () => {
+    await kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s");
+    const wide = await kubectl("get", "nodes", "-o", "wide", "--no-headers");
+    assert.match(wide, /Ready .*192\.168\.77\.1.*containerd:\/\//);
+  }, 60_000);
+
+  test("a Deployment runs: logs, exec and the kubelet's metrics work, and it goes again", async () => {
+    await kubectl(
+      "create",
+      "deployment",
+      "web",
+      `--image=${IMAGE}`,
+      "--replicas=2",
+      "--",
+      "sh",
+      "-c",
+      LOOP,
+    );
+    await kubectl("rollout", "status", "deployment/web", "--timeout=60s");
+    assert.equal(await kubectl("logs", "deployment/web"), "hello\n");
+    const shown = await kubectl("exec", "deployment/web", "--", "sh", "-c", "echo from inside");
+    assert.equal(shown, "from inside\n");
+    const metrics = "/api/v1/nodes/k8ts-node/proxy/metrics/resource";
+    assert.match(await kubectl("get", "--raw", metrics), /container_cpu_usage_seconds_total\{/);
+    await kubectl("delete", "deployment", "web");
+    await kubectl("wait", "--for=delete", "pod", "-l", "app=web", "--timeout=60s");
+  }, 120_000);
+
+  test("a Job completes", async () => {
+    await kubectl("create", "job", "once", `--image=${IMAGE}`, "--", "sh", "-c", "echo done");
+    await kubectl("wait", "--for=condition=complete", "job/once", "--timeout=60s");
+    assert.equal(await kubectl("logs", "job/once"), "done\n");
+  }, 120_000);
+
+  test("SIGTERM ends it with its pods: no process, mount or cgroup is left", async () => {
+    await kubectl("create", "deployment", "left", `--image=${IMAGE}`, "--", "sh", "-c", LOOP);
+    await kubectl("rollout", "status", "deployment/left", "--timeout=60s");
+    end();
+    assert.equal(await exit, 0, log);
+    const processes = (await machine.run("ps", ["-eo", "args"])).stdout;
+    assert.doesNotMatch(processes, /containerd|sleep 1$|\/pause/m);
+    const mounts = (await machine.run("cat", ["/proc/mounts"])).stdout;
+    assert.ok(!mounts.includes("/run/k8ts/"), mounts);
+    assert.ok(!(await readFile("/proc/self/cgroup", "utf8")).includes("k8ts-"));
+    assert.equal(
+      (await machine.run("sh", ["-c", "ls /sys/fs/cgroup/memory | grep k8ts-[0-9a-f] || true"]))
+        .stdout,
+      "",
+    );
+  }, 120_000);
+});
+
+async function buildImage(machine: Machine, data: string): Promise<void> {
+  const root = join(machine.dir, "busybox");
+  mkdirSync(join(root, "bin"), { recursive: true });
+  copyFileSync("/bin/busybox", join(root, "bin", "busybox"));
+  chmodSync(join(root, "bin", "busybox"), 0o755);
+  for (const name of ["sh", "sleep", "echo"]) symlinkSync("busybox", join(root, "bin", name));
+  const args = ["image", "build", root, "-t", IMAGE, "--env", "PATH=/bin", "--data", data];
+  const built = await machine.run(process.execPath, [PROGRAM, ...args]);
+  if (built.exitCode !== 0) throw new Error(built.stderr);
+}
