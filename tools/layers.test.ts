@@ -77,6 +77,30 @@ const cases: { name: string; path: string; source: string; want: RegExp | undefi
     want: /calls setTimeout/,
   },
   {
+    name: "node:timers is refused outside lib",
+    path: "store/a.ts",
+    source: 'import { setTimeout as later } from "node:timers";',
+    want: /imports node:timers; take a Clock/,
+  },
+  {
+    name: "node:timers/promises is refused outside lib, in dynamic imports too",
+    path: "cmd/a.ts",
+    source: 'await import("node:timers/promises");',
+    want: /imports node:timers\/promises; take a Clock/,
+  },
+  {
+    name: "timers without its node: prefix is refused outside lib",
+    path: "testing/a.ts",
+    source: 'export { setImmediate } from "timers";',
+    want: /imports timers; take a Clock/,
+  },
+  {
+    name: "lib may import node:timers/promises",
+    path: "lib/a.ts",
+    source: 'import { setImmediate as turn } from "node:timers/promises";',
+    want: undefined,
+  },
+  {
     name: "chance is handed in",
     path: "store/a.ts",
     source: "Math.random();",

@@ -46,9 +46,13 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
 /** Where the system's clock, timers and randomness are let in. */
 const IMPURE_EXCEPTIONS: ReadonlySet<string> = new Set(["lib/system-clock.ts", "lib/random.ts"]);
 
-/** Outside the pure folders too, time and chance come from an injected Clock or Random. */
+/**
+ * Outside the pure folders too, time and chance come from an injected Clock or Random. Only `lib`
+ * may import the timer modules.
+ */
 const AMBIENT_TIME = new Set(["Date.now", "Math.random", "performance.now"]);
 const TIMERS = new Set(["setTimeout", "setInterval", "setImmediate", "queueMicrotask"]);
+const TIMER_MODULES = new Set(["node:timers", "node:timers/promises", "timers", "timers/promises"]);
 
 export function checkFile(path: string, source: string): string[] {
   const layerName = layerOf(path);
@@ -82,6 +86,9 @@ function checkImport(
   layer: Layer,
   specifier: string,
 ): string | undefined {
+  if (TIMER_MODULES.has(specifier) && layerName !== "lib") {
+    return `imports ${specifier}; take a Clock`;
+  }
   if (specifier.startsWith("node:")) {
     return layer.pure ? `pure folder ${layerName} imports ${specifier}` : undefined;
   }
