@@ -29,6 +29,8 @@ import { apiServerOptions, identityOf, type Parts, type Surroundings } from "./s
 export interface RunningApiServer extends AsyncDisposable {
   readonly api: ApiServer;
   readonly port: number;
+  /** Where the `kubernetes` Service leads to. */
+  readonly advertiseAddress: string;
   readonly keys: Keys;
   /** Resolves when everything that a fresh cluster has is there. */
   readonly bootstrapped: Promise<void>;
@@ -108,6 +110,7 @@ async function runBehind(
   return {
     api,
     port: server.port,
+    advertiseAddress,
     keys,
     bootstrapped,
     close,

@@ -1,6 +1,7 @@
 /** The components of a cluster in one process. A new one is a line here and a file of its own. */
 import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Surroundings } from "../apiserver/server-options.ts";
+import { apiAccessComponent, isLoopback } from "./api-access-component.ts";
 import { apiServerComponent } from "./apiserver-component.ts";
 import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
@@ -11,12 +12,13 @@ import type { UpFlags } from "./up-flags.ts";
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
-  { node }: Pick<UpFlags, "node">,
+  { node, server }: UpFlags,
 ): readonly Component[] {
   return [
     apiServerComponent(surroundings, onRunning),
     controllerManagerComponent,
     schedulerComponent,
     ...(node ? [nodeComponent] : []),
+    ...(node && isLoopback(server.bindAddress) ? [apiAccessComponent] : []),
   ];
 }

@@ -4,7 +4,6 @@
  */
 
 import { join } from "node:path";
-import { isIpv6Cidr } from "#api/validation/ip.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import { builtInControllers } from "#controllers/registry/controllers.ts";
 import { ResourceSet } from "#runtime/resource-set.ts";
@@ -18,9 +17,8 @@ import type { Flags } from "../flags/read-flags.ts";
 import { inProcessClients } from "../in-process/in-process-clients.ts";
 import { APISERVER } from "./apiserver-component.ts";
 import type { ClusterContext, Component } from "./component.ts";
+import { podRangesOf } from "./pod-ranges.ts";
 import type { UpFlags } from "./up-flags.ts";
-
-const POD_RANGES = { IPv4: "10.244.0.0/16", IPv6: "fd00:10:244::/56" };
 
 /** Upstream's: a controller manager that runs elsewhere looks at it, too. */
 const LEASE = { namespace: "kube-system", name: "kube-controller-manager" };
@@ -67,11 +65,10 @@ function controllerFlags({ server, controllers }: UpFlags): Flags {
   const { dataDir, clientCaFile, serviceAccountSigningKeyFile } = server;
   const { serviceClusterIpRange: serviceRanges } = server;
   const file = (name: string): string => join(dataDir, "pki", name);
-  const podRanges = serviceRanges.map((range) => POD_RANGES[isIpv6Cidr(range) ? "IPv6" : "IPv4"]);
   return {
     ...controllers.all,
     allocateNodeCidrs: true,
-    clusterCidr: podRanges.join(","),
+    clusterCidr: podRangesOf(serviceRanges).join(","),
     serviceClusterIpRange: serviceRanges.join(","),
     serviceAccountPrivateKeyFile: serviceAccountSigningKeyFile ?? file("sa.key"),
     rootCaFile: clientCaFile ?? file("ca.crt"),

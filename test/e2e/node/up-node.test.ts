@@ -81,6 +81,26 @@ describe("k8ts up with a node", () => {
     await kubectl("wait", "--for=delete", "pod", "-l", "app=web", "--timeout=60s");
   }, 120_000);
 
+  test("a pod reaches the API server at the address of the kubernetes Service's endpoint", async () => {
+    const address = await kubectl(
+      "get",
+      "endpoints",
+      "kubernetes",
+      "-o",
+      "jsonpath={.subsets[0].addresses[0].ip}",
+    );
+    assert.equal(address, "192.168.77.1");
+    const ask = `nc -w 2 ${address} 6443 </dev/null && echo reached`;
+    await kubectl("run", "caller", `--image=${IMAGE}`, "--restart=Never", "--", "sh", "-c", ask);
+    await kubectl(
+      "wait",
+      "--for=jsonpath={.status.phase}=Succeeded",
+      "pod/caller",
+      "--timeout=60s",
+    );
+    assert.equal(await kubectl("logs", "caller"), "reached\n");
+  }, 120_000);
+
   test("a Job completes", async () => {
     await kubectl("create", "job", "once", `--image=${IMAGE}`, "--", "sh", "-c", "echo done");
     await kubectl("wait", "--for=condition=complete", "job/once", "--timeout=60s");
@@ -110,7 +130,7 @@ async function buildImage(machine: Machine, data: string): Promise<void> {
   mkdirSync(join(root, "bin"), { recursive: true });
   copyFileSync("/bin/busybox", join(root, "bin", "busybox"));
   chmodSync(join(root, "bin", "busybox"), 0o755);
-  for (const name of ["sh", "sleep", "echo"]) symlinkSync("busybox", join(root, "bin", name));
+  for (const name of ["sh", "sleep", "echo", "nc"]) symlinkSync("busybox", join(root, "bin", name));
   const args = ["image", "build", root, "-t", IMAGE, "--env", "PATH=/bin", "--data", data];
   const built = await machine.run(process.execPath, [PROGRAM, ...args]);
   if (built.exitCode !== 0) throw new Error(built.stderr);

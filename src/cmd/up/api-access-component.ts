@@ -1,0 +1,95 @@
+/**
+ * Lets the pods of this machine's node reach an API server that listens on loopback only: a listener
+ * on the address that the `kubernetes` Service leads to, which forwards connections from pods and
+ * from the machine itself and closes all others.
+ */
+import { BlockList, connect, createServer, isIPv6, type Server, type Socket } from "node:net";
+import { networkInterfaces } from "node:os";
+import { onAbort, untilAborted } from "#lib/aborted.ts";
+import { APISERVER } from "./apiserver-component.ts";
+import type { ClusterContext, Component } from "./component.ts";
+import { podRangesOf } from "./pod-ranges.ts";
+
+const CONNECTIONS_MAX = 5_000;
+
+export const apiAccessComponent: Component = {
+  name: "api-access",
+  needs: [APISERVER],
+  run: (cluster, signal) => {
+    const listening = listen(cluster, signal);
+    return {
+      ready: listening.then(() => undefined),
+      done: listening.then(({ closed }) => closed),
+    };
+  },
+};
+
+/** Pods cannot reach what listens there. */
+export function isLoopback(address: string): boolean {
+  return address === "localhost" || address === "::1" || address.startsWith("127.");
+}
+
+async function listen(
+  { server, flags }: ClusterContext,
+  signal: AbortSignal,
+): Promise<{ readonly closed: Promise<void> }> {
+  const { port, advertiseAddress } = server();
+  const { bindAddress, serviceClusterIpRange } = flags.server;
+  const sources = allowedSources(podRangesOf(serviceClusterIpRange));
+  const open = new Set<Socket>();
+  // A machine without any network: pods have no way to it.
+  if (isLoopback(advertiseAddress)) return { closed: untilAborted(signal) };
+  const listener = createServer({ pauseOnConnect: true }, (client) => {
+    const address = (client.remoteAddress ?? "").replace(/^::ffff:/, "");
+    if (!sources.check(address, isIPv6(address) ? "ipv6" : "ipv4")) {
+      client.destroy();
+      return;
+    }
+    join(client, connect({ host: bindAddress, port }), open);
+  });
+  listener.maxConnections = CONNECTIONS_MAX;
+  await new Promise<void>((resolve, reject) => {
+    listener.once("error", reject);
+    listener.listen(port, advertiseAddress, resolve);
+  });
+  return { closed: closedBy(listener, open, signal) };
+}
+
+function allowedSources(podRanges: readonly string[]): BlockList {
+  const sources = new BlockList();
+  for (const range of podRanges) {
+    const [address = "", bits = ""] = range.split("/");
+    sources.addSubnet(address, Number(bits), isIPv6(address) ? "ipv6" : "ipv4");
+  }
+  for (const { address, family } of Object.values(networkInterfaces()).flatMap(
+    (all) => all ?? [],
+  )) {
+    sources.addAddress(address, family === "IPv6" ? "ipv6" : "ipv4");
+  }
+  return sources;
+}
+
+function join(client: Socket, backend: Socket, open: Set<Socket>): void {
+  for (const [from, to] of [
+    [client, backend],
+    [backend, client],
+  ] as const) {
+    open.add(from);
+    from.setNoDelay(true);
+    from.on("error", () => from.destroy());
+    from.on("close", () => {
+      open.delete(from);
+      to.destroySoon();
+    });
+    from.pipe(to);
+  }
+}
+
+function closedBy(listener: Server, open: Set<Socket>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    onAbort(signal, () => {
+      listener.close(() => resolve());
+      for (const socket of open) socket.destroy();
+    });
+  });
+}
