@@ -8,6 +8,7 @@ import { spawnSync } from "node:child_process";
 const PROGRAMS: Readonly<Record<string, string>> = {
   busybox: "busybox-static",
   containerd: "containerd",
+  dig: "bind9-dnsutils",
   etcd: "etcd-server",
   kubectl: "kubernetes-client",
   openssl: "openssl",

@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   apiserver: "run the API server",
   "controller-manager": "run the controllers",
   scheduler: "run the scheduler",
+  dns: "run the DNS server",
   snapshot: "save, restore, verify and list snapshots of a cluster's store",
   store: "copy a cluster's store from a data directory to an etcd, or back",
 };

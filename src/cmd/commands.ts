@@ -2,6 +2,7 @@
 import { apiserverCommand } from "./apiserver/apiserver-command.ts";
 import type { Command } from "./command.ts";
 import { controllerManagerCommand } from "./controller-manager/controller-manager.ts";
+import { dnsCommand } from "./dns/dns-command.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { imageCommand } from "./image/image-command.ts";
 import { kubeletCommand } from "./kubelet/kubelet-command.ts";
@@ -14,6 +15,7 @@ import { upCommand } from "./up/up.ts";
 export const commands: readonly Command[] = [
   apiserverCommand,
   controllerManagerCommand,
+  dnsCommand,
   doctorCommand,
   downCommand,
   schedulerCommand,

@@ -1,0 +1,58 @@
+/** Keeps a zone equal to what the API server has: one informer for each kind that names come from. */
+import type { KubeObject } from "#api/kind.ts";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
+import type { Typed } from "#client/client.ts";
+import type { SharedInformers } from "#client/shared-informers.ts";
+import type { Zone } from "./zone/zone.ts";
+
+export interface ZoneFeed {
+  /** Resolves when the zone shows everything that there was at the start. */
+  readonly synced: Promise<void>;
+  /** Resolves after the signal aborted, when the watches have ended. */
+  readonly done: Promise<void>;
+}
+
+/** Headless Services have their endpoints in slices that no proxy needs, so all slices are watched. */
+export function feedZone(zone: Zone, informers: SharedInformers, signal: AbortSignal): ZoneFeed {
+  const feeds = [
+    feed(informers, namespaceKind, signal, {
+      put: ({ metadata }) => zone.addNamespace(metadata.name ?? ""),
+      remove: ({ metadata }) => zone.removeNamespace(metadata.name ?? ""),
+    }),
+    feed(informers, serviceKind, signal, {
+      put: (service) => zone.putService(service),
+      remove: (service) => zone.removeService(service),
+    }),
+    feed(informers, endpointSliceKind, signal, {
+      put: (slice) => zone.putSlice(slice),
+      remove: (slice) => zone.removeSlice(slice),
+    }),
+  ];
+  return {
+    synced: Promise.all(feeds.map(({ synced }) => synced)).then(() => undefined),
+    done: Promise.all(feeds.map(({ done }) => done)).then(() => undefined),
+  };
+}
+
+interface Sink<T> {
+  put(object: T): void;
+  remove(object: T): void;
+}
+
+function feed<T extends KubeObject>(
+  informers: SharedInformers,
+  kind: Typed<T>,
+  signal: AbortSignal,
+  sink: Sink<T>,
+): ZoneFeed {
+  const { informer, released } = informers.hold(kind, {}, signal);
+  informer.on(({ next, old }) => {
+    if (next !== undefined) sink.put(next);
+    else if (old !== undefined) sink.remove(old);
+  }, signal);
+  // Another user of the same informer may have started it before.
+  for (const object of informer.cache.list()) sink.put(object);
+  return { synced: informer.synced, done: released };
+}

@@ -1,0 +1,195 @@
+/** The DNS server over real sockets, on the real API server. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { Resolver } from "node:dns/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
+import { silentLogger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { seededRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { type Cluster, startCluster } from "#testing/cluster.ts";
+import { missingProgram } from "../../tools/debian-packages.ts";
+import { runDns } from "./run-dns.ts";
+
+const ENDPOINTS_MANY = 100;
+
+describe("DNS on the API server", () => {
+  const life = new AbortController();
+  const metrics = new Metrics();
+  let cluster: Cluster;
+  let port = 0;
+  let done: Promise<void>;
+
+  beforeAll(async () => {
+    cluster = await startCluster();
+    await seedCluster(cluster);
+    const dns = runDns(
+      {
+        ...{ client: cluster.client, clock: systemClock, random: seededRandom(1) },
+        ...{ logger: silentLogger, metrics, addresses: ["127.0.0.1"], port: 0 },
+      },
+      life.signal,
+    );
+    await dns.ready;
+    port = (await dns.listening).port;
+    done = dns.done;
+  });
+
+  afterAll(async () => {
+    life.abort();
+    await done;
+    await cluster[Symbol.asyncDispose]();
+  });
+
+  const resolver = (): Resolver => {
+    const one = new Resolver({ timeout: 2_000, tries: 1 });
+    one.setServers([`127.0.0.1:${port}`]);
+    return one;
+  };
+
+  test("node:dns resolves A, SRV and PTR of a Service", async () => {
+    const name = "kubernetes.default.svc.cluster.local";
+    assert.deepEqual(await resolver().resolve4(name, { ttl: true }), [
+      { address: "10.96.0.1", ttl: 5 },
+    ]);
+    const [srv, ...more] = await resolver().resolveSrv(`_https._tcp.${name}`);
+    // Newer versions of Node.js add the type of the record.
+    assert.deepEqual(
+      { ...srv, type: "SRV" },
+      { name, port: 443, priority: 0, weight: 100, type: "SRV" },
+    );
+    assert.deepEqual(more, []);
+    assert.deepEqual(await resolver().reverse("10.96.0.1"), [name]);
+    assert.deepEqual(await resolver().resolveTxt("dns-version.cluster.local"), [["1.1.0"]]);
+  });
+
+  test("node:dns gets ENOTFOUND for NXDOMAIN, ENODATA for NODATA, EREFUSED without an upstream", async () => {
+    const rejects = (asked: Promise<unknown>, code: string) => assert.rejects(asked, { code });
+    await rejects(resolver().resolve4("absent.default.svc.cluster.local"), "ENOTFOUND");
+    await rejects(resolver().resolve6("kubernetes.default.svc.cluster.local"), "ENODATA");
+    await rejects(resolver().resolve4("example.com"), "EREFUSED");
+  });
+
+  test("node:dns falls back to TCP for a headless Service with 100 endpoints", async () => {
+    const found = await resolver().resolve4("many.default.svc.cluster.local");
+    assert.equal(new Set(found).size, ENDPOINTS_MANY);
+    assert.match(metrics.text(), /coredns_dns_requests_total\{[^}]*proto="tcp"[^}]*\} [1-9]/);
+  });
+
+  test("a changed EndpointSlice is visible within 200 ms", async () => {
+    const name = "web.default.svc.cluster.local";
+    assert.deepEqual(await resolver().resolve4(name), ["10.244.0.5"]);
+    await cluster.edit(endpointSliceKind, "web-1", (slice) => {
+      slice.endpoints = [{ addresses: ["10.244.0.6"], conditions: { ready: true } }];
+    });
+    const endMs = systemClock.elapsedMs() + 200;
+    let found: string[] = [];
+    while (found[0] !== "10.244.0.6" && systemClock.elapsedMs() < endMs) {
+      found = await resolver().resolve4(name);
+    }
+    assert.deepEqual(found, ["10.244.0.6"]);
+  });
+
+  describe.skipIf(missingProgram("dig") !== undefined)("dig", () => {
+    const dig = async (...args: string[]): Promise<string> => {
+      const flags = ["@127.0.0.1", "-p", String(port), "+tries=1", "+timeout=2", "+nostats"];
+      return (await promisify(execFile)("dig", [...flags, ...args])).stdout;
+    };
+
+    test("a negative answer has the SOA record with a TTL of 5 s", async () => {
+      const text = await dig("nothing.default.svc.cluster.local");
+      assert.match(text, /status: NXDOMAIN/);
+      assert.match(text, /flags: qr aa rd;/);
+      assert.match(
+        text,
+        /^cluster\.local\.\t+5\tIN\tSOA\tns\.dns\.cluster\.local\. hostmaster\.cluster\.local\. \d+ 7200 1800 86400 5$/m,
+      );
+    });
+
+    test("truncation: TC within 512 bytes without EDNS, more records with it", async () => {
+      const name = "many.default.svc.cluster.local";
+      const plain = await dig("+noedns", "+ignore", name);
+      assert.match(plain, /flags: qr aa tc rd;/);
+      const inPlain = answersIn(plain);
+      const inEdns = answersIn(await dig("+ignore", "+bufsize=4096", name));
+      assert.ok(
+        inPlain > 20 && inEdns > 2 * inPlain && inEdns < ENDPOINTS_MANY,
+        `${inPlain} ${inEdns}`,
+      );
+      assert.equal(answersIn(await dig("+tcp", name)), ENDPOINTS_MANY);
+    });
+
+    test("SRV with additional addresses, case of the question kept", async () => {
+      const text = await dig("_Web._TCP.Many.default.svc.cluster.local", "SRV", "+tcp");
+      assert.match(text, /;_Web\._TCP\.Many\.default/);
+      assert.equal(answersIn(text), ENDPOINTS_MANY);
+      assert.match(text, new RegExp(`ADDITIONAL: ${ENDPOINTS_MANY + 1}`));
+    });
+
+    test("REFUSED for CHAOS and AXFR, NOTIMP for another opcode, BADVERS for EDNS 1", async () => {
+      assert.match(await dig("-c", "CH", "-t", "TXT", "version.bind"), /status: REFUSED/);
+      assert.match(await dig("+opcode=2", "cluster.local"), /status: NOTIMP/);
+      assert.match(await dig("+edns=1", "+noednsneg", "cluster.local"), /status: BADVERS/);
+      assert.match(await dig("-t", "AXFR", "cluster.local"), /Transfer failed/);
+    });
+
+    test("ExternalName is a CNAME; one inside the cluster is followed", async () => {
+      assert.match(await dig("outside.default.svc.cluster.local"), /CNAME\twww\.example\.com\./);
+      const inside = await dig("inside.default.svc.cluster.local");
+      assert.match(
+        inside,
+        /CNAME\tkubernetes\.default\.svc\.cluster\.local\.\n.*\sA\t10\.96\.0\.1/,
+      );
+      assert.match(await dig("loop-a.default.svc.cluster.local"), /ANSWER: 8,/);
+    });
+  });
+});
+
+function answersIn(text: string): number {
+  return Number(/ANSWER: (\d+),/.exec(text)?.[1]);
+}
+
+async function seedCluster(cluster: Cluster): Promise<void> {
+  if (cluster.get(namespaceKind, "default") === undefined) {
+    await cluster.seed(namespaceKind, { metadata: { name: "default" } });
+  }
+  const ports = [{ name: "https", port: 443, protocol: "TCP" as const }];
+  if (cluster.get(serviceKind, "kubernetes") === undefined) {
+    await cluster.seed(serviceKind, {
+      metadata: { name: "kubernetes" },
+      spec: { clusterIP: "10.96.0.1", clusterIPs: ["10.96.0.1"], ports },
+    });
+  }
+  const external = { outside: "www.example.com", inside: "kubernetes.default.svc.cluster.local" };
+  const loop = {
+    "loop-a": "loop-b.default.svc.cluster.local",
+    "loop-b": "loop-a.default.svc.cluster.local",
+  };
+  for (const [name, externalName] of Object.entries({ ...external, ...loop })) {
+    await cluster.seed(serviceKind, {
+      metadata: { name },
+      spec: { type: "ExternalName", externalName },
+    });
+  }
+  await seedHeadless(cluster, "web", ["10.244.0.5"]);
+  const many = Array.from({ length: ENDPOINTS_MANY }, (_, i) => `10.244.1.${i + 1}`);
+  await seedHeadless(cluster, "many", many);
+}
+
+async function seedHeadless(cluster: Cluster, name: string, ips: readonly string[]): Promise<void> {
+  const web = [{ name: "web", port: 80, protocol: "TCP" as const }];
+  await cluster.seed(serviceKind, {
+    metadata: { name },
+    spec: { clusterIP: "None", clusterIPs: ["None"], ports: web },
+  });
+  await cluster.seed(endpointSliceKind, {
+    metadata: { name: `${name}-1`, labels: { "kubernetes.io/service-name": name } },
+    addressType: "IPv4",
+    endpoints: ips.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
+    ports: web,
+  });
+}

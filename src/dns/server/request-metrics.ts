@@ -1,0 +1,92 @@
+/** What is counted of requests, under CoreDNS's names. Series are looked up once, not per request. */
+import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
+import { TIME_BUCKETS } from "../forward/forward-metrics.ts";
+import { type Rcode, rcodeName, typeName } from "../wire/codes.ts";
+import type { Query } from "../wire/parse-query.ts";
+import type { Origin } from "./responder.ts";
+
+export interface RequestMetrics {
+  answered(origin: Origin, query: Query, bytes: number, answer: Buffer, tookMs: number): void;
+  malformed(origin: Origin, rcode: Rcode, bytes: number): void;
+}
+
+const SIZE_BUCKETS = [
+  0, 100, 200, 300, 400, 511, 1023, 2047, 4095, 8291, 16_000, 32_000, 48_000, 64_000,
+];
+
+export function createRequestMetrics(
+  metrics: Metrics,
+  { server, zone }: { readonly server: string; readonly zone: string },
+): RequestMetrics {
+  const request = ["server", "zone", "view"];
+  const requests = metrics.counter({
+    name: "coredns_dns_requests_total",
+    help: "Counter of DNS requests made per zone, protocol and family.",
+    labels: [...request, "proto", "family", "type"],
+  });
+  const durations = metrics.histogram({
+    name: "coredns_dns_request_duration_seconds",
+    help: "Histogram of the time (in seconds) each request took per zone.",
+    labels: request,
+    buckets: TIME_BUCKETS,
+  });
+  const size = (name: string, help: string) =>
+    metrics.histogram({ name, help, labels: [...request, "proto"], buckets: SIZE_BUCKETS });
+  const requestSizes = size(
+    "coredns_dns_request_size_bytes",
+    "Size of the EDNS0 UDP buffer in bytes (64K for TCP) per zone and protocol.",
+  );
+  const responseSizes = size(
+    "coredns_dns_response_size_bytes",
+    "Size of the returned response in bytes.",
+  );
+  const responses = metrics.counter({
+    name: "coredns_dns_responses_total",
+    help: "Counter of response status codes.",
+    labels: [...request, "rcode", "plugin"],
+  });
+  const suffix = `.${zone}`;
+  const zoneOf = (name: string): string =>
+    name === zone || name.endsWith(suffix) ? `${zone}.` : ".";
+  const bound = new Map<string, Series>();
+  const seriesOf = (zoneName: string, origin: Origin, type: string, rcode: string): Series => {
+    const key = `${zoneName} ${origin.carrier}${origin.family} ${type} ${rcode}`;
+    const known = bound.get(key);
+    if (known !== undefined) return known;
+    const plugin = zoneName === "." ? "forward" : "kubernetes";
+    const series: Series = {
+      requests: requests(server, zoneName, "", origin.carrier, origin.family, type),
+      duration: durations(server, zoneName, ""),
+      requestSize: requestSizes(server, zoneName, "", origin.carrier),
+      responseSize: responseSizes(server, zoneName, "", origin.carrier),
+      responses: responses(server, zoneName, "", rcode, plugin),
+    };
+    bound.set(key, series);
+    return series;
+  };
+  return {
+    answered: (origin, query, bytes, answer, tookMs) => {
+      const rcode = rcodeName(answer[3]! & 0xf);
+      const series = seriesOf(zoneOf(query.name), origin, typeName(query.type), rcode);
+      series.requests.add(1);
+      series.responses.add(1);
+      series.duration.observe(tookMs / 1000);
+      series.requestSize.observe(bytes);
+      series.responseSize.observe(answer.length);
+    },
+    malformed: (origin, rcode, bytes) => {
+      const series = seriesOf("dropped", origin, "other", rcode);
+      series.requests.add(1);
+      series.responses.add(1);
+      series.requestSize.observe(bytes);
+    },
+  };
+}
+
+interface Series {
+  readonly requests: Counter;
+  readonly duration: Histogram;
+  readonly requestSize: Histogram;
+  readonly responseSize: Histogram;
+  readonly responses: Counter;
+}

@@ -1,0 +1,161 @@
+/** Packets of any kind, and answers read by an independent decoder. */
+import assert from "node:assert/strict";
+import packets from "dns-packet";
+import fc from "fast-check";
+import { test } from "vitest";
+import type { Service } from "#api/generated/core.v1.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { seededRandom } from "#lib/random.ts";
+import { VirtualClock } from "#lib/virtual-clock.ts";
+import { Zone } from "../zone/zone.ts";
+import { createRequestMetrics } from "./request-metrics.ts";
+import { Responder } from "./responder.ts";
+
+const UDP = { carrier: "udp", family: "1" } as const;
+const NAME = "kubernetes.default.svc.cluster.local";
+const signal = new AbortController().signal;
+
+test("hostile packets: any bytes are answered with a well-formed message or not at all", async () => {
+  const responder = filledResponder();
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ maxLength: 600 }), async (bytes) => {
+      await checkAnswer(responder, Buffer.from(bytes));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("hostile packets: a query with flipped, cut or repeated bytes", async () => {
+  const responder = filledResponder();
+  const valid = ask({ edns: true });
+  const change = fc.record({ at: fc.nat(valid.length - 1), byte: fc.nat(255) });
+  const input = fc.record({
+    changes: fc.array(change, { maxLength: 6 }),
+    length: fc.nat(2 * valid.length),
+  });
+  await fc.assert(
+    fc.asyncProperty(input, async ({ changes, length }) => {
+      const packet = Buffer.from(Buffer.concat([valid, valid]).subarray(0, length));
+      for (const { at, byte } of changes) if (at < packet.length) packet[at] = byte;
+      await checkAnswer(responder, packet);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+test("hostile packets: names of labels with dots, zero bytes or upper case", async () => {
+  const responder = filledResponder();
+  const label = fc.uint8Array({ minLength: 1, maxLength: 63 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(label, { minLength: 1, maxLength: 5 }),
+      fc.boolean(),
+      async (labels, below) => {
+        const domain = below ? ["default", "svc", "cluster", "local"] : [];
+        const parts = [
+          ...labels.map((each) => Buffer.from(each)),
+          ...domain.map((d) => Buffer.from(d)),
+        ];
+        const name = Buffer.concat(parts.flatMap((part) => [Buffer.from([part.length]), part]));
+        const question = Buffer.concat([name, Buffer.from([0, 0, 1, 0, 1])]);
+        const packet = Buffer.concat([Buffer.from([0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]), question]);
+        const answer = await responder.respond(packet, UDP, signal);
+        const isTooLong = name.length + 1 > 255;
+        assert.equal(rcodeOf(answer!), isTooLong ? 1 : below ? 3 : 5);
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+});
+
+test("FORMERR: two questions, three additional records, a compressed question, a second OPT", () => {
+  const responder = filledResponder();
+  const twice = ask();
+  twice.writeUInt16BE(2, 4);
+  const additionals = ask();
+  additionals.writeUInt16BE(3, 10);
+  const pointer = Buffer.from([0, 7, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xc0, 12, 0, 1, 0, 1]);
+  const edns = ask({ edns: true });
+  const secondOpt = Buffer.concat([edns, edns.subarray(edns.length - 11)]);
+  secondOpt.writeUInt16BE(2, 10);
+  for (const packet of [twice, additionals, pointer, secondOpt, ask().subarray(0, 20)]) {
+    const answer = responder.respond(packet, UDP, signal);
+    assert.ok(Buffer.isBuffer(answer));
+    assert.equal(answer.length, 12);
+    assert.equal(rcodeOf(answer), 1);
+    assert.equal(answer.readUInt16BE(0), packet.readUInt16BE(0));
+  }
+});
+
+test("responses and packets without a header are not answered", () => {
+  const response = ask();
+  response.writeUInt16BE(0x8180, 2);
+  for (const packet of [response, Buffer.alloc(11), Buffer.alloc(0)]) {
+    assert.equal(filledResponder().respond(packet, UDP, signal), undefined);
+  }
+});
+
+test("a name of the cluster is SERVFAIL until the zone is complete", () => {
+  const answer = filledResponder({ ready: false }).respond(ask(), UDP, signal);
+  assert.equal(rcodeOf(answer as Buffer), 2);
+});
+
+test("metrics: requests and responses have CoreDNS's names and labels", () => {
+  const metrics = new Metrics();
+  void filledResponder({ metrics }).respond(ask(), UDP, signal);
+  const text = metrics.text();
+  const labels = 'server="dns://:53",zone="cluster.local.",view=""';
+  assert.ok(
+    text.includes(`coredns_dns_requests_total{${labels},proto="udp",family="1",type="A"} 1\n`),
+  );
+  assert.ok(
+    text.includes(`coredns_dns_responses_total{${labels},rcode="NOERROR",plugin="kubernetes"} 1\n`),
+  );
+  assert.ok(text.includes(`coredns_dns_request_duration_seconds_count{${labels}} 1\n`));
+});
+
+/** A refusal is a header alone; every other answer can be decoded and repeats the question. */
+async function checkAnswer(responder: Responder, packet: Buffer): Promise<void> {
+  const answer = await responder.respond(packet, UDP, signal);
+  if (answer === undefined) return;
+  assert.ok(answer.length >= 12 && answer.length <= 1232);
+  assert.equal(answer.readUInt16BE(0), packet.readUInt16BE(0));
+  assert.ok((answer[2]! & 0x80) !== 0);
+  if (answer.length === 12) return;
+  const decoded = packets.decode(answer);
+  assert.equal(decoded.questions?.length, 1);
+  assert.equal(packets.decode.bytes, answer.length);
+}
+
+function rcodeOf(answer: Buffer): number {
+  return answer[3]! & 0xf;
+}
+
+function ask({ edns = false } = {}): Buffer {
+  const opt = { type: "OPT", name: ".", udpPayloadSize: 1232, flags: 0, options: [] } as const;
+  return packets.encode({
+    type: "query",
+    id: 7,
+    flags: packets.RECURSION_DESIRED,
+    questions: [{ type: "A", name: NAME }],
+    ...(edns ? { additionals: [opt as unknown as packets.OptAnswer] } : {}),
+  });
+}
+
+function filledResponder({ ready = true, metrics = new Metrics() } = {}): Responder {
+  const zone = new Zone({ clusterDomain: "cluster.local", ttlSeconds: 5 });
+  zone.addNamespace("default");
+  zone.putService({
+    metadata: { namespace: "default", name: "kubernetes" },
+    spec: { clusterIPs: ["10.96.0.1"], ports: [{ name: "https", port: 443, protocol: "TCP" }] },
+  } as unknown as Service);
+  return new Responder({
+    zone,
+    ttlSeconds: 5,
+    forwarder: undefined,
+    clock: new VirtualClock("2030-01-01T00:00:00Z"),
+    random: seededRandom(1),
+    metrics: createRequestMetrics(metrics, { server: "dns://:53", zone: zone.domain }),
+    ready: () => ready,
+  });
+}
