@@ -101,8 +101,8 @@ function readQuestionName(
     if (at + length > packet.length || at + length - HEADER_BYTES >= NAME_BYTES_MAX)
       return undefined;
     const label = packet.toString("latin1", at, at + length);
-    // A dot inside a label is part of it: escaped, it can never be taken for two labels.
-    const text = label.includes(".") ? label.replaceAll(".", "\\.") : label;
+    // Escaped, a dot inside a label is never taken for the end of one, and no two names are the same.
+    const text = /[.\\]/.test(label) ? label.replace(/[.\\]/g, escaped) : label;
     name = name === "" ? text : `${name}.${text}`;
     at += length;
   }
@@ -146,4 +146,9 @@ export function endOfName(packet: Buffer, start: number): number | undefined {
     if (length > LABEL_BYTES_MAX || at - start >= NAME_BYTES_MAX) return undefined;
     at += length + 1;
   }
+}
+
+/** As master files have it: a backslash and the byte in decimal. */
+function escaped(character: string): string {
+  return `\\${character.charCodeAt(0).toString().padStart(3, "0")}`;
 }
