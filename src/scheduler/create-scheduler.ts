@@ -75,7 +75,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
   });
   const metrics = registerSchedulerMetrics(parts.metrics, { queue, snapshot });
   const preemptions = new PreemptionExecutor({
-    ...{ client, clock, logger, events, signal, metrics },
+    ...{ client, clock, logger, events, signal, metrics, pods: objects.pods },
     cancelWaiting: (uid) => scheduler.cancelWaiting(uid, "DefaultPreemption"),
     clearNomination: (pod) => {
       nominator.delete(pod.uid);

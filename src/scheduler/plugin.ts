@@ -218,6 +218,7 @@ export interface Preemptions {
 /** Pods that are nominated to run on a node and do not run there yet. */
 export interface NominatedPods {
   onNode(name: string): readonly PodInfo[];
+  nodeOf(uid: string): string | undefined;
 }
 
 /** What plugins may use beside the pod and the node that they are asked about. */

@@ -100,7 +100,8 @@ function searchNodes(profile: Profile, pod: PodInfo, world: World): Search {
   const started = startFilters(profile, pod, snapshot, nominated);
   if (!started.ok) return rejectedBefore(profile, pod, all.length, started);
   const { run } = started;
-  const nominee = pod.pod.status?.nominatedNodeName ?? "";
+  // The status may not say yet what was nominated a moment ago.
+  const nominee = pod.pod.status?.nominatedNodeName ?? nominated.nodeOf(pod.uid) ?? "";
   if (nominee !== "") {
     const node = snapshot.node(nominee);
     const isCandidate = run.nodeNames === undefined || run.nodeNames.has(nominee);

@@ -127,12 +127,15 @@ function reasonsOf(
 function scoresOf(decision: Decision & { outcome: "node" }): readonly NodeScore[] {
   const { scored, node } = decision;
   if (scored === undefined) return [];
-  const winner = scored.nodes.indexOf(node);
+  const { nodes, totals } = scored;
+  const winner = nodes.indexOf(node);
   const others: number[] = [];
-  for (let i = 0; i < scored.nodes.length; i++) {
+  for (let i = 0; i < nodes.length; i++) {
     if (i === winner) continue;
+    const last = others.at(-1);
+    if (others.length === RUNNERS_UP && totals[i]! <= totals[last!]!) continue;
     others.push(i);
-    others.sort((a, b) => scored.totals[b]! - scored.totals[a]!);
+    others.sort((x, y) => totals[y]! - totals[x]!);
     if (others.length > RUNNERS_UP) others.pop();
   }
   return [winner, ...others].map((index) => ({
@@ -146,24 +149,39 @@ function scoresOf(decision: Decision & { outcome: "node" }): readonly NodeScore[
 
 /** The node that lacks the smallest share of what the pod asks for. */
 function nearestMiss(info: PodInfo, nodes: Iterable<NodeInfo>): NearestMiss | undefined {
-  let nearest: NearestMiss | undefined;
+  let nearest: NodeInfo | undefined;
   let smallest = Number.POSITIVE_INFINITY;
   for (const node of nodes) {
-    const shortages = shortagesOf(info, node);
-    if (shortages.length === 0) continue;
-    let distance = 0;
-    for (const { requested, used, capacity } of shortages) {
-      distance += (requested - (capacity - used)) / requested;
-    }
-    if (distance >= smallest) continue;
+    const distance = distanceTo(info, node);
+    if (distance === 0 || distance >= smallest) continue;
     smallest = distance;
-    nearest = {
-      node: node.name,
-      shortages: shortages.map(({ resource, requested, used, capacity }) => ({
-        ...{ resource, requested, capacity },
-        free: capacity - used,
-      })),
-    };
+    nearest = node;
   }
-  return nearest;
+  if (nearest === undefined) return undefined;
+  return {
+    node: nearest.name,
+    shortages: shortagesOf(info, nearest).map(({ resource, requested, used, capacity }) => ({
+      ...{ resource, requested, capacity },
+      free: capacity - used,
+    })),
+  };
+}
+
+/** The sum of the missing shares; 0 if nothing is missing. */
+function distanceTo({ requests }: PodInfo, node: NodeInfo): number {
+  const { allocatable, requested } = node;
+  let distance = node.pods.size + 1 > node.allowedPods ? 1 : 0;
+  distance += missing(requests.milliCpu, allocatable.milliCpu - requested.milliCpu);
+  distance += missing(requests.memory, allocatable.memory - requested.memory);
+  const storage = allocatable.ephemeralStorage - requested.ephemeralStorage;
+  distance += missing(requests.ephemeralStorage, storage);
+  for (const [name, amount] of requests.scalars ?? []) {
+    const free = (allocatable.scalars?.get(name) ?? 0) - (requested.scalars?.get(name) ?? 0);
+    distance += missing(amount, free);
+  }
+  return distance;
+}
+
+function missing(wanted: number, free: number): number {
+  return wanted > free && wanted > 0 ? (wanted - free) / wanted : 0;
 }

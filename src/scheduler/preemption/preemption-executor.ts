@@ -9,6 +9,7 @@
 import type { Pod } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import type { ReadCache } from "#client/cache.ts";
 import type { Client } from "#client/client.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -17,7 +18,11 @@ import type { SchedulerMetrics } from "#scheduler/cycle/scheduler-metrics.ts";
 import type { Preemptions, PreemptionTask } from "#scheduler/plugin.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 
+const LOOKS_MAX = 200;
+const LOOK_EVERY_MS = 5;
+
 export interface ExecutorOptions {
+  readonly pods: ReadCache<Pod>;
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -66,6 +71,23 @@ export class PreemptionExecutor implements Preemptions {
     for (const other of displaced) this.#options.clearNomination(other);
     const remaining = victims.filter(({ isTerminating }) => !isTerminating);
     await Promise.all(remaining.map((victim) => this.#preempt(pod, victim, node)));
+    await this.#untilSeen(remaining);
+  }
+
+  /** The pod must not be tried again before the cache shows that its victims go. */
+  async #untilSeen(victims: readonly PodInfo[]): Promise<void> {
+    const { clock, pods, signal } = this.#options;
+    for (let looks = 0; looks < LOOKS_MAX; looks++) {
+      const isSeen = victims.every(({ namespace, name, uid }) => {
+        const cached = pods.get(namespace, name);
+        if (cached === undefined || cached.metadata.uid !== uid) return true;
+        return (
+          cached.metadata.deletionTimestamp !== undefined || (cached.spec.nodeName ?? "") === ""
+        );
+      });
+      if (isSeen) return;
+      await clock.sleep(LOOK_EVERY_MS, signal);
+    }
   }
 
   async #preempt(pod: PodInfo, victim: PodInfo, node: string): Promise<void> {

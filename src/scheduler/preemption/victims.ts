@@ -52,9 +52,8 @@ function byImportance(a: PodInfo, b: PodInfo, nowMs: number): number {
 }
 
 /** A pod that has not started yet counts as starting now. */
-export function startMs({ pod }: PodInfo, nowMs: number): number {
-  const { startTime } = pod.status ?? {};
-  return startTime === undefined ? nowMs : Date.parse(startTime);
+export function startMs(pod: PodInfo, nowMs: number): number {
+  return pod.startMs ?? nowMs;
 }
 
 function splitByBudgets(

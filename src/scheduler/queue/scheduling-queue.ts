@@ -162,6 +162,7 @@ export class SchedulingQueue implements Disposable {
     this.done(uid);
     if (failure === "error" || isWoken) this.#wake(pod);
     else {
+      this.#gateOf(pod); // its preemption may be running
       this.#unschedulable.set(uid, pod);
       this.#planFlush();
     }

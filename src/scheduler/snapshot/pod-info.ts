@@ -21,6 +21,8 @@ export class PodInfo {
   readonly priority: number;
   readonly labels: Labels;
   readonly isTerminating: boolean;
+  /** When it started; undefined if it has not. */
+  readonly startMs: number | undefined;
   /** What the pod holds where it runs, or would hold. */
   readonly requests: Resources;
   readonly nonZeroMilliCpu: number;
@@ -37,6 +39,8 @@ export class PodInfo {
     this.priority = spec.priority ?? 0;
     this.labels = metadata.labels ?? {};
     this.isTerminating = metadata.deletionTimestamp !== undefined;
+    const startTime = pod.status?.startTime;
+    this.startMs = startTime === undefined ? undefined : Date.parse(startTime);
     const useStatus = spec.nodeName !== undefined && spec.nodeName !== "";
     this.requests = podResources(pod, { useStatus });
     const nonZero = nonZeroResources(pod, useStatus);

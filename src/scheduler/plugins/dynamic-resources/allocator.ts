@@ -44,7 +44,7 @@ interface Slot {
   readonly claim: number;
   readonly request: WantedRequest;
   readonly left: number;
-  /** Where to go on among the candidates, so that no set of devices is tried twice. */
+  /** Where to go on among the devices, so that no set of devices is tried twice. */
   readonly from: number;
 }
 
@@ -56,7 +56,6 @@ class Allocation {
   readonly #taken = new Set<string>();
   readonly #constraints: readonly (readonly ConstraintState[])[];
   readonly #counters = new Counters();
-  readonly #candidates = new Map<WantedRequest, readonly PooledDevice[]>();
   #steps = 0;
 
   constructor(wanted: readonly WantedDevices[], node: Node, input: AllocatorInput) {
@@ -91,11 +90,12 @@ class Allocation {
   #slot(slot: Slot, next: () => boolean): boolean {
     const { claim, request, left } = slot;
     if (left === 0) return next();
-    const candidates = this.#candidatesOf(request);
-    for (let i = slot.from; i < candidates.length; i++) {
+    for (let i = slot.from; i < this.#devices.length; i++) {
+      const device = this.#devices[i]!;
+      if (!request.adminAccess && this.#input.inUse.has(device.id)) continue;
+      if (!this.#isCandidate(request, device)) continue;
       this.#steps += 1;
       if (this.#steps > STEPS_MAX) return false;
-      const device = candidates[i]!;
       if (!this.#take(claim, request, device)) continue;
       if (this.#slot({ claim, request, left: left - 1, from: i + 1 }, next)) return true;
       this.#giveBack(claim, request, device);
@@ -105,7 +105,7 @@ class Allocation {
 
   /** Every device that matches, or none. */
   #allOf(claim: number, request: WantedRequest, next: () => boolean): boolean {
-    const devices = this.#candidatesOf(request);
+    const devices = this.#devices.filter((device) => this.#isCandidate(request, device));
     // A pool that is not complete may have more.
     if (devices.length === 0 || this.#input.pools.some(({ isComplete }) => !isComplete))
       return false;
@@ -120,18 +120,10 @@ class Allocation {
     return isDone;
   }
 
-  #candidatesOf(request: WantedRequest): readonly PooledDevice[] {
-    let candidates = this.#candidates.get(request);
-    if (candidates === undefined) {
-      candidates = this.#devices.filter(
-        (device) =>
-          (device.device.bindingConditions ?? []).length === 0 &&
-          device.device.allowMultipleAllocations !== true &&
-          this.#input.matches(request, device),
-      );
-      this.#candidates.set(request, candidates);
-    }
-    return candidates;
+  #isCandidate(request: WantedRequest, pooled: PooledDevice): boolean {
+    const { bindingConditions = [], allowMultipleAllocations } = pooled.device;
+    if (bindingConditions.length > 0 || allowMultipleAllocations === true) return false;
+    return this.#input.matches(request, pooled);
   }
 
   #take(claim: number, request: WantedRequest, pooled: PooledDevice): boolean {

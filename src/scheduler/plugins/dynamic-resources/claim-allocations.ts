@@ -16,24 +16,42 @@ export class ClaimAllocations {
   readonly #handle: Handle;
   /** By the uid of the claim. */
   readonly #pending = new Map<string, AllocationResult>();
+  readonly #allocated = new Set<string>();
+  /** Claims whose devices are among the allocated ones, by uid. */
+  readonly #counted = new Map<string, { claim: ResourceClaim; devices: readonly string[] }>();
 
   constructor(handle: Handle) {
     this.#handle = handle;
   }
 
-  /** Devices that are allocated or about to be. */
-  devicesInUse(): Set<string> {
-    const used = new Set<string>();
-    const add = ({ devices }: AllocationResult): void => {
-      for (const { driver, pool, device, adminAccess } of devices.results ?? []) {
-        if (adminAccess !== true) used.add(deviceId(driver, pool, device));
-      }
-    };
-    for (const { status } of this.#handle.objects.resourceClaims.list()) {
-      if (status?.allocation !== undefined) add(status.allocation);
+  /** Devices that are allocated or about to be. Claims that have not changed cost a look-up. */
+  devicesInUse(): ReadonlySet<string> {
+    const { resourceClaims } = this.#handle.objects;
+    for (const claim of resourceClaims.list()) {
+      const uid = claim.metadata.uid ?? "";
+      const known = this.#counted.get(uid);
+      if (known?.claim === claim) continue;
+      for (const id of known?.devices ?? []) this.#allocated.delete(id);
+      const { allocation } = claim.status ?? {};
+      const devices = allocation === undefined ? NO_DEVICES : devicesOf(allocation);
+      for (const id of devices) this.#allocated.add(id);
+      this.#counted.set(uid, { claim, devices });
     }
-    for (const allocation of this.#pending.values()) add(allocation);
+    if (this.#counted.size > resourceClaims.size) this.#dropDeleted();
+    if (this.#pending.size === 0) return this.#allocated;
+    const used = new Set(this.#allocated);
+    for (const allocation of this.#pending.values()) {
+      for (const id of devicesOf(allocation)) used.add(id);
+    }
     return used;
+  }
+
+  #dropDeleted(): void {
+    for (const [uid, { devices }] of this.#counted) {
+      if (this.#handle.objects.resourceClaims.byUid(uid) !== undefined) continue;
+      this.#counted.delete(uid);
+      for (const id of devices) this.#allocated.delete(id);
+    }
   }
 
   isPending({ metadata }: ResourceClaim): boolean {
@@ -128,4 +146,13 @@ export class ClaimAllocations {
     const next = { ...claim, status };
     await this.#handle.client.update(resourceClaimKind, next, { subresource: "status" });
   }
+}
+
+const NO_DEVICES: readonly string[] = [];
+
+/** Devices with admin access stay free for others. */
+function devicesOf({ devices }: AllocationResult): readonly string[] {
+  return (devices.results ?? [])
+    .filter(({ adminAccess }) => adminAccess !== true)
+    .map(({ driver, pool, device }) => deviceId(driver, pool, device));
 }

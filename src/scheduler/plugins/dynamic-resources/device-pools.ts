@@ -18,14 +18,51 @@ export interface Pool {
   readonly counterSets: readonly CounterSet[];
   /** Some slices of the newest generation are missing: nothing may be allocated yet. */
   readonly isComplete: boolean;
+  /** The node whose devices these are, if all of them are one node's. */
+  readonly onlyNode: string | undefined;
 }
 
 export function deviceId(driver: string, pool: string, device: string): string {
   return `${driver}/${pool}/${device}`;
 }
 
+/** The pools by the nodes that can use them, kept while no slice changes. */
+export class PoolIndex {
+  #slices: readonly ResourceSlice[] = [];
+  #ofNode = new Map<string, Pool[]>();
+  #others: readonly Pool[] = [];
+
+  /** Takes in the current slices; costs a comparison of each if nothing has changed. */
+  update(slices: Iterable<ResourceSlice>): void {
+    const current = [...slices];
+    const isSame =
+      current.length === this.#slices.length &&
+      current.every((slice, index) => slice === this.#slices[index]);
+    if (isSame) return;
+    this.#slices = current;
+    this.#ofNode = new Map();
+    const others: Pool[] = [];
+    for (const pool of poolsOf(current)) {
+      if (pool.onlyNode === undefined) others.push(pool);
+      else {
+        const pools = this.#ofNode.get(pool.onlyNode) ?? [];
+        pools.push(pool);
+        this.#ofNode.set(pool.onlyNode, pools);
+      }
+    }
+    this.#others = others;
+  }
+
+  /** All pools that may have devices for the node. */
+  forNode(name: string): readonly Pool[] {
+    const own = this.#ofNode.get(name);
+    if (own === undefined) return this.#others;
+    return this.#others.length === 0 ? own : [...own, ...this.#others];
+  }
+}
+
 /** Slices of old generations of a pool are left out. */
-export function poolsOf(slices: Iterable<ResourceSlice>): readonly Pool[] {
+function poolsOf(slices: Iterable<ResourceSlice>): readonly Pool[] {
   const groups = new Map<string, ResourceSlice[]>();
   for (const slice of slices) {
     const key = `${slice.spec.driver}/${slice.spec.pool.name}`;
@@ -51,6 +88,7 @@ function poolFrom(slices: readonly ResourceSlice[]): Pool {
     devices,
     counterSets: slices.flatMap(({ spec }) => spec.sharedCounters ?? []),
     isComplete: slices.length === pool.resourceSliceCount,
+    onlyNode: onlyNodeOf(slices),
   };
   const ordered = slices.toSorted((a, b) =>
     (a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1,
@@ -62,6 +100,15 @@ function poolFrom(slices: readonly ResourceSlice[]): Pool {
     }
   }
   return made;
+}
+
+function onlyNodeOf(slices: readonly ResourceSlice[]): string | undefined {
+  const [first] = slices;
+  const name = first?.spec.nodeName;
+  const isShared = slices.some(
+    ({ spec }) => spec.nodeName !== name || spec.perDeviceNodeSelection === true,
+  );
+  return name === undefined || name === "" || isShared ? undefined : name;
 }
 
 export function isUsableOn({ device, slice }: PooledDevice, node: Node): boolean {

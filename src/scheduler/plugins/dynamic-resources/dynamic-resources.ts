@@ -24,7 +24,7 @@ import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import { normalizeScores } from "../normalize-scores.ts";
 import { allocateDevices, type ChosenDevice } from "./allocator.ts";
 import { ClaimAllocations } from "./claim-allocations.ts";
-import { type Pool, type PooledDevice, poolsOf, selectsNode } from "./device-pools.ts";
+import { type PooledDevice, PoolIndex, selectsNode } from "./device-pools.ts";
 import { isReservedFor, resourceClaimsOf } from "./pod-resource-claims.ts";
 import { type WantedDevices, type WantedRequest, wantedDevices } from "./wanted-devices.ts";
 
@@ -37,7 +37,7 @@ const CANNOT_ALLOCATE = unresolvable("cannot allocate all claims");
 interface State {
   readonly claims: readonly ResourceClaim[];
   readonly wanted: readonly WantedDevices[];
-  readonly pools: readonly Pool[];
+  readonly pools: PoolIndex;
   readonly inUse: ReadonlySet<string>;
   /** What would be allocated on each node, in the order of `wanted`. */
   readonly byNode: Map<string, readonly (readonly ChosenDevice[])[]>;
@@ -50,6 +50,7 @@ export const dynamicResources: PluginFactory = {
   create: (_args, handle) => {
     const allocations = new ClaimAllocations(handle);
     const selectors = new SelectorCache();
+    const pools = new PoolIndex();
     return definePlugin<State, State>({
       name: "DynamicResources",
       preEnqueue: ({ pod }) => {
@@ -58,7 +59,7 @@ export const dynamicResources: PluginFactory = {
       },
       preFilter: (pod) => {
         if ((pod.pod.spec.resourceClaims ?? []).length === 0) return SKIP;
-        const state = stateOf(pod, handle, allocations);
+        const state = stateOf(pod, handle, allocations, pools);
         if ("fits" in state) return state;
         return { skip: false, state };
       },
@@ -118,7 +119,12 @@ export const dynamicResources: PluginFactory = {
   },
 };
 
-function stateOf({ pod }: PodInfo, handle: Handle, allocations: ClaimAllocations) {
+function stateOf(
+  { pod }: PodInfo,
+  handle: Handle,
+  allocations: ClaimAllocations,
+  pools: PoolIndex,
+) {
   const { objects } = handle;
   const found = resourceClaimsOf(pod, objects);
   if (!found.ok) return unresolvable(found.reason);
@@ -137,10 +143,11 @@ function stateOf({ pod }: PodInfo, handle: Handle, allocations: ClaimAllocations
     if (typeof devices === "string") return unresolvable(devices);
     wanted.push(devices);
   }
+  if (wanted.length > 0) pools.update(objects.resourceSlices.list());
   const state: State = {
     claims: found.claims,
     wanted,
-    pools: wanted.length === 0 ? [] : poolsOf(objects.resourceSlices.list()),
+    pools,
     inUse: wanted.length === 0 ? new Set() : allocations.devicesInUse(),
     byNode: new Map(),
     unavailable: new Set(),
@@ -160,7 +167,7 @@ function checkNode(state: State, node: Node, selectors: SelectorCache): Verdict 
   if (state.wanted.length === 0) return FITS;
   const { pools, inUse } = state;
   const chosen = allocateDevices(state.wanted, node, {
-    ...{ pools, inUse },
+    ...{ pools: pools.forNode(node.metadata.name ?? ""), inUse },
     matches: (request, device) => selectors.matches(request, device),
   });
   if (chosen === undefined) return CANNOT_ALLOCATE;
