@@ -84,6 +84,11 @@ export interface PostFilterContext {
   /** The verdict of all other nodes. */
   readonly absent: Rejected;
   /**
+   * Whether the verdict on a node depends on nothing but the pod's spec, the node and its pods, so
+   * that it holds for the next pod of the same spec while the node does not change.
+   */
+  readonly isRepeatable: boolean;
+  /**
    * Runs the filters of the cycle on a copy of a node, with pods added or removed by the caller.
    */
   trial(node: NodeInfo): Trial;
@@ -105,6 +110,8 @@ export interface Plugin<FilterState = unknown, ScoreState = unknown> {
   preEnqueue?(pod: PodInfo): Verdict;
   preFilter?(pod: PodInfo, snapshot: Snapshot): PreFilterResult<FilterState>;
   filter?(state: FilterState, pod: PodInfo, node: NodeInfo): Verdict;
+  /** `filter` looks at nothing but the pod's spec, the node and the pods on it. */
+  readonly filtersByNodeOnly?: boolean;
   /** A copy of the state on which `podAdded` and `podRemoved` may work. */
   copyState?(state: FilterState): FilterState;
   podAdded?(state: FilterState, pod: PodInfo, added: PodInfo, node: NodeInfo): void;

@@ -150,6 +150,7 @@ function noFit(
   const context = {
     verdicts: found.verdicts,
     absent: found.absent ?? ALL_UNRESOLVABLE,
+    isRepeatable: run.isRepeatable,
     trial: (node: NodeInfo) => run.trial(node),
   };
   const { nomination, message } = runPostFilters(profile, pod, context, run.states);
@@ -217,6 +218,7 @@ function rejectedBefore(
     {
       verdicts: diagnosis.verdicts,
       absent: { ...rejection, preemptionMayHelp: false },
+      isRepeatable: false,
       trial: () => {
         throw new Error("no filters ran");
       },

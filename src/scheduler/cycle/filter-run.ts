@@ -120,6 +120,11 @@ export class FilterRun {
     return runFilters(this.#active, this.pod, node);
   }
 
+  /** See PostFilterContext. */
+  get isRepeatable(): boolean {
+    return this.#active.every(({ plugin }) => plugin.filtersByNodeOnly === true);
+  }
+
   /** A copy of the node that can be changed. */
   trial(node: NodeInfo): Trial {
     const trial = new NodeTrial(this.pod, this.#active, node);

@@ -14,6 +14,7 @@ import {
   type Rejected,
   unresolvable,
 } from "#scheduler/plugin.ts";
+import { CandidateCache } from "#scheduler/preemption/candidate-cache.ts";
 import { pickCandidate } from "#scheduler/preemption/pick-candidate.ts";
 import { type Candidate, selectVictims } from "#scheduler/preemption/victims.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
@@ -33,13 +34,14 @@ export const defaultPreemption: PluginFactory = {
     const { minCandidateNodesPercentage = 10, minCandidateNodesAbsolute = 100 } = (args ??
       {}) as DefaultPreemptionArgs;
     const limits = { percentage: minCandidateNodesPercentage, absolute: minCandidateNodesAbsolute };
+    const cache = new CandidateCache();
     return definePlugin({
       name: "DefaultPreemption",
       preEnqueue: ({ uid }) => (handle.preemptions.isRunning(uid) ? PREEMPTING : FITS),
       postFilter: (pod, context) => {
         const latest = handle.objects.pods.get(pod.namespace, pod.name);
         const current = latest === undefined ? pod : new PodInfo(latest);
-        const result = preempt(current, context, handle, limits);
+        const result = preempt(current, context, handle, limits, cache);
         return result.message === ""
           ? result
           : { ...result, message: `preemption: ${result.message}` };
@@ -59,10 +61,11 @@ function preempt(
   context: PostFilterContext,
   handle: Handle,
   limits: Limits,
+  cache: CandidateCache,
 ): PostFilterResult {
   const reason = ineligibility(pod, context, handle);
   if (reason !== undefined) return { succeeded: false, message: reason };
-  const { candidates, verdicts } = dryRun(pod, context, handle, limits);
+  const { candidates, verdicts } = dryRun(pod, context, handle, limits, cache);
   if (candidates.length === 0) {
     const nodeCount = handle.snapshot.nodes.length;
     const diagnosis = {
@@ -103,9 +106,10 @@ function isTerminatingByPreemption({ isTerminating, pod }: PodInfo): boolean {
 
 function dryRun(
   pod: PodInfo,
-  { verdicts: filtered, absent, trial }: PostFilterContext,
-  { snapshot, objects, random, clock }: Handle,
+  { verdicts: filtered, absent, trial, isRepeatable }: PostFilterContext,
+  { snapshot, objects, nominated, random, clock }: Handle,
   { percentage, absolute }: Limits,
+  cache: CandidateCache,
 ): { candidates: readonly Candidate[]; verdicts: ReadonlyMap<NodeInfo, Rejected> } {
   const potential = snapshot.nodes.filter(
     (node) => (filtered.get(node) ?? absent).preemptionMayHelp,
@@ -113,6 +117,7 @@ function dryRun(
   const verdicts = new Map<NodeInfo, Rejected>();
   if (potential.length === 0) return { candidates: [], verdicts };
   const budgets = [...objects.podDisruptionBudgets.list()];
+  const known = isRepeatable && budgets.length === 0 ? cache.of(pod) : undefined;
   const share = Math.trunc((potential.length * percentage) / 100);
   const wanted = Math.min(potential.length, Math.max(share, absolute));
   const offset = random.integer(potential.length);
@@ -120,7 +125,13 @@ function dryRun(
   const harsh: Candidate[] = [];
   for (let i = 0; i < potential.length; i++) {
     const node = potential[(offset + i) % potential.length]!;
-    const result = selectVictims(pod, trial(node), budgets, clock.nowMs());
+    const isPlain = known !== undefined && nominated.onNode(node.name).length === 0;
+    const before = isPlain ? known.get(node) : undefined;
+    const result =
+      before?.version === node.version
+        ? before.result
+        : selectVictims(pod, trial(node), budgets, clock.nowMs());
+    if (isPlain) known.set(node, { version: node.version, result });
     if ("fits" in result) verdicts.set(node, result);
     else if (result.victims.length > 0) {
       (result.violations === 0 ? kind : harsh).push(result);

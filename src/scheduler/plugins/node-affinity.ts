@@ -33,6 +33,7 @@ function createNodeAffinity({ addedAffinity }: NodeAffinityArgs) {
   const fits = (pod: Pod, node: Node): boolean => isAdded(node) && wantsNode(pod.spec, node);
   return definePlugin<undefined, readonly PreferredSchedulingTerm[]>({
     name: "NodeAffinity",
+    filtersByNodeOnly: true,
     preFilter: ({ pod }) => {
       const { nodeSelector, affinity } = pod.spec;
       const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

@@ -8,6 +8,7 @@ export const nodeName: PluginFactory = {
   create: () =>
     definePlugin<string, undefined>({
       name: "NodeName",
+      filtersByNodeOnly: true,
       preFilter: ({ pod }) => {
         const wanted = pod.spec.nodeName ?? "";
         return wanted === "" ? SKIP : { skip: false, state: wanted };

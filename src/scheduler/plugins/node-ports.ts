@@ -11,6 +11,7 @@ export const nodePorts: PluginFactory = {
   create: () =>
     definePlugin<readonly HostPort[], undefined>({
       name: "NodePorts",
+      filtersByNodeOnly: true,
       preFilter: ({ hostPorts }) =>
         hostPorts.length === 0 ? SKIP : { skip: false, state: hostPorts },
       filter: (ports, _pod, node) => (ports.some((port) => node.isPortTaken(port)) ? TAKEN : FITS),

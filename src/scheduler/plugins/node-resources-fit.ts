@@ -51,6 +51,7 @@ function createFit(args: NodeResourcesFitArgs) {
   const scorer = createScorer(args.scoringStrategy ?? DEFAULT_STRATEGY);
   return definePlugin<FitState, PodInfo>({
     name: "NodeResourcesFit",
+    filtersByNodeOnly: true,
     preFilter: (pod) => ({
       skip: false,
       state: { requests: pod.requests, scalars: checks(pod) },

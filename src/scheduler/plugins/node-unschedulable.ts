@@ -15,6 +15,7 @@ export const nodeUnschedulable: PluginFactory = {
   create: () =>
     definePlugin<undefined, undefined>({
       name: "NodeUnschedulable",
+      filtersByNodeOnly: true,
       preFilter: (pod) => (isTolerated(pod) ? SKIP : { skip: false, state: undefined }),
       filter: (_state, _pod, node) => (node.isUnschedulable ? CORDONED : FITS),
       wakeOn: [

@@ -11,6 +11,7 @@ export const taintToleration: PluginFactory = {
   create: () =>
     definePlugin<readonly Toleration[], readonly Toleration[]>({
       name: "TaintToleration",
+      filtersByNodeOnly: true,
       preFilter: ({ pod }) => ({ skip: false, state: pod.spec.tolerations ?? [] }),
       filter: (tolerations, _pod, node) =>
         node.hardTaints.length === 0 || isEachTolerated(node.hardTaints, tolerations)

@@ -19,6 +19,8 @@ const NO_IMAGES: ReadonlyMap<string, number> = new Map();
 
 export class NodeInfo {
   readonly name: string;
+  /** Changes with the node and with the pods on it. */
+  version = 0;
   /** Undefined while pods are known to run on a node that is not. */
   node: Node | undefined;
   labels: Labels = {};
@@ -48,6 +50,7 @@ export class NodeInfo {
   setNode(node: Node): void {
     const { metadata, spec, status } = node;
     const taints = spec?.taints ?? [];
+    this.version += 1;
     this.node = node;
     this.labels = metadata.labels ?? {};
     this.hardTaints = taints.filter(
@@ -111,6 +114,7 @@ export class NodeInfo {
   }
 
   #count(pod: PodInfo, sign: 1 | -1): void {
+    this.version += 1;
     addResources(this.requested, pod.requests, sign);
     this.nonZeroMilliCpu += sign * pod.nonZeroMilliCpu;
     this.nonZeroMemory += sign * pod.nonZeroMemory;
