@@ -14,6 +14,8 @@ export interface DeletionRules<T> {
   /** Why the object of this name cannot be deleted; undefined if it can. Not for deletecollection. */
   refusal?(name: string): string | undefined;
   warnings?(options: DeleteOptions): readonly string[];
+  /** What the first delete changes in the object, which stays then. Later ones go the usual way. */
+  begin?(draft: Draft<T>, nowMs: number): void;
   /** Something beside its finalizers keeps the object until it is dealt with. */
   isHeld?(object: T): boolean;
   /** What else changes in an object that is being deleted. */

@@ -178,6 +178,16 @@ export interface KindSpec<T extends KubeObject> {
 
 /** A custom resource speaks JSON and YAML only and takes no strategic merge patches. */
 export interface CustomKind {
+  /** Its type for server-side apply: `schema` of a custom resource only knows its metadata. */
+  appliedSchema(): StructSchema;
+  /** Its definition is being deleted: no more objects can be created. */
+  isTerminating(): boolean;
+  /** Removes unknown fields; returns their paths, in order. */
+  prune(draft: Draft<KubeObject>): readonly string[];
+  /** What `fromStore` depends on: kinds with equal ones read stored objects alike. */
+  readonly storedSchema?: unknown;
+  /** An object from the store as the definition of today has it: pruned, with defaults. */
+  fromStore(stored: KubeObject): KubeObject;
   /** Its OpenAPI definition. What it refers to are built-in definitions. */
   publishedSchema(dialect: "v2" | "v3"): Readonly<Record<string, unknown>>;
 }

@@ -12,6 +12,7 @@ import { SharedTurn } from "#lib/shared-turn.ts";
 import type { Store } from "#store/contract.ts";
 import { createAdmission } from "./admission/admission-chain.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
+import { CustomResources } from "./crd/custom-resources.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import type { EncryptedStore } from "./encryption/encrypted-store.ts";
 import { Health } from "./health/health.ts";
@@ -145,6 +146,8 @@ export async function startApiServer(
   await store.cache.load();
   const done = store.cache.run(signal);
   const objects = new ServerObjects({ store, resources, clock, random });
+  const { logger } = options;
+  await new CustomResources({ objects, store, resources, clock, logger }).start(signal);
   const security = countSecurity(options.security(objects, signal), metrics, clock);
   addFlowMetrics(metrics, security.flow);
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });

@@ -22,6 +22,7 @@ import type {
 import { bytesFromBase64, bytesToBase64 } from "./base64.ts";
 import { JSON_DEPTH_MAX, TOO_DEEP } from "./json-syntax.ts";
 import {
+  findDuplicates,
   findOverflow,
   isDeeperThan,
   type JsonNode,
@@ -119,7 +120,11 @@ class Decoder {
     for (const [i, key] of node.keys.entries()) {
       const field = schema.byName.get(key);
       if (field === undefined) {
-        this.#strict("unknown", key);
+        if (schema.preserveUnknown && key !== "__proto__") {
+          if (Object.hasOwn(current, key)) this.#strict("duplicate", key);
+          for (const inner of findDuplicates(node.values[i]!, key)) this.strictErrors.add(inner);
+          current[key] = node.values[i] === null ? null : this.#free(node.values[i]!);
+        } else this.#strict("unknown", key);
         continue;
       }
       if (seen.has(field)) this.#strict("duplicate", key);

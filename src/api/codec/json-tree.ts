@@ -100,7 +100,7 @@ export function findOverflow(node: JsonNode): string | undefined {
 const DUPLICATES_MAX = 100;
 
 /** `duplicate field "a.b[0].c"` for every key that stands twice in its object. */
-export function findDuplicates(tree: JsonNode): string[] {
+export function findDuplicates(tree: JsonNode, at = ""): string[] {
   const found = new Set<string>();
   const visit = (node: JsonNode, path: string): void => {
     if (Array.isArray(node)) {
@@ -115,7 +115,7 @@ export function findDuplicates(tree: JsonNode): string[] {
       visit(node.values[i]!, at);
     }
   };
-  visit(tree, "");
+  visit(tree, at);
   return [...found];
 }
 

@@ -86,23 +86,27 @@ const { ${Object.keys(HELPERS).join(", ")} } = helpers;
 return function ${functionName(schema)}(o) {
   if (typeof o !== "object" || o === null || Array.isArray(o)) throw UNUSUAL;
   ${locals === "" ? "" : `let ${locals};`}
+  ${schema.preserveUnknown ? "const others = {};" : ""}
   let keys = 0;
   for (const k in o) {
     const v = o[k];
     keys++;
     switch (k) {
       ${cases}
-      default: throw UNUSUAL;
+      default: ${schema.preserveUnknown ? KEEP_UNKNOWN : "throw UNUSUAL;"}
     }
   }
   tally.keys += keys;
   const r = {};
   ${writes.join("\n  ")}
-  return r;
+  return ${schema.preserveUnknown ? "Object.assign(r, others)" : "r"};
 };`;
   const make = new Function("helpers", "UNUSUAL", "slots", source);
   return make(HELPERS, UNUSUAL, refs.slots) as Normalizer;
 }
+
+/** Unknown fields of a custom resource are free JSON; its own schema judges them later. */
+const KEEP_UNKNOWN = 'if (k === "__proto__") throw UNUSUAL; freeJson(v); others[k] = v;';
 
 /**
  * Groups whose objects are stored as JSON: an empty list stays one there. Protobuf loses it; only

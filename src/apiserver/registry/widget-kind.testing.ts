@@ -35,7 +35,13 @@ export function widgetKind(options: WidgetOptions = {}): Kind {
     storagePath: `example.com/${plural}`,
     storedForm: "json",
     resetFields: STATUS_RESETS_METADATA,
-    custom: { publishedSchema: () => ({ type: "object", properties: publishedFields(schema) }) },
+    custom: {
+      appliedSchema: () => schema,
+      isTerminating: () => false,
+      prune: () => [],
+      fromStore: (object) => object,
+      publishedSchema: () => ({ type: "object", properties: publishedFields(schema) }),
+    },
     subresources: {
       status: {
         prepareUpdate: (draft, old) => {

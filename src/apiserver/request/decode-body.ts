@@ -35,6 +35,8 @@ export interface BodyExpectation {
   /** Other versions of the group in which the kind looks the same. */
   readonly alsoVersions?: readonly string[];
   readonly unreadable?: (object: KubeObject) => string | undefined;
+  /** Removes unknown fields that the decoder lets pass; returns their paths. */
+  readonly prune?: (object: Draft<KubeObject>) => readonly string[];
 }
 
 export function expectKind(kind: Kind): BodyExpectation {
@@ -44,6 +46,7 @@ export function expectKind(kind: Kind): BodyExpectation {
     version: kind.version,
     schema: kind.schema(),
     ...(kind.unreadable === undefined ? {} : { unreadable: kind.unreadable }),
+    ...(kind.custom === undefined ? {} : { prune: kind.custom.prune }),
   };
 }
 
@@ -162,7 +165,14 @@ function finished(
     const message = cannotBeHandled(expected, expected.kind, expected.version, fault);
     return failure(badRequestStatus(message));
   }
-  return success({ value: carryGiven(value, object) as Draft<KubeObject>, strictErrors });
+  const draft = carryGiven(value, object) as Draft<KubeObject>;
+  const unknown = expected.prune?.(draft) ?? [];
+  if (unknown.length === 0) return success({ value: draft, strictErrors });
+  return success({ value: draft, strictErrors: [...strictErrors, ...unknownFields(unknown)] });
+}
+
+export function unknownFields(paths: readonly string[]): string[] {
+  return paths.map((path) => `unknown field ${goQuote(path)}`);
 }
 
 function saidType(

@@ -310,6 +310,13 @@ export class ObjectStore {
     if (isEncrypted(stored)) {
       throw this.#options.encryption?.faultOf(stored) ?? new EncryptionError(READ_ENCRYPTED);
     }
+    if (kind.custom !== undefined) {
+      const object = codec.decode(resource, stored);
+      const current = kind.custom.fromStore(object);
+      if (current !== object || !codec.isOfVersion(stored, kind)) {
+        return Revision.fromValue(kind, key, number, current);
+      }
+    }
     if (codec.isJson(stored) && codec.isOfVersion(stored, kind)) {
       return Revision.fromJson(kind, key, number, stored);
     }

@@ -10,6 +10,7 @@
  * 4. It follows the registry: a resource that is added shows when its objects are loaded, watches of
  *    one that is removed or replaced end.
  */
+import { jsonEqual } from "#api/patch/json-value.ts";
 import { onAbort } from "#lib/aborted.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -374,7 +375,8 @@ function isStoredAlike(a: StoredResource, b: StoredResource): boolean {
     a.prefix === b.prefix &&
     a.kind.apiVersion === b.kind.apiVersion &&
     a.kind.names.kind === b.kind.names.kind &&
-    a.kind.scope === b.kind.scope
+    a.kind.scope === b.kind.scope &&
+    jsonEqual(a.kind.custom?.storedSchema, b.kind.custom?.storedSchema)
   );
 }
 

@@ -26,6 +26,11 @@ export function decideDelete(
   rules: DeletionRules<KubeObject>,
   nowMs: number,
 ): DeleteDecision {
+  if (rules.begin !== undefined && object.metadata.deletionTimestamp === undefined) {
+    const begun = structuredClone(object) as Draft<KubeObject>;
+    rules.begin(begun, nowMs);
+    return { action: "mark", object: begun };
+  }
   const next = { ...object, metadata: { ...object.metadata } } as Draft<KubeObject>;
   const grace = decideGrace(next, options, rules, nowMs);
   if (grace === "pending") return { action: "pending" };

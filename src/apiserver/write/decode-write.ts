@@ -3,7 +3,13 @@
  * is about the object that the path names. Nothing here looks at the object that is there.
  */
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
-import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
+import {
+  badRequestStatus,
+  failure,
+  type Result,
+  success,
+  unsupportedMediaTypeStatus,
+} from "#api/meta/status.ts";
 import { bodyBytes } from "../request/body-bytes.ts";
 import { decodeBody, expectKind } from "../request/decode-body.ts";
 import { writeOptions } from "../request/query-options.ts";
@@ -19,6 +25,11 @@ export const PATCH_TYPES: Readonly<Record<string, PatchType | "apply">> = {
   "application/strategic-merge-patch+json": "strategic",
   "application/apply-patch+yaml": "apply",
 };
+
+/** Custom resources have no strategic merge patch. */
+const CUSTOM_PATCH_MEDIA = Object.keys(PATCH_TYPES).filter(
+  (media) => PATCH_TYPES[media] !== "strategic",
+);
 
 export function decodeCreate(verb: VerbRequest): Result<ObjectWrite> {
   const { request, resource } = verb;
@@ -70,6 +81,9 @@ export function decodePatch(verb: VerbRequest, view?: SubresourceView): Result<O
   const { request, info } = verb;
   const type = PATCH_TYPES[mediaTypeOf(request.headers["content-type"] ?? "")];
   if (type === undefined) return failure(badRequestStatus("unknown patch type"));
+  if (type === "strategic" && verb.resource.kind.custom !== undefined && view === undefined) {
+    return failure(unsupportedMediaTypeStatus(CUSTOM_PATCH_MEDIA));
+  }
   const isApply = type === "apply";
   const options = writeOptions(request.query, "PatchOptions", isApply);
   if (!options.ok) return options;

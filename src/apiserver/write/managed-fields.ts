@@ -126,10 +126,11 @@ export function applyConfiguration(
     ...circumstances(verb),
   });
   if (!applied.ok) return applied;
-  const decoded = normalize(schema, applied.value);
+  const decoded = normalize(kind.schema(), applied.value);
   if (!decoded.ok) return failure(unknownStatus(notConverted(configuration.value, decoded.error)));
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   const draft = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };
+  kind.custom?.prune(draft);
   kind.defaults?.(draft);
   return success(draft as Draft<KubeObject>);
 }
@@ -176,7 +177,11 @@ function readConfiguration(
 }
 
 function typeOf(kind: Kind): TrackedType {
-  return { schema: kind.schema(), apiVersion: kind.apiVersion };
+  return { schema: typedSchema(kind), apiVersion: kind.apiVersion };
+}
+
+function typedSchema(kind: Kind): StructSchema {
+  return kind.custom?.appliedSchema() ?? kind.schema();
 }
 
 interface Circumstances {
@@ -205,7 +210,7 @@ function versionSeam(own: Kind, resources: KindRegistry): VersionSeam {
   return {
     schema: (apiVersion) => {
       const kind = inVersion(apiVersion);
-      return kind?.schema();
+      return kind && typedSchema(kind);
     },
     convert: (object, apiVersion) => {
       const given = objectOf(object);

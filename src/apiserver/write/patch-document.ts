@@ -21,6 +21,7 @@ import { applyStrategicMergePatch } from "#api/patch/strategic-merge.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import { invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
+import { unknownFields } from "../request/decode-body.ts";
 import { internalPackageOf } from "../request/internal-package.ts";
 import type { WriteOptions } from "../request/query-options.ts";
 import { strictWarnings } from "../request/strict-warnings.ts";
@@ -63,15 +64,18 @@ export function patchDocument(
   if (!decoded.ok) {
     return refuse(type === "strategic" ? restoreError(decoded.error) : decoded.error);
   }
-  const strictErrors = [...parsed.duplicates, ...patchErrors, ...decoded.strictErrors];
+  const { kind: _, apiVersion: __, ...rest } = decoded.value;
+  const { apiVersion } = kind;
+  const members = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };
+  const draft = members as Draft<KubeObject>;
+  const unknown = unknownFields(kind.custom?.prune(draft) ?? []);
+  const strictErrors = [...parsed.duplicates, ...patchErrors, ...decoded.strictErrors, ...unknown];
   if (strictErrors.length > 0 && fieldValidation === "Strict") {
     return refuse(`strict decoding error: ${strictErrors.join(", ")}`);
   }
   if (fieldValidation === "Warn") for (const text of strictWarnings(strictErrors)) warn(text);
-  const { kind: _, apiVersion: __, ...rest } = decoded.value;
-  const draft = { kind: kind.names.kind, apiVersion: kind.apiVersion, metadata: {}, ...rest };
   kind.defaults?.(draft);
-  return success(draft as Draft<KubeObject>);
+  return success(draft);
 }
 
 interface Applied {

@@ -18,7 +18,7 @@
 import { cloneGiven } from "#api/codec/given-empty.ts";
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
-import { failure, type Result, success, unknownStatus } from "#api/meta/status.ts";
+import { failure, forbiddenStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
 import {
   type AdmissionRequest,
   type AdmissionWrite,
@@ -26,7 +26,7 @@ import {
   targetOf,
 } from "../admission/admission-request.ts";
 import { tooLateStatus } from "../request/time-limit.ts";
-import { hooksOf, notFound, type VerbRequest } from "../request/verb.ts";
+import { groupResourceOf, hooksOf, notFound, type VerbRequest } from "../request/verb.ts";
 import { fromStoredVersion, toStoredVersion } from "../storage/convert.ts";
 import { keyOf } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
@@ -200,6 +200,10 @@ async function prepareNew(
   draft: Draft<KubeObject>,
 ): Promise<Result<Finish | undefined>> {
   const { clock, random } = verb.parts;
+  if (verb.resource.kind.custom?.isTerminating() === true) {
+    const why = "create not allowed while custom resource definition is terminating";
+    return failure(forbiddenStatus(groupResourceOf(verb.resource), draft.metadata.name ?? "", why));
+  }
   if (change.form !== "create") delete draft.metadata.resourceVersion;
   fillSystemFields(draft.metadata, clock.nowMs(), random);
   const hooks = hooksOf(verb);

@@ -51,7 +51,7 @@ describe("pruning", () => {
     },
     { name: "values that are no containers", schema: withA, value: "x", kept: "x" },
   ];
-  for (const { name, schema, value, kept, isResource } of rows) {
-    test(name, () => assert.deepEqual(prune(value, schema, isResource), kept));
+  for (const { name, schema, value, kept, isResource = false } of rows) {
+    test(name, () => assert.deepEqual(prune(value, schema, { isResource }), kept));
   }
 });

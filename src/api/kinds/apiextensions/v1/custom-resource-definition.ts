@@ -9,20 +9,19 @@ import type {
 import { type Draft, defineKind } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
-import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
-import { parseGoUrl } from "#api/validation/go-url.ts";
+import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import { isUnrecognizedFormat } from "../json-schema/formats.ts";
 import { someSchema } from "../json-schema/walk.ts";
+import { validateApproval } from "./approval.ts";
 import { validateSpec, validateSpecUpdate } from "./definition-rules.ts";
+import { beginDeletion } from "./deletion.ts";
 import { internalSpec, schemasOf } from "./internal-spec.ts";
 import { NEW_DEFINITION, updateOptions } from "./tolerance.ts";
 import { validateNames } from "./version-rules.ts";
-
-const APPROVAL_ANNOTATION = "api-approved.kubernetes.io";
 
 export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>({
   group: "apiextensions.k8s.io",
@@ -92,6 +91,7 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
       ],
     },
   },
+  deletion: { begin: beginDeletion },
   columns: [nameColumn, createdAtColumn],
 });
 
@@ -156,34 +156,6 @@ function validateStoredVersions({ spec, status }: CustomResourceDefinition): Fie
         ],
   );
   return [...missing, ...gone];
-}
-
-type Approval = "missing" | "bypassed" | "approved" | "invalid";
-
-function approvalOf({ metadata }: CustomResourceDefinition): Approval {
-  const annotation = metadata.annotations?.[APPROVAL_ANNOTATION] ?? "";
-  if (annotation === "") return "missing";
-  if (annotation.startsWith("unapproved")) return "bypassed";
-  const parsed = parseGoUrl(annotation);
-  return parsed.ok && parsed.url.host !== "" && parsed.url.scheme !== "" ? "approved" : "invalid";
-}
-
-/** Groups of the community's own domains need an approval. */
-function validateApproval(
-  definition: CustomResourceDefinition,
-  old: CustomResourceDefinition | undefined,
-): FieldError[] {
-  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(definition.spec.group)) return [];
-  const approval = approvalOf(definition);
-  if (old !== undefined && approvalOf(old) === approval) return [];
-  const path = Path.of("metadata", "annotations").key(APPROVAL_ANNOTATION);
-  const start = `protected groups must have approval annotation "${APPROVAL_ANNOTATION}"`;
-  const more = "see https://github.com/kubernetes/enhancements/pull/1111";
-  if (approval === "missing") return [required(path, `${start}, ${more}`)];
-  if (approval !== "invalid") return [];
-  const value = definition.metadata.annotations?.[APPROVAL_ANNOTATION];
-  const detail = `${start} with either a URL or a reason starting with "unapproved", ${more}`;
-  return [invalid(path, value, detail)];
 }
 
 function validatePreserve(

@@ -1,0 +1,187 @@
+/**
+ * The kind that a version of a CustomResourceDefinition defines. Its rules follow from the definition's
+ * schema: unknown fields are pruned, defaults are set on requests and on reads from the store, values
+ * are validated in the version of the request.
+ */
+import { RESETS_STATUS, STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
+import { keepFields } from "#api/draft.ts";
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionVersion,
+  JSONSchemaProps,
+} from "#api/generated/apiextensions.v1.ts";
+import { type Draft, defineKind, type Kind, type KindSpec, type KubeObject } from "#api/kind.ts";
+import { membersOf } from "#api/members.ts";
+import { jsonEqual } from "#api/patch/json-value.ts";
+import { nameIsDnsSubdomain } from "#api/validation/names.ts";
+import { applyDefaults } from "../json-schema/apply-defaults.ts";
+import { prune } from "../json-schema/prune.ts";
+import { appliedSchema, envelopeSchema } from "./applied-schema.ts";
+import { finalizerWarnings } from "./finalizer-warnings.ts";
+import { printerColumns } from "./printer-columns.ts";
+import { publishedSchema } from "./published-schema.ts";
+import { customResourceRules } from "./resource-rules.ts";
+import { selectableFieldsOf } from "./selectable-fields.ts";
+
+type CustomResource = KubeObject & { readonly status?: unknown };
+
+/**
+ * All versions, the stored one among them. Names are those that the status says are accepted.
+ * `isTerminating`: the definition is being deleted, and its kind takes no new objects.
+ */
+export function customResourceKinds(
+  definition: CustomResourceDefinition,
+  isTerminating: () => boolean,
+): Kind[] {
+  const versions = definition.spec.versions ?? [];
+  const stored = versions.find(({ storage }) => storage);
+  if (stored === undefined) throw new Error(`${definition.metadata.name} stores no version`);
+  return versions.map((version) =>
+    defineKind(kindSpec(definition, version, stored, isTerminating)),
+  );
+}
+
+function kindSpec(
+  { spec, status }: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  stored: CustomResourceDefinitionVersion,
+  isTerminating: () => boolean,
+): KindSpec<CustomResource> {
+  const { group } = spec;
+  const names = status.acceptedNames;
+  const apiVersion = `${group}/${version.name}`;
+  const keepsAll = spec.preserveUnknownFields === true;
+  const schema = keepsAll ? openSchema(version) : version.schema?.openAPIV3Schema;
+  const name = definitionName(group, version.name, names.kind);
+  const envelope = envelopeSchema(name);
+  const typed = once(() => appliedSchema(schema ?? OPEN, name));
+  const hasStatus = version.subresources?.status !== undefined;
+  const rules = customResourceRules(version, schema ?? OPEN);
+  const { scale } = version.subresources ?? {};
+  return {
+    group,
+    version: version.name,
+    names: {
+      kind: names.kind,
+      plural: names.plural,
+      singular: names.singular ?? "",
+      list: names.listKind ?? `${names.kind}List`,
+      short: names.shortNames ?? [],
+      categories: names.categories ?? [],
+    },
+    scope: spec.scope === "Namespaced" ? "Namespaced" : "Cluster",
+    schema: () => envelope,
+    nameRule: nameIsDnsSubdomain,
+    generation: true,
+    storagePath: `${group}/${names.plural}`,
+    storedForm: "json",
+    holdsFreeJson: true,
+    ...(version.deprecated
+      ? { deprecation: version.deprecationWarning ?? `${apiVersion} ${names.kind} is deprecated` }
+      : {}),
+    resetFields: hasStatus ? { "": RESETS_STATUS, ...STATUS_RESETS_METADATA } : {},
+    custom: {
+      isTerminating,
+      appliedSchema: typed,
+      prune: (draft) => pruneDraft(draft, schema ?? OPEN),
+      storedSchema: schema,
+      fromStore: (object) => fromStore(object, schema ?? OPEN),
+      publishedSchema: (dialect) =>
+        publishedSchema(version.schema?.openAPIV3Schema && schema, dialect),
+    },
+    defaults: (draft) => void applyDefaults(draft, schema ?? OPEN),
+    prepareCreate: (draft) => {
+      if (hasStatus) delete draft.status;
+    },
+    prepareUpdate: (draft, old) => {
+      if (hasStatus) keepFields(draft, old, "status");
+      else countChange(draft, old);
+    },
+    validate: rules.validate,
+    validateUpdate: rules.validateUpdate,
+    warnings: finalizerWarnings,
+    ...(hasStatus
+      ? { subresources: { status: { prepareUpdate: keepAllButStatus, ...rules.status } } }
+      : {}),
+    ...(scale === undefined
+      ? {}
+      : {
+          scale: {
+            specReplicas: scale.specReplicasPath,
+            statusReplicas: scale.statusReplicasPath,
+            selector: scale.labelSelectorPath ?? "",
+          },
+        }),
+    columns: printerColumns(version.additionalPrinterColumns),
+    ...selectableFieldsOf(version),
+    ...(version === stored ? {} : { storedAs: renamedTo(group, stored.name, version.name) }),
+  };
+}
+
+const OPEN: JSONSchemaProps = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+/** Definitions of old keep all fields, whatever their schema says. */
+function openSchema({ schema }: CustomResourceDefinitionVersion): JSONSchemaProps {
+  return { ...OPEN, ...schema?.openAPIV3Schema, "x-kubernetes-preserve-unknown-fields": true };
+}
+
+/** `com.example.v1.Widget` for Widgets of example.com/v1. */
+function definitionName(group: string, version: string, kind: string): string {
+  return `${group.split(".").reverse().join(".")}.${version}.${kind}`;
+}
+
+function pruneDraft(draft: Draft<KubeObject>, schema: JSONSchemaProps): readonly string[] {
+  const unknown: string[] = [];
+  const kept = membersOf(prune(draft, schema, { isResource: true, unknown }) as object);
+  for (const name of Object.keys(draft)) {
+    if (!Object.hasOwn(kept, name)) Reflect.deleteProperty(draft, name);
+  }
+  Object.assign(draft, kept);
+  return unknown.sort();
+}
+
+/** The object itself if nothing in it changes. */
+function fromStore(stored: KubeObject, schema: JSONSchemaProps): KubeObject {
+  const kept = structuredClone(prune(stored, schema, { isResource: true })) as KubeObject;
+  applyDefaults(kept, schema);
+  return jsonEqual(membersOf(kept), membersOf(stored)) ? stored : kept;
+}
+
+/** Without a status subresource, every change but those of metadata counts as one of the spec. */
+function countChange(draft: Draft<CustomResource>, old: CustomResource): void {
+  if (jsonEqual(draft.status, old.status)) return;
+  draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+function keepAllButStatus(draft: Draft<CustomResource>, old: CustomResource): void {
+  const { status } = draft;
+  const { managedFields } = draft.metadata;
+  for (const name of Object.keys(draft)) Reflect.deleteProperty(draft, name);
+  Object.assign(draft, structuredClone(old));
+  if (managedFields === undefined) delete draft.metadata.managedFields;
+  else draft.metadata.managedFields = managedFields;
+  if (status === undefined) delete draft.status;
+  else draft.status = status;
+}
+
+/** Conversion `None`: versions differ in their apiVersion only. */
+function renamedTo(
+  group: string,
+  stored: string,
+  served: string,
+): NonNullable<KindSpec<CustomResource>["storedAs"]> {
+  return {
+    group,
+    version: stored,
+    toStored: (object) => ({ ...object, apiVersion: `${group}/${stored}` }),
+    fromStored: (object) => ({ ...object, apiVersion: `${group}/${served}` }),
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

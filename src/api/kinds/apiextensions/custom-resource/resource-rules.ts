@@ -1,0 +1,128 @@
+/** Whether an object of a custom resource is what its definition asks for. */
+import type {
+  CustomResourceDefinitionVersion,
+  CustomResourceSubresourceScale,
+  JSONSchemaProps,
+} from "#api/generated/apiextensions.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import { type FieldError, invalid } from "#api/validation/field-error.ts";
+import { METADATA } from "#api/validation/kube-meta.ts";
+import { validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
+import { Path } from "#api/validation/path.ts";
+import { validateEmbedded } from "../json-schema/embedded-resources.ts";
+import { validateListItems } from "../json-schema/list-items.ts";
+import { validateValue } from "../json-schema/validate-value.ts";
+
+type CustomResource = KubeObject & { readonly status?: unknown };
+
+export interface CustomResourceRules {
+  validate(object: CustomResource): FieldError[];
+  validateUpdate(object: CustomResource, old: CustomResource): FieldError[];
+  readonly status: {
+    validateUpdate(object: CustomResource, old: CustomResource): FieldError[];
+  };
+}
+
+const ROOT = Path.of("");
+const STATUS = Path.of("status");
+
+export function customResourceRules(
+  { subresources }: CustomResourceDefinitionVersion,
+  schema: JSONSchemaProps,
+): CustomResourceRules {
+  const scale = subresources?.scale;
+  const statusSchema = schema.properties?.status;
+  const lists = (object: CustomResource) => validateListItems(object, schema, ROOT);
+  return {
+    validate: (object) => [
+      ...validateValue(object, schema, undefined),
+      ...validateScaleSpec(object, scale),
+      ...validateScaleStatus(object, scale),
+      ...validateEmbedded(object, schema, ROOT),
+      ...lists(object),
+    ],
+    validateUpdate: (object, old) => [
+      ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
+      ...validateValue(object, schema, undefined),
+      ...validateScaleSpec(object, scale),
+      ...validateScaleStatus(object, scale),
+      ...validateEmbedded(object, schema, ROOT),
+      ...(lists(old).length > 0 ? [] : lists(object)),
+    ],
+    status: {
+      validateUpdate: (object, old) => [
+        ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
+        ...(statusSchema === undefined || object.status === undefined
+          ? []
+          : validateValue(object.status, statusSchema, STATUS)),
+        ...validateScaleStatus(object, scale),
+        ...(lists(old).length > 0 ? [] : lists(object)),
+      ],
+    },
+  };
+}
+
+const INT32_MAX = 2 ** 31 - 1;
+
+function validateScaleSpec(
+  object: CustomResource,
+  scale: CustomResourceSubresourceScale | undefined,
+): FieldError[] {
+  return scale === undefined ? [] : validateReplicas(object, scale.specReplicasPath);
+}
+
+function validateScaleStatus(
+  object: CustomResource,
+  scale: CustomResourceSubresourceScale | undefined,
+): FieldError[] {
+  if (scale === undefined) return [];
+  const { statusReplicasPath, labelSelectorPath } = scale;
+  const errors = validateReplicas(object, statusReplicasPath);
+  const selector = labelSelectorPath === undefined ? undefined : valueAt(object, labelSelectorPath);
+  if (labelSelectorPath === undefined || selector === undefined || typeof selector === "string") {
+    return errors;
+  }
+  const detail = accessorFault(labelSelectorPath, selector, "string");
+  return [...errors, invalid(Path.of(labelSelectorPath), "", detail)];
+}
+
+function validateReplicas(object: CustomResource, path: string): FieldError[] {
+  const replicas = valueAt(object, path);
+  if (replicas === undefined) return [];
+  const at = Path.of(path);
+  if (typeof replicas !== "number" || !Number.isInteger(replicas)) {
+    return [invalid(at, 0, accessorFault(path, replicas, "int64"))];
+  }
+  if (replicas < 0) return [invalid(at, replicas, "should be a non-negative integer")];
+  if (replicas <= INT32_MAX) return [];
+  return [invalid(at, replicas, `should be less than or equal to ${INT32_MAX}`)];
+}
+
+function accessorFault(path: string, value: unknown, wanted: string): string {
+  return `${path} accessor error: ${JSON.stringify(value)} is of the type ${goTypeOf(value)}, expected ${wanted}`;
+}
+
+function goTypeOf(value: unknown): string {
+  if (value === null) return "<nil>";
+  if (Array.isArray(value)) return "[]interface {}";
+  switch (typeof value) {
+    case "object":
+      return "map[string]interface {}";
+    case "number":
+      return Number.isInteger(value) ? "int64" : "float64";
+    case "boolean":
+      return "bool";
+    default:
+      return "string";
+  }
+}
+
+/** `.spec.replicas` */
+function valueAt(object: CustomResource, path: string): unknown {
+  let value: unknown = object;
+  for (const step of path.replace(/^\./, "").split(".")) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[step];
+  }
+  return value;
+}

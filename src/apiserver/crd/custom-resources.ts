@@ -1,0 +1,238 @@
+/**
+ * Keeps the registry of kinds equal to the stored CustomResourceDefinitions, and their status true.
+ *
+ * Promises:
+ * 1. A definition is served as soon as its names are accepted, and its status says Established after
+ *    that: a client that waits for the condition finds the resource.
+ * 2. A change of a definition replaces all versions at once. Watches of the resource end then.
+ * 3. A deleted definition takes no new objects. It is removed after its last object, and its watches
+ *    end then.
+ * 4. Definitions are looked at one after another, each again after every change of its own and when a
+ *    name in its group becomes free.
+ */
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionStatus,
+} from "#api/generated/apiextensions.v1.ts";
+import type { Draft, Kind } from "#api/kind.ts";
+import { customResourceKinds } from "#api/kinds/apiextensions/custom-resource/custom-resource-kind.ts";
+import { isTrue, withCondition } from "#api/kinds/apiextensions/v1/conditions.ts";
+import { customResourceDefinitionKind } from "#api/kinds/apiextensions/v1/custom-resource-definition.ts";
+import { CLEANUP_FINALIZER } from "#api/kinds/apiextensions/v1/deletion.ts";
+import { jsonEqual } from "#api/patch/json-value.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { KindRegistry } from "../registry/kind-registry.ts";
+import type { ObjectStore } from "../storage/object-store.ts";
+import type { Objects } from "../storage/objects.ts";
+import { decideStatus } from "./decide-status.ts";
+import { deleteInstances } from "./delete-instances.ts";
+
+export interface CustomResourcesOptions {
+  readonly objects: Objects;
+  readonly store: ObjectStore;
+  readonly resources: KindRegistry;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A definition whose work failed is tried again after this time. */
+const RETRY_MS = 1_000;
+
+export class CustomResources {
+  readonly #options: CustomResourcesOptions;
+  /** What is served, by the name of its definition. */
+  readonly #served = new Map<string, CustomResourceDefinition>();
+  /** Names of definitions that are being deleted. */
+  readonly #terminating = new Set<string>();
+  /** At most one entry for each definition. */
+  readonly #pending = new Set<string>();
+  #signal: AbortSignal = AbortSignal.abort();
+  #isBusy = false;
+
+  constructor(options: CustomResourcesOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when all established definitions are served; goes on until the signal aborts. */
+  async start(signal: AbortSignal): Promise<void> {
+    const { objects } = this.#options;
+    this.#signal = signal;
+    objects.onChange(
+      customResourceDefinitionKind,
+      (next, old) => this.#look((next ?? old)!.metadata.name ?? ""),
+      signal,
+    );
+    const stored = [...objects.list(customResourceDefinitionKind)];
+    await Promise.all(
+      stored.map(async (definition) => {
+        if (isTrue(definition, "Established")) await this.#tryToServe(definition);
+      }),
+    );
+    for (const { metadata } of stored) this.#look(metadata.name ?? "");
+  }
+
+  #look(name: string): void {
+    this.#pending.add(name);
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    for (const name of this.#pending) {
+      if (this.#signal.aborted) break;
+      this.#pending.delete(name);
+      try {
+        await this.#reconcile(name);
+      } catch (error) {
+        this.#failed(name, error);
+      }
+    }
+    this.#isBusy = false;
+  }
+
+  #failed(name: string, error: unknown): void {
+    const { logger, clock } = this.#options;
+    logger.error("custom resource definition", { name, error: messageOf(error) });
+    clock.schedule(RETRY_MS, () => {
+      if (!this.#signal.aborted) this.#look(name);
+    });
+  }
+
+  async #reconcile(name: string): Promise<void> {
+    const { objects } = this.#options;
+    const definition = objects.get(customResourceDefinitionKind, "", name);
+    if (definition === undefined) return await this.#forget(name);
+    if (definition.metadata.deletionTimestamp !== undefined) {
+      return await this.#terminate(name, definition);
+    }
+    const named = this.#decide(definition);
+    if (isTrue(named, "Established")) await this.#serve(named);
+    if (named.status === definition.status) return;
+    await this.#writeStatus(name, (draft) => this.#decide(draft).status);
+    this.#lookAtGroup(definition);
+  }
+
+  #decide(definition: CustomResourceDefinition): CustomResourceDefinition {
+    const { objects, clock } = this.#options;
+    const { group } = definition.spec;
+    const others = [...objects.list(customResourceDefinitionKind)].filter(
+      ({ metadata, spec }) => spec.group === group && metadata.name !== definition.metadata.name,
+    );
+    const status = decideStatus(definition, others, clock.nowMs());
+    return status === definition.status ? definition : { ...definition, status };
+  }
+
+  /** Another definition of the group may have waited for a name. */
+  #lookAtGroup({ spec, metadata }: CustomResourceDefinition): void {
+    for (const other of this.#options.objects.list(customResourceDefinitionKind)) {
+      if (other.spec.group !== spec.group || other.metadata.name === metadata.name) continue;
+      if (!isTrue(other, "NamesAccepted")) this.#look(other.metadata.name ?? "");
+    }
+  }
+
+  async #tryToServe(definition: CustomResourceDefinition): Promise<void> {
+    try {
+      await this.#serve(definition);
+    } catch (error) {
+      this.#failed(definition.metadata.name ?? "", error);
+    }
+  }
+
+  async #serve(definition: CustomResourceDefinition): Promise<void> {
+    const { resources } = this.#options;
+    const { name = "" } = definition.metadata;
+    const served = this.#served.get(name);
+    if (served !== undefined && isServedAlike(served, definition)) return;
+    const kinds = customResourceKinds(definition, () => this.#terminating.has(name));
+    const isServed = ({ version }: Kind): boolean =>
+      definition.spec.versions?.some((one) => one.name === version && one.served) === true;
+    if (served === undefined) await resources.add({ kinds, isServed });
+    else await resources.replace({ kinds, isServed });
+    this.#served.set(name, definition);
+  }
+
+  async #forget(name: string): Promise<void> {
+    this.#terminating.delete(name);
+    const served = this.#served.get(name);
+    if (served === undefined) return;
+    this.#served.delete(name);
+    const { spec, status } = served;
+    await this.#options.resources.remove(spec.group, status.acceptedNames.plural);
+    this.#lookAtGroup(served);
+  }
+
+  async #terminate(name: string, definition: CustomResourceDefinition): Promise<void> {
+    if (!definition.metadata.finalizers?.includes(CLEANUP_FINALIZER)) return;
+    this.#terminating.add(name);
+    const { objects, resources } = this.#options;
+    const { spec, status } = definition;
+    const served = this.#served.has(name)
+      ? resources.resource(spec.group, status.acceptedNames.plural)
+      : undefined;
+    if (served !== undefined) {
+      await this.#setTerminating(name, "True", IN_PROGRESS);
+      const left = await deleteInstances(this.#options, served.stored, this.#signal, () =>
+        this.#look(name),
+      );
+      if (left > 0) return; // looked at again when the last one is gone
+    }
+    const isLast = definition.metadata.finalizers.every((one) => one === CLEANUP_FINALIZER);
+    if (isLast) {
+      const deleted = await objects.delete(customResourceDefinitionKind, "", name);
+      if (!deleted.ok && deleted.status.code !== 404) throw new Error(deleted.status.message);
+      return;
+    }
+    const done = served === undefined ? NEVER_ESTABLISHED : COMPLETED;
+    await this.#setTerminating(name, "False", done, (draft) => {
+      const others = (draft.metadata.finalizers ?? []).filter((one) => one !== CLEANUP_FINALIZER);
+      draft.metadata.finalizers = others;
+    });
+  }
+
+  async #setTerminating(
+    name: string,
+    value: "True" | "False",
+    texts: { readonly reason: string; readonly message: string },
+    change?: (draft: Draft<CustomResourceDefinition>) => void,
+  ): Promise<void> {
+    await this.#writeStatus(name, (draft) => {
+      change?.(draft);
+      const condition = { type: "Terminating", status: value, ...texts };
+      return withCondition(draft.status, condition, this.#options.clock.nowMs());
+    });
+  }
+
+  async #writeStatus(
+    name: string,
+    decide: (draft: Draft<CustomResourceDefinition>) => CustomResourceDefinitionStatus,
+  ): Promise<void> {
+    const written = await this.#options.objects.mutate(
+      customResourceDefinitionKind,
+      "",
+      name,
+      (draft) => {
+        draft.status = structuredClone(decide(draft)) as typeof draft.status;
+        return undefined;
+      },
+      "status",
+    );
+    if (!written.ok && written.status.code !== 404) throw new Error(written.status.message);
+  }
+}
+
+const IN_PROGRESS = {
+  reason: "InstanceDeletionInProgress",
+  message: "CustomResource deletion is in progress",
+};
+const COMPLETED = { reason: "InstanceDeletionCompleted", message: "removed all instances" };
+const NEVER_ESTABLISHED = {
+  reason: "NeverEstablished",
+  message: "resource was never established",
+};
+
+function isServedAlike(a: CustomResourceDefinition, b: CustomResourceDefinition): boolean {
+  return jsonEqual(a.spec, b.spec) && jsonEqual(a.status.acceptedNames, b.status.acceptedNames);
+}
