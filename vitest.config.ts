@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: {
     alias: {
       "k8ts/controller": fileURLToPath(new URL("src/entries/controller.ts", import.meta.url)),
+      "k8ts/scheduler": fileURLToPath(new URL("src/entries/scheduler.ts", import.meta.url)),
     },
   },
   test: {

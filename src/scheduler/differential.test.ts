@@ -1,0 +1,279 @@
+/**
+ * The fast scheduler against a slow one that is written from the documented rules: it knows no
+ * snapshot, no classes and no counters, and looks at every node and every pod for each question.
+ */
+import assert from "node:assert/strict";
+import { describe, test } from "vitest";
+import type { Node, Pod, PodAffinityTerm } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
+import { quantityMilliValue, quantityOf } from "#api/meta/quantity.ts";
+import { type Random, seededRandom } from "#lib/random.ts";
+import { build } from "#testing/build.ts";
+import { startFilters } from "./cycle/filter-run.ts";
+import { createProfile } from "./cycle/profile.ts";
+import { scoreNodes } from "./cycle/score-nodes.ts";
+import { FITS, type Handle } from "./plugin.ts";
+import { interPodAffinity } from "./plugins/inter-pod-affinity.ts";
+import { nodeResourcesFit } from "./plugins/node-resources-fit.ts";
+import { podTopologySpread } from "./plugins/pod-topology-spread.ts";
+import { taintToleration } from "./plugins/taint-toleration.ts";
+import { PodInfo } from "./snapshot/pod-info.ts";
+import { Snapshot } from "./snapshot/snapshot.ts";
+
+const CLUSTERS = 300;
+const CHANGES = 60;
+const QUESTIONS = 4;
+const ZONE = "topology.kubernetes.io/zone";
+const HOST = "kubernetes.io/hostname";
+const APPS = ["web", "db", "cache"];
+
+interface World {
+  readonly nodes: Map<string, Node>;
+  readonly pods: Map<string, Pod>;
+}
+
+describe("differential: random clusters", () => {
+  for (let block = 0; block < 10; block++) {
+    test(`feasible nodes and scores agree with the slow scheduler, block ${block}`, () => {
+      for (let i = 0; i < CLUSTERS / 10; i++) compare(block * 1_000 + i);
+    });
+  }
+});
+
+function compare(seed: number): void {
+  const random = seededRandom(seed);
+  const snapshot = new Snapshot();
+  const world: World = { nodes: new Map(), pods: new Map() };
+  const objects = { services: { list: () => [] } } as unknown as Handle["objects"];
+  const handle = { snapshot, objects } as Handle;
+  const factories = [taintToleration, nodeResourcesFit, podTopologySpread, interPodAffinity];
+  const plugins = factories.map((factory) => factory.create(undefined, handle));
+  const profile = createProfile("test", (hook) =>
+    plugins.filter((plugin) => plugin[hook] !== undefined).map((plugin) => ({ plugin, weight: 1 })),
+  );
+  for (let i = 0; i < CHANGES; i++) {
+    change(random, world, snapshot, i);
+    if (i % (CHANGES / QUESTIONS) !== 0) continue;
+    const pod = randomPod(random, `asked-${i}`, undefined);
+    const info = new PodInfo(pod);
+    const nominated = { onNode: () => [], nodeOf: () => undefined };
+    const started = startFilters(profile, info, snapshot, nominated);
+    assert.ok(started.ok);
+    const feasible = snapshot.nodes.filter((node) => started.run.check(node).verdict === FITS);
+    const names = feasible.map(({ name }) => name).sort();
+    const slow = [...world.nodes.values()].filter((node) => fitsSlowly(pod, node, world));
+    assert.deepEqual(
+      names,
+      slow.map(({ metadata }) => metadata.name ?? "").sort(),
+      `seed ${seed}/${i}`,
+    );
+    if (feasible.length < 2) continue;
+    const { byPlugin } = scoreNodes(profile, info, feasible, snapshot, started.run.states);
+    const affinity = byPlugin.find(({ plugin }) => plugin === "InterPodAffinity");
+    const raw = feasible.map(({ node }) => affinityScoreSlowly(pod, node!, world));
+    assert.deepEqual(affinity?.scores ?? feasible.map(() => 0), spread(raw), `seed ${seed}/${i}`);
+  }
+}
+
+/** Adds, changes or removes a node or a pod in both. */
+function change(random: Random, { nodes, pods }: World, snapshot: Snapshot, i: number): void {
+  const pick = <T>(list: readonly T[]): T => list[random.integer(list.length)]!;
+  const kind = random.integer(10);
+  if (kind < 3 || nodes.size === 0) {
+    const isOld = nodes.size > 3 && random.next() < 0.4;
+    const node = randomNode(random, isOld ? pick([...nodes.keys()]) : `n${i}`);
+    nodes.set(node.metadata.name ?? "", node);
+    snapshot.setNode(node);
+  } else if (kind === 3 && nodes.size > 3) {
+    const name = pick([...nodes.keys()]);
+    nodes.delete(name);
+    snapshot.removeNode(name);
+  } else if (kind === 4 && pods.size > 0) {
+    const uid = pick([...pods.keys()]);
+    pods.delete(uid);
+    snapshot.removePod(uid);
+  } else {
+    const pod = randomPod(random, `p${i}`, pick([...nodes.keys()]));
+    pods.set(pod.metadata.uid ?? "", pod);
+    snapshot.setPod(pod);
+  }
+}
+
+function randomNode(random: Random, name: string): Node {
+  const zone = random.next() < 0.85 ? { [ZONE]: `z${random.integer(3)}` } : {};
+  const isTainted = random.next() < 0.15;
+  return build(nodeKind, {
+    metadata: { name, labels: { [HOST]: name, ...zone } },
+    spec: isTainted ? { taints: [{ key: "k", effect: "NoSchedule" }] } : {},
+    status: { allocatable: { cpu: String(1 + random.integer(4)), pods: "20" } },
+  });
+}
+
+function randomPod(random: Random, name: string, nodeName: string | undefined): Pod {
+  const app = (): string => APPS[random.integer(APPS.length)]!;
+  const topologyKey = (): string => (random.next() < 0.5 ? ZONE : HOST);
+  const term = (): PodAffinityTerm => ({
+    labelSelector: { matchLabels: { app: app() } },
+    topologyKey: topologyKey(),
+  });
+  const some = <T>(chance: number, make: () => T): T[] => (random.next() < chance ? [make()] : []);
+  const weighted = () => ({ weight: 1 + random.integer(100), podAffinityTerm: term() });
+  return build(podKind, {
+    metadata: { name, labels: { app: app() } },
+    spec: {
+      ...(nodeName === undefined ? {} : { nodeName }),
+      containers: [
+        { name: "c", image: "x", resources: { requests: { cpu: `${random.integer(15) * 100}m` } } },
+      ],
+      ...(random.next() < 0.3 ? { tolerations: [{ operator: "Exists" as const }] } : {}),
+      affinity: {
+        podAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: some(0.15, term),
+          preferredDuringSchedulingIgnoredDuringExecution: some(0.3, weighted),
+        },
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: some(0.2, term),
+          preferredDuringSchedulingIgnoredDuringExecution: some(0.3, weighted),
+        },
+      },
+      topologySpreadConstraints: some(0.3, () => ({
+        maxSkew: 1 + random.integer(2),
+        topologyKey: topologyKey(),
+        whenUnsatisfiable: "DoNotSchedule" as const,
+        labelSelector: { matchLabels: { app: app() } },
+        nodeTaintsPolicy: random.next() < 0.5 ? ("Honor" as const) : ("Ignore" as const),
+      })),
+    },
+  });
+}
+
+function fitsSlowly(pod: Pod, node: Node, world: World): boolean {
+  return (
+    isTolerated(pod, node) &&
+    hasRoom(pod, node, world) &&
+    isSpread(pod, node, world) &&
+    isNear(pod, node, world) &&
+    isFar(pod, node, world)
+  );
+}
+
+const isTolerated = ({ spec }: Pod, node: Node): boolean =>
+  (node.spec?.taints ?? []).length === 0 || (spec.tolerations ?? []).length > 0;
+
+const podsOn = (node: Node, { pods }: World): Pod[] =>
+  [...pods.values()].filter(({ spec }) => spec.nodeName === node.metadata.name);
+
+const cpuOf = ({ spec }: Pod): number =>
+  quantityMilliValue(quantityOf(spec.containers?.[0]?.resources?.requests?.cpu ?? "0"));
+
+function hasRoom(pod: Pod, node: Node, world: World): boolean {
+  const used = podsOn(node, world).reduce((sum, one) => sum + cpuOf(one), 0);
+  const free = quantityMilliValue(quantityOf(node.status?.allocatable?.cpu ?? "0")) - used;
+  return podsOn(node, world).length < 20 && (cpuOf(pod) === 0 || cpuOf(pod) <= free);
+}
+
+const labelOf = (node: Node, key: string): string | undefined => node.metadata.labels?.[key];
+
+function selects(labelSelector: PodAffinityTerm["labelSelector"], { metadata }: Pod): boolean {
+  const parsed = selectorOf(labelSelector);
+  return parsed.ok && matchesLabels(parsed.value, metadata.labels);
+}
+
+function isSpread(pod: Pod, node: Node, world: World): boolean {
+  const constraints = pod.spec.topologySpreadConstraints ?? [];
+  return constraints.every((constraint) => {
+    const own = labelOf(node, constraint.topologyKey);
+    if (own === undefined) return false;
+    const counts = new Map<string, number>();
+    for (const other of world.nodes.values()) {
+      const domain = labelOf(other, constraint.topologyKey);
+      if (domain === undefined) continue;
+      if (constraint.nodeTaintsPolicy === "Honor" && !isTolerated(pod, other)) continue;
+      const pods = podsOn(other, world).filter((one) => selects(constraint.labelSelector, one));
+      counts.set(domain, (counts.get(domain) ?? 0) + pods.length);
+    }
+    if (counts.size === 0) return true;
+    const self = selects(constraint.labelSelector, pod) ? 1 : 0;
+    return (counts.get(own) ?? 0) + self - Math.min(...counts.values()) <= constraint.maxSkew;
+  });
+}
+
+/** Pods that the term selects in the node's domain. */
+function matching(
+  { labelSelector, topologyKey }: PodAffinityTerm,
+  node: Node,
+  world: World,
+): Pod[] {
+  const domain = labelOf(node, topologyKey);
+  if (domain === undefined) return [];
+  return [...world.nodes.values()]
+    .filter((other) => labelOf(other, topologyKey) === domain)
+    .flatMap((other) => podsOn(other, world))
+    .filter((other) => selects(labelSelector, other));
+}
+
+const required = (pod: Pod, kind: "podAffinity" | "podAntiAffinity"): readonly PodAffinityTerm[] =>
+  pod.spec.affinity?.[kind]?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+
+function isNear(pod: Pod, node: Node, world: World): boolean {
+  const terms = required(pod, "podAffinity");
+  if (terms.some(({ topologyKey }) => labelOf(node, topologyKey) === undefined)) return false;
+  if (terms.every((term) => matching(term, node, world).length > 0)) return true;
+  const isFirst = terms.every((term) =>
+    [...world.nodes.values()].every((other) => matching(term, other, world).length === 0),
+  );
+  return isFirst && terms.every(({ labelSelector }) => selects(labelSelector, pod));
+}
+
+function isFar(pod: Pod, node: Node, world: World): boolean {
+  if (required(pod, "podAntiAffinity").some((term) => matching(term, node, world).length > 0)) {
+    return false;
+  }
+  return [...world.nodes.values()].every((other) =>
+    podsOn(other, world).every((existing) =>
+      required(existing, "podAntiAffinity").every(
+        ({ labelSelector, topologyKey }) =>
+          !selects(labelSelector, pod) ||
+          labelOf(other, topologyKey) === undefined ||
+          labelOf(other, topologyKey) !== labelOf(node, topologyKey),
+      ),
+    ),
+  );
+}
+
+function affinityScoreSlowly(pod: Pod, node: Node, world: World): number {
+  let score = 0;
+  const preferred = (one: Pod, kind: "podAffinity" | "podAntiAffinity") =>
+    one.spec.affinity?.[kind]?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
+  for (const [kind, sign] of [
+    ["podAffinity", 1],
+    ["podAntiAffinity", -1],
+  ] as const) {
+    for (const { weight, podAffinityTerm } of preferred(pod, kind)) {
+      score += sign * weight * matching(podAffinityTerm, node, world).length;
+    }
+  }
+  for (const other of world.nodes.values()) {
+    for (const existing of podsOn(other, world)) {
+      const add = (term: PodAffinityTerm, weight: number): void => {
+        const domain = labelOf(other, term.topologyKey);
+        if (domain === undefined || domain !== labelOf(node, term.topologyKey)) return;
+        if (selects(term.labelSelector, pod)) score += weight;
+      };
+      for (const term of required(existing, "podAffinity")) add(term, 1);
+      for (const one of preferred(existing, "podAffinity")) add(one.podAffinityTerm, one.weight);
+      for (const one of preferred(existing, "podAntiAffinity"))
+        add(one.podAffinityTerm, -one.weight);
+    }
+  }
+  return score;
+}
+
+function spread(raw: readonly number[]): number[] {
+  const [lowest, highest] = [Math.min(...raw), Math.max(...raw)];
+  return raw.map((one) =>
+    highest === lowest ? 0 : Math.trunc(100 * ((one - lowest) / (highest - lowest))),
+  );
+}
