@@ -148,7 +148,7 @@ async function podsOfProgram(replicas: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
   try {
     await launcherMs(); // builds if need be
-    await using server = await startProgram(["up", "--no-node"], folder);
+    await using server = await startProgram(["up", "--foreground", "--no-node"], folder);
     const connection = connectionFromFile(join(folder, "admin.kubeconfig"));
     using transport = new HttpsTransport(connection, "bench");
     const client = new Client({ transport, ...SURROUNDINGS });

@@ -17,7 +17,7 @@ export const name = "restart";
 
 const PODS = 30_000;
 const CONNECTIONS = 32;
-const UP = ["up", "--no-node"];
+const UP = ["up", "--foreground", "--no-node"];
 const LATER_MS = 1_000;
 const DELAY_MS = 100;
 const PROBING_MS = 10_000;

@@ -32,7 +32,7 @@ const IDLE_MB = 150;
 /** Percent of one core. */
 const IDLE_CPU = 0.5;
 const END_MS = 2_000;
-const UP = ["up", "--no-node"];
+const UP = ["up", "--foreground", "--no-node"];
 
 export async function* run({ quick, progress, signal }: BenchOptions): AsyncIterable<Row> {
   const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));

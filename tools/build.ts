@@ -144,7 +144,7 @@ function moveIntoPlace(): void {
 async function rememberCompiledCode(): Promise<void> {
   if (!("enableCompileCache" in nodeModule)) return; // an older Node
   await Promise.all([
-    startForAMoment(["up", "--no-node", "--port", "0"], "--data"),
+    startForAMoment(["up", "--foreground", "--no-node", "--port", "0"], "--data"),
     startForAMoment(["apiserver", "--secure-port", "0"], "--data-dir"),
   ]);
 }

@@ -8,6 +8,9 @@ import { isatty } from "node:tty";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { KUBERNETES_VERSION } from "#api/meta/kubernetes-version.ts";
+import { backgroundDataDir } from "#cmd/up/background/background-arguments.ts";
+import { startInBackground } from "#cmd/up/background/start-in-background.ts";
+import { closestWord } from "#lib/closest-word.ts";
 import { version } from "./version.ts";
 
 const COMMANDS: Readonly<Record<string, string>> = {
@@ -52,8 +55,16 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     return name === undefined ? 2 : 0;
   }
   if (!Object.hasOwn(COMMANDS, name)) {
-    process.stderr.write(`k8ts: unknown command ${JSON.stringify(name)}\n\n${USAGE}`);
+    const meant = closestWord(name, [...Object.keys(COMMANDS), "version", "help"]);
+    const hint =
+      meant === undefined ? `\n\n${USAGE}` : `, did you mean ${JSON.stringify(meant)}?\n`;
+    process.stderr.write(`k8ts: unknown command ${JSON.stringify(name)}${hint}`);
     return 2;
+  }
+  const backgroundDir = name === "up" ? backgroundDataDir(args) : undefined;
+  if (backgroundDir !== undefined) {
+    surviveClosedPipes();
+    return await startInBackground({ dataDir: backgroundDir, args }, signalOfProcess());
   }
   if (name === "apiserver") compileEarlier();
   letRequestsDieYoung();

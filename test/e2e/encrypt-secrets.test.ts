@@ -44,7 +44,7 @@ describe("k8ts up --encrypt-secrets", () => {
   }, 120_000);
 
   async function run(flags: string[], use: (client: Client) => Promise<void>): Promise<void> {
-    const args = ["up", "--no-node", "--data", data, "--port", "0", ...flags];
+    const args = ["up", "--foreground", "--no-node", "--data", data, "--port", "0", ...flags];
     await using up = startProgram(args);
     await up.says(/KUBECONFIG/);
     {

@@ -35,7 +35,7 @@ describe.each(NODES)("on %s", (node) => {
 
   test("up, controller-manager, down and doctor do their work", async () => {
     const own = ["--data", join(data, "up"), "--port", "0", "--bind-address", "127.0.0.1"];
-    await using up = startProgram(["up", "--no-node", ...own], node);
+    await using up = startProgram(["up", "--foreground", "--no-node", ...own], node);
     await up.says(/KUBECONFIG/);
     const kubeconfig = join(data, "up", "controller-manager.kubeconfig");
     const lease = "--leader-elect-resource-name=every-command-test";

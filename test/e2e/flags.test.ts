@@ -45,7 +45,7 @@ describe("flags of the program", () => {
   test("up takes --tls-san and flags of the controller manager", async () => {
     const names = "--tls-san=cluster.example,192.0.2.7";
     await using up = startProgram([
-      ...["up", "--no-node", "--data", data, "--port", "0", names],
+      ...["up", "--foreground", "--no-node", "--data", data, "--port", "0", names],
       ...["--node-monitor-grace-period=20s", "--concurrent-deployment-syncs", "2"],
     ]);
     await up.says(/KUBECONFIG/);

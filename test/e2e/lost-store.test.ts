@@ -96,7 +96,17 @@ describe("k8ts up on a store that is missing or damaged", () => {
 });
 
 function up(data: string): string[] {
-  return ["up", "--no-node", "--data", data, "--port", "0", "--bind-address", "127.0.0.1"];
+  return [
+    "up",
+    "--foreground",
+    "--no-node",
+    "--data",
+    data,
+    "--port",
+    "0",
+    "--bind-address",
+    "127.0.0.1",
+  ];
 }
 
 function overwrite(file: string, start: number, end: number): void {

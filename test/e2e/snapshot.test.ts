@@ -116,7 +116,16 @@ async function up(data: string, more: readonly string[] = []): Promise<Cluster> 
   const tokens = join(folder, "tokens.csv");
   writeFileSync(tokens, 'tok,admin,1,"system:masters"\n');
   const own = ["--data", data, "--port", "0", "--bind-address", "127.0.0.1"];
-  const args = [PROGRAM, "up", "--no-node", ...own, "--token-auth-file", tokens, ...more];
+  const args = [
+    PROGRAM,
+    "up",
+    "--foreground",
+    "--no-node",
+    ...own,
+    "--token-auth-file",
+    tokens,
+    ...more,
+  ];
   const child = spawn(process.execPath, args);
   running.push(child);
   let told = "";

@@ -30,7 +30,7 @@ describe("the lease kube-controller-manager of k8ts up", () => {
 
   async function up(): Promise<RunningProgram> {
     const flags = ["--data", data, "--port", "0", "--bind-address", "127.0.0.1"];
-    const program = startProgram(["up", "--no-node", ...flags]);
+    const program = startProgram(["up", "--foreground", "--no-node", ...flags]);
     await program.says(/KUBECONFIG/);
     return program;
   }

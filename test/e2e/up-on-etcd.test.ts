@@ -29,7 +29,14 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
     writeFileSync(tokens, 'tok,admin,1,"system:masters"\n');
     const args = ["--data", data, "--port", "0", "--bind-address", "127.0.0.1"];
     const more = ["--token-auth-file", tokens, "--etcd-servers", endpoints.join(",")];
-    const child = spawn(process.execPath, [PROGRAM, "up", "--no-node", ...args, ...more]);
+    const child = spawn(process.execPath, [
+      PROGRAM,
+      "up",
+      "--foreground",
+      "--no-node",
+      ...args,
+      ...more,
+    ]);
     children.push(child);
     let told = "";
     child.stderr.on("data", (chunk) => (told += chunk));

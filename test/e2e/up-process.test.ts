@@ -20,7 +20,7 @@ describe("the process of k8ts up", () => {
 
   function flags(): { data: string; args: string[] } {
     const data = join(folder, `it's new ${folders++}`);
-    return { data, args: ["up", "--no-node", "--data", data, "--port", "0"] };
+    return { data, args: ["up", "--foreground", "--no-node", "--data", data, "--port", "0"] };
   }
 
   function portIn(data: string): number {

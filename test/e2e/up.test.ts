@@ -29,6 +29,7 @@ describe("k8ts up", () => {
     const args = [
       PROGRAM,
       "up",
+      "--foreground",
       "--no-node",
       "--data",
       data,
@@ -199,7 +200,9 @@ describe("k8ts up that is told to end while it begins", () => {
   // One folder for all: what a start that was cut short left there must not hurt the next.
   test.each([150, 250, 350, 450, 550, 700, 900])("after %d ms", async (delayMs) => {
     const args = ["--data", data, "--port", "0", "--bind-address", "127.0.0.1"];
-    const up = spawn(process.execPath, [PROGRAM, "up", "--no-node", ...args], { stdio: "ignore" });
+    const up = spawn(process.execPath, [PROGRAM, "up", "--foreground", "--no-node", ...args], {
+      stdio: "ignore",
+    });
     const ended = new Promise<unknown>((resolve) =>
       up.on("exit", (code, signal) => resolve(code ?? signal)),
     );

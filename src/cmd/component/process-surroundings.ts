@@ -14,7 +14,10 @@ export interface ProcessSurroundings {
   readonly logger: Logger;
 }
 
-export function processSurroundings({ logLevel, logFormat }: LogFlags): ProcessSurroundings {
+export function processSurroundings(
+  { logLevel, logFormat }: LogFlags,
+  write: (line: string) => void = (line) => process.stderr.write(line),
+): ProcessSurroundings {
   return {
     clock: systemClock,
     random: systemRandom,
@@ -22,7 +25,7 @@ export function processSurroundings({ logLevel, logFormat }: LogFlags): ProcessS
       level: logLevel,
       clock: systemClock,
       format: logFormat === "text" && process.stderr.isTTY ? "pretty" : logFormat,
-      write: (line) => process.stderr.write(line),
+      write,
     }),
   };
 }

@@ -13,6 +13,7 @@ const PROGRAMS: readonly NeededProgram[] = [
 /** Installs what is missing, with a line for each package. Returns why there can be no real node. */
 export async function nodeRefusal(
   mayInstall: boolean,
+  note: (text: string) => void,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   if (platform() !== "linux") return "real nodes need Linux";
@@ -20,7 +21,7 @@ export async function nodeRefusal(
   const allowed = mayInstall && process.env.K8TS_NO_INSTALL !== "1";
   return ensurePrograms(PROGRAMS, {
     allowed,
-    onInstall: (name) => void process.stderr.write(`k8ts: installing the Debian package ${name}\n`),
+    onInstall: (name) => note(`installing the Debian package ${name}`),
     signal,
   });
 }

@@ -1,5 +1,6 @@
 /** The flags of `k8ts up`. What it does not know itself goes to the API server. */
 import { Command as Parser } from "commander";
+import { closestWord } from "#lib/closest-word.ts";
 import { flagParser } from "../apiserver/flags/flag-parser.ts";
 import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
 import { addControllerFlags } from "../controller-manager/controller-flags.ts";
@@ -21,6 +22,8 @@ export interface UpFlags {
   readonly encryptSecrets: boolean | undefined;
   /** Offer directories of the nodes as the default storage. */
   readonly localStorage: boolean;
+  /** Merge the cluster into the user's kubeconfig when it starts in the background. */
+  readonly kubeconfig: boolean;
   /** Of the controller manager: those that were given, and all with their defaults. */
   readonly controllers: { readonly given: Flags; readonly all: Flags };
 }
@@ -51,26 +54,33 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
       "encrypt Secrets in the store with a key that is kept in the data directory",
       flag,
     )
-    .option("--foreground", "stay in the foreground, as it does anyway")
+    .option("--foreground", "stay in the foreground instead of ending when the cluster is ready")
+    .option("--no-kubeconfig", "leave the user's kubeconfig alone")
     .option("--no-install", "install no packages");
   parseArguments(parser, args);
-  const { node, install, data, port, localStorage, encryptSecrets } = parser.opts<{
+  const { node, install, data, port, localStorage, encryptSecrets, kubeconfig } = parser.opts<{
     encryptSecrets?: boolean;
     node: boolean;
     install: boolean;
     data: string;
     port: string;
     localStorage?: boolean;
+    kubeconfig: boolean;
   }>();
   const managerParser = controllerFlagParser();
   const [rest, managerArgs] = splitFlags(parser.args, [flagParser(), managerParser]);
   parseArguments(managerParser, managerArgs!);
   return {
-    server: parseServerFlags(["--data-dir", data, "--secure-port", port], rest!),
+    server: parseServerFlags(
+      ["--data-dir", data, "--secure-port", port],
+      rest!,
+      [...parser.options, ...managerParser.options].map(({ long }) => long ?? ""),
+    ),
     controllers: { given: givenFlags(managerParser), all: managerParser.opts() },
     node,
     install,
     encryptSecrets,
+    kubeconfig,
     localStorage: localStorage ?? node,
   };
 }
@@ -82,7 +92,11 @@ const TYPED: Readonly<Record<string, string>> = {
 };
 
 /** What is wrong is told by the names that were typed. */
-function parseServerFlags(own: readonly string[], rest: readonly string[]): ApiServerFlags {
+function parseServerFlags(
+  own: readonly string[],
+  rest: readonly string[],
+  ownNames: readonly string[],
+): ApiServerFlags {
   try {
     return parseFlags([...OWN_FLAGS, ...own, ...rest]);
   } catch (error) {
@@ -90,10 +104,19 @@ function parseServerFlags(own: readonly string[], rest: readonly string[]): ApiS
     const renamed = Object.entries(TYPED).filter(
       ([name]) => !rest.some((arg) => arg.split("=", 1)[0] === name),
     );
-    throw new FlagError(
-      renamed.reduce((message, [name, typed]) => message.replaceAll(name, typed), error.message),
+    const message = renamed.reduce(
+      (text, [name, typed]) => text.replaceAll(name, typed),
+      error.message,
     );
+    throw new FlagError(withSuggestion(message, ownNames));
   }
+}
+
+/** The API server's parser suggests its own flags only. */
+function withSuggestion(message: string, names: readonly string[]): string {
+  const unknown = /^unknown flag: (--\S+)$/.exec(message)?.[1];
+  const meant = unknown === undefined ? undefined : closestWord(unknown, names);
+  return meant === undefined ? message : `${message} (did you mean ${meant}?)`;
 }
 
 function controllerFlagParser(): Parser {

@@ -1,7 +1,5 @@
 /** `k8ts up`: a cluster in one process. Its components (components.ts) talk by direct calls. */
-import { chmodSync, copyFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { join, resolve } from "node:path";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
@@ -15,11 +13,14 @@ import {
 } from "../component/process-surroundings.ts";
 import { refuseFlags } from "../flags/parse-flags.ts";
 import { inProcessTransport } from "../in-process/in-process-transport.ts";
+import { announce } from "./announce.ts";
+import { boundedLogWriter } from "./background/log-file.ts";
+import { progressOfProcess, type ReportProgress } from "./background/progress.ts";
 import { componentsOf } from "./components.ts";
+import { explainStartFailure } from "./explain-start-failure.ts";
 import { nodeRefusal } from "./node-requirements.ts";
-import { removePidFile, writePidFile } from "./pid-file.ts";
+import { removePidFile, runningProcess, writePidFile } from "./pid-file.ts";
 import { runComponents } from "./run-components.ts";
-import { shellQuoted } from "./shell-quoted.ts";
 import { parseUpFlags, type UpFlags } from "./up-flags.ts";
 
 /** What metrics call the API server that clients in its own process call. */
@@ -35,12 +36,18 @@ export const upCommand: Command = {
     } catch (error) {
       return refuseFlags(error);
     }
-    const refusal = flags.node ? await nodeRefusal(flags.install, signal) : undefined;
-    if (refusal !== undefined) {
-      process.stderr.write(`k8ts: the cluster has no node, pods stay Pending: ${refusal}\n`);
-    }
+    const { server } = flags;
+    const report = progressOfProcess(process.env);
+    const toStderr = (line: string): void => void process.stderr.write(line);
+    const write = report === undefined ? toStderr : boundedLogWriter(server.dataDir, toStderr);
+    const note = (text: string): void => {
+      if (report === undefined) toStderr(`k8ts: ${text}\n`);
+      else report({ type: "note", text });
+    };
+    const refusal = flags.node ? await nodeRefusal(flags.install, note, signal) : undefined;
+    if (refusal !== undefined) note(`the cluster has no node, pods stay Pending: ${refusal}`);
     const withNode = { ...flags, node: flags.node && refusal === undefined };
-    await runCluster(withNode, processSurroundings(flags.server), signal);
+    await runCluster(withNode, processSurroundings(server, write), report, signal);
     return 0;
   },
 };
@@ -49,10 +56,12 @@ export const upCommand: Command = {
 async function runCluster(
   flags: UpFlags,
   surroundings: ProcessSurroundings,
+  report: ReportProgress | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock } = surroundings;
   const { dataDir } = flags.server;
+  refuseSecondCluster(dataDir);
   const shared = { ...surroundings, hostname: hostname(), metrics: new Metrics() };
   const begin = new RequestMetrics(shared.metrics, clock).to(HOST);
   let running: RunningApiServer | undefined;
@@ -62,6 +71,7 @@ async function runCluster(
   };
   const onRunning = (started: RunningApiServer): void => {
     running = started;
+    writePidFile(dataDir);
   };
   const components = componentsOf({ ...shared, edge: edgeThread() }, onRunning, flags);
   const cluster = runComponents(
@@ -71,25 +81,28 @@ async function runCluster(
       transportAs: (user, agent) => inProcessTransport(server().api.handle, user, agent, begin),
     },
     signal,
+    { onReady: (name, tookMs) => report?.({ type: "component", name, tookMs }) },
   );
   try {
     await Promise.race([cluster.ready, cluster.done]);
     if (!signal.aborted) {
-      announce(dataDir, localUrl(flags.server.bindAddress, server().port));
+      const url = localUrl(flags.server.bindAddress, server().port);
+      await announce(flags, url, { clock, report }, signal);
       collectWhenQuiet(clock, ownHeap(), signal);
     }
+  } catch (error) {
+    throw explainStartFailure(error, dataDir);
   } finally {
-    await cluster.done.finally(() => removePidFile(dataDir));
+    await cluster.done.catch(() => undefined);
+    removePidFile(dataDir);
   }
+  await cluster.done;
 }
 
-function announce(dataDir: string, url: string): void {
-  const kubeconfig = resolve(dataDir, "kubeconfig");
-  copyFileSync(join(dataDir, "admin.kubeconfig"), kubeconfig);
-  chmodSync(kubeconfig, 0o600);
-  writePidFile(dataDir);
-  process.stdout.write(
-    `ready in ${Math.round(process.uptime() * 1000)} ms: ${url}\n` +
-      `  export KUBECONFIG=${shellQuoted(kubeconfig)}\n`,
+function refuseSecondCluster(dataDir: string): void {
+  const other = runningProcess(dataDir);
+  if (other === undefined) return;
+  throw new Error(
+    `a cluster runs on ${dataDir} already (process ${other.pid}): \`k8ts status\` shows it, \`k8ts down\` ends it`,
   );
 }

@@ -93,7 +93,7 @@ async function startIn(machine: Machine, kubeletArgs: readonly string[]): Promis
     "-c",
     "ip link add node0 type dummy && ip addr add 192.168.77.1/24 dev node0 && ip link set node0 up",
   ]);
-  const up = ["up", "--no-node", "--data", data, "--port", String(PORT)];
+  const up = ["up", "--foreground", "--no-node", "--data", data, "--port", String(PORT)];
   run("up", up);
   const [runtime] = await Promise.all([
     startRuntime(machine),
