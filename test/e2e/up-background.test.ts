@@ -114,6 +114,20 @@ describe("k8ts up in the background", () => {
     assert.equal(existsSync(folder), false);
   });
 
+  test("down --purge removes the data and the context, and leaves other contexts", () => {
+    const folder = join(home, "purged");
+    writeFileSync(kubeconfig, "contexts: [{name: work, context: {cluster: a, user: b}}]\n");
+    const up = k8ts(...UP, "--data", folder);
+    assert.equal(up.status, 0, up.stderr);
+    assert.match(readFileSync(kubeconfig, "utf8"), /k8ts-purged/);
+    const down = k8ts("down", "--purge", "--data", folder);
+    assert.equal(down.status, 0, down.stderr);
+    assert.equal(existsSync(folder), false);
+    const left = readFileSync(kubeconfig, "utf8");
+    assert.match(left, /name: work/);
+    assert.doesNotMatch(left, /k8ts/);
+  }, 60_000);
+
   test("a damaged store is refused with what to do", () => {
     writeFileSync(join(data, "store", "data.mdb"), Buffer.alloc(65_536, 7));
     const up = k8ts(...UP, "--data", data);

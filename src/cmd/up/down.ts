@@ -1,46 +1,112 @@
-/** `k8ts down`: ends the cluster that `k8ts up` runs on a data directory, and waits until it has. */
+/**
+ * `k8ts down`: ends the cluster that `k8ts up` runs on a data directory, waits until it has, and removes
+ * what a process that was killed left on the machine. With `--purge` nothing remains: the data directory
+ * and the entries in the user's kubeconfig go, too.
+ */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { Command as Parser } from "commander";
+import { removeTree } from "#host/files.ts";
+import { unmountBelow } from "#host/mounts.ts";
+import { removeLeftBridge, removeLeftPods } from "#kubelet/containerd/left-behind.ts";
+import { knownNodes, nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { codeOf } from "#lib/caught.ts";
-import { isAlive } from "#lib/process-identity.ts";
+import { isAlive, type ProcessIdentity } from "#lib/process-identity.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import type { Command } from "../command.ts";
+import {
+  type ProcessSurroundings,
+  processSurroundings,
+} from "../component/process-surroundings.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
+import { removeFromUserKubeconfig, userKubeconfigFile } from "./kubeconfig/user-kubeconfig.ts";
 import { runningProcess } from "./pid-file.ts";
 
 const WAIT_MAX_MS = 10_000;
 const LOOK_EVERY_MS = 20;
 
+interface DownFlags {
+  readonly dataDir: string;
+  readonly purge: boolean;
+}
+
 export const downCommand: Command = {
   name: "down",
   summary: "end the cluster that `up` runs",
   run: async (args, signal) => {
-    const parser = new Parser("k8ts down").option(
-      "--data <dir>",
-      "its data directory",
-      defaultDataDir(),
-    );
-    const parsed = parseFlags(parser, args, (flags) => String(flags.data));
+    const parser = downParser();
+    const parsed = parseFlags(parser, args, (flags) => ({
+      dataDir: resolve(String(flags.data)),
+      purge: flags.purge === true,
+    }));
     if ("exitCode" in parsed) return parsed.exitCode;
-    const running = runningProcess(parsed.config);
-    if (running === undefined) return refuse(`nothing runs on ${parsed.config}`);
-    try {
-      process.kill(running.pid, "SIGTERM");
-    } catch (error) {
-      const code = codeOf(error);
-      if (code === "EPERM") return refuse(`process ${running.pid} belongs to another user`);
-      if (code !== "ESRCH") throw error; // it has just ended
-    }
-    const deadlineMs = systemClock.elapsedMs() + WAIT_MAX_MS;
-    while (isAlive(running)) {
-      if (systemClock.elapsedMs() > deadlineMs) {
-        return refuse(`process ${running.pid} does not end`);
-      }
-      await systemClock.sleep(LOOK_EVERY_MS, signal);
-    }
-    return 0;
+    return await down(parsed.config, signal);
   },
 };
+
+function downParser(): Parser {
+  return new Parser("k8ts down")
+    .description("Ends the cluster that `k8ts up` runs, with its pods.")
+    .option("--data <dir>", "its data directory", defaultDataDir())
+    .option("--purge", "remove its data, its context in your kubeconfig and all other traces")
+    .addHelpText("after", "\nExamples:\n  k8ts down\n  k8ts down --data ./cluster --purge");
+}
+
+async function down({ dataDir, purge }: DownFlags, signal: AbortSignal): Promise<number> {
+  const running = runningProcess(dataDir);
+  if (running === undefined && !purge && !(await hasLeftPods(dataDir))) {
+    return refuse(`nothing runs on ${dataDir}`);
+  }
+  if (running !== undefined) {
+    const why = await end(running, signal);
+    if (why !== undefined) return refuse(why);
+  }
+  const surroundings = processSurroundings({ logLevel: "info", logFormat: "text" });
+  await cleanUp(dataDir, purge, surroundings, signal);
+  if (!purge) return 0;
+  const user = { file: userKubeconfigFile(process.env), clock: systemClock };
+  const removed = await removeFromUserKubeconfig(user, dataDir, signal);
+  await unmountBelow(dataDir);
+  await removeTree(dataDir);
+  return removed.ok ? 0 : refuse(`the context stays in your kubeconfig: ${removed.why}`);
+}
+
+/** A reason if it cannot be ended. */
+async function end(running: ProcessIdentity, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    process.kill(running.pid, "SIGTERM");
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "EPERM") return `process ${running.pid} belongs to another user`;
+    if (code !== "ESRCH") throw error; // it has just ended
+  }
+  const deadlineMs = systemClock.elapsedMs() + WAIT_MAX_MS;
+  while (isAlive(running)) {
+    if (systemClock.elapsedMs() > deadlineMs) return `process ${running.pid} does not end`;
+    await systemClock.sleep(LOOK_EVERY_MS, signal);
+  }
+  return undefined;
+}
+
+/** The folder for the sockets of a node is removed when its pods have ended. */
+async function hasLeftPods(dataDir: string): Promise<boolean> {
+  const nodes = await knownNodes(dataDir);
+  return nodes.some((node) => existsSync(nodePaths(dataDir, node).containerdState));
+}
+
+async function cleanUp(
+  dataDir: string,
+  purge: boolean,
+  surroundings: ProcessSurroundings,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const node of await knownNodes(dataDir)) {
+    const paths = nodePaths(dataDir, node);
+    if (existsSync(paths.containerdState)) await removeLeftPods(paths, surroundings, signal);
+    if (purge) await removeLeftBridge(paths);
+  }
+}
 
 function refuse(why: string): number {
   process.stderr.write(`k8ts down: ${why}\n`);

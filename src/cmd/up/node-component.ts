@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
 import { openCgroups } from "#host/cgroups.ts";
+import { endLeftContainerd } from "#kubelet/containerd/left-behind.ts";
 import { nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { startOwnContainerd } from "#kubelet/containerd/own-containerd.ts";
 import { stopSandboxes } from "#kubelet/containerd/stop-sandboxes.ts";
@@ -42,6 +43,7 @@ async function run(
   const paths = nodePaths(flags.server.dataDir, name);
   // The runtime outlives the kubelet: it has to end the pods.
   const runtimeLife = new AbortController();
+  await endLeftContainerd(paths, clock, signal);
   const containerd = await startOwnContainerd(paths, { clock, random, logger }, runtimeLife.signal);
   try {
     const config: KubeletConfig = {

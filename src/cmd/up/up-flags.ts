@@ -1,4 +1,5 @@
 /** The flags of `k8ts up`. What it does not know itself goes to the API server. */
+import { resolve } from "node:path";
 import { Command as Parser } from "commander";
 import { closestWord } from "#lib/closest-word.ts";
 import { flagParser } from "../apiserver/flags/flag-parser.ts";
@@ -72,7 +73,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
   parseArguments(managerParser, managerArgs!);
   return {
     server: parseServerFlags(
-      ["--data-dir", data, "--secure-port", port],
+      ["--data-dir", resolve(data), "--secure-port", port],
       rest!,
       [...parser.options, ...managerParser.options].map(({ long }) => long ?? ""),
     ),
