@@ -41,6 +41,8 @@ import { StatusManager } from "./pods/status-manager.ts";
 import { Probes } from "./probes/probes.ts";
 import { runContainerEvents } from "./runtime/container-events.ts";
 import { TerminationMessages } from "./runtime/termination-message.ts";
+import { isMirror } from "./static/static-pod.ts";
+import { StaticPods } from "./static/static-pods.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
 
 /** What the node says it is. */
@@ -126,6 +128,14 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   const objects = new WatchedObjects({ client, clock, random, logger, onChange: onUids }, signal);
   const tokens = new PodTokens(client, clock);
   const paths = { root: config.rootDir, logs: config.podLogsDir };
+  const statics = new StaticPods({
+    ...{ client, clock, logger, nodeName: config.nodeName, cache: pods.cache },
+    ...{ folder: config.staticPodPath, checkMs: config.fileCheckMs },
+    nodeUid: () => keeper.node?.metadata.uid,
+    onPod: (pod) => workers.update(pod, true),
+    onRemoved: (pod) => workers.remove(pod),
+    onMirrored: (uid) => services.status.resend(uid),
+  });
   const index = new RunIndex();
   const services: PodServices = {
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, index },
@@ -133,7 +143,10 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     images: createPodImages(cri.images, events),
     volumes: new PodVolumes({ client, clock, objects, tokens }, paths),
     status: new StatusManager(
-      { client, clock, random, logger, apiPod: (uid) => pods.cache.byUid(uid) },
+      {
+        ...{ client, clock, random, logger },
+        apiPod: (uid) => (statics.has(uid) ? statics.mirrorFor(uid) : pods.cache.byUid(uid)),
+      },
       signal,
     ),
     probes: new Probes({
@@ -179,23 +192,39 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   );
   void serviceInformer.run(signal);
   await Promise.race([serviceInformer.synced, untilAborted(signal)]);
-  pods.on(({ next, old }) => takePod(workers, next, old), signal);
+  pods.on(({ next, old }) => takePod(workers, statics, next, old), signal);
   void pods.run(signal);
   await Promise.race([pods.synced, untilAborted(signal)]);
+  if (config.staticPodPath !== "") await startStatics(statics, pods, signal);
   await workers.endOrphans();
   await removeOrphanFolders(services, workers);
   logger.info("kubelet runs", { node: nodeName, pods: pods.cache.size });
   return { cri, workers, status: services.status, node: keeper, cgroups, machine };
 }
 
-function takePod(workers: PodWorkers, next: Pod | undefined, old: Pod | undefined): void {
+function takePod(
+  workers: PodWorkers,
+  statics: StaticPods,
+  next: Pod | undefined,
+  old: Pod | undefined,
+): void {
+  if (isMirror((next ?? old)!)) {
+    statics.reconcile();
+    return;
+  }
   if (old !== undefined && next?.metadata.uid !== old.metadata.uid) workers.remove(old);
-  if (next === undefined || isMirror(next)) return;
-  workers.update(next, false);
+  if (next !== undefined) workers.update(next, false);
 }
 
-function isMirror({ metadata }: Pod): boolean {
-  return metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined;
+/** Read once before orphans are looked for: a static pod that runs already is none. */
+async function startStatics(
+  statics: StaticPods,
+  pods: Informer<Pod>,
+  signal: AbortSignal,
+): Promise<void> {
+  await pods.synced;
+  await statics.read();
+  void statics.run(signal);
 }
 
 interface Machinery {

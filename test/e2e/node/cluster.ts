@@ -2,7 +2,7 @@
  * A cluster with one real node in a machine of its own: `k8ts up --no-node`, containerd and
  * `k8ts kubelet`, the last as system:node:NAME. kubectl runs beside them.
  */
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProgramResult } from "#host/run-program.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
@@ -64,11 +64,15 @@ interface StateView {
   };
 }
 
-export async function startNodeCluster(kubeletArgs: readonly string[] = []): Promise<NodeCluster> {
+export async function startNodeCluster(
+  /** More flags of the kubelet, by the machine's folder. */
+  kubeletArgs: (dir: string) => readonly string[] = () => [],
+): Promise<NodeCluster> {
   buildProgram();
   const machine = await startMachine();
   try {
-    return await startIn(machine, kubeletArgs);
+    await mkdir(join(machine.dir, "manifests"));
+    return await startIn(machine, kubeletArgs(machine.dir));
   } catch (error) {
     await machine[Symbol.asyncDispose]();
     throw error;
@@ -91,7 +95,7 @@ async function startIn(machine: Machine, kubeletArgs: readonly string[]): Promis
   // An address that pods and the API server share, on an interface that leads nowhere.
   await machine.run("sh", [
     "-c",
-    "ip link add node0 type dummy && ip addr add 192.168.77.1/24 dev node0 && ip link set node0 up",
+    "ip link add node0 type bridge && ip addr add 192.168.77.1/24 dev node0 && ip link set node0 up",
   ]);
   const up = ["up", "--foreground", "--no-node", "--data", data, "--port", String(PORT)];
   run("up", up);

@@ -1,0 +1,166 @@
+/**
+ * Static pods: manifests in a folder, run whatever the API server says, and shown there by mirror
+ * pods.
+ *
+ * Promises:
+ * 1. A manifest that is added, changed or removed is noticed at once, and every check period
+ *    in any case.
+ * 2. A changed manifest is another pod: the old one is ended.
+ * 3. A mirror that is deleted or does not fit is made anew; mirrors of manifests that are gone are
+ *    deleted.
+ */
+import { watch } from "node:fs/promises";
+import { join } from "node:path";
+import type { Pod } from "#api/generated/core.v1.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import { timeFromMs } from "#api/meta/time.ts";
+import type { ReadCache } from "#client/cache.ts";
+import type { Client } from "#client/client.ts";
+import { listFolder, readTextIfPresent } from "#host/files.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import { isMirror, isMirrorOf, mirrorOf, readStaticPod } from "./static-pod.ts";
+
+export interface StaticPodsOptions {
+  readonly folder: string;
+  readonly nodeName: string;
+  readonly checkMs: number;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Pods of the node as the server has them. */
+  readonly cache: ReadCache<Pod>;
+  nodeUid(): string | undefined;
+  onPod(pod: Pod): void;
+  onRemoved(pod: Pod): void;
+  /** The mirror of this pod exists from now on. */
+  onMirrored(uid: string): void;
+}
+
+export class StaticPods {
+  readonly #options: StaticPodsOptions;
+  /** By the name of the file. */
+  readonly #pods = new Map<string, Pod>();
+  #reconciling: Promise<void> | undefined;
+  #again = false;
+
+  constructor(options: StaticPodsOptions) {
+    this.#options = options;
+  }
+
+  /** The mirror of a static pod, if the server has it. */
+  mirrorFor(uid: string): Pod | undefined {
+    const pod = this.#find(uid);
+    if (pod === undefined) return undefined;
+    const { namespace, name = "" } = pod.metadata;
+    const found = this.#options.cache.get(namespace, name);
+    return found !== undefined && isMirrorOf(found, pod) ? found : undefined;
+  }
+
+  has(uid: string): boolean {
+    return this.#find(uid) !== undefined;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { folder, checkMs, clock } = this.#options;
+    await this.read();
+    void this.#followFolder(folder, signal);
+    while (!signal.aborted) {
+      await clock.sleep(checkMs, signal).catch(() => undefined);
+      if (!signal.aborted) await this.read();
+    }
+  }
+
+  async read(): Promise<void> {
+    const { folder, nodeName, clock, logger, onPod, onRemoved } = this.#options;
+    const names = (await listFolder(folder)).filter((name) => !name.startsWith("."));
+    const seen = timeFromMs(clock.nowMs());
+    for (const name of names) {
+      const from = join(folder, name);
+      const text = await readTextIfPresent(from).catch(() => undefined);
+      if (text === undefined) continue;
+      const result = readStaticPod(text, { nodeName, source: "file", from, seen });
+      if (!result.ok) {
+        logger.error("a manifest cannot be used", { file: from, why: result.why });
+        continue;
+      }
+      const known = this.#pods.get(name);
+      if (known?.metadata.uid === result.pod.metadata.uid) continue;
+      this.#pods.set(name, result.pod);
+      if (known !== undefined) onRemoved(known);
+      onPod(result.pod);
+    }
+    for (const [name, pod] of this.#pods) {
+      if (names.includes(name)) continue;
+      this.#pods.delete(name);
+      onRemoved(pod);
+    }
+    this.reconcile();
+  }
+
+  /** Makes the mirrors what they should be; called when a mirror changed, too. */
+  reconcile(): void {
+    this.#again = true;
+    this.#reconciling ??= this.#reconcileAll().finally(() => {
+      this.#reconciling = undefined;
+    });
+  }
+
+  async #reconcileAll(): Promise<void> {
+    while (this.#again) {
+      this.#again = false;
+      try {
+        for (const pod of this.#pods.values()) await this.#ensureMirror(pod);
+        await this.#deleteStrayMirrors();
+      } catch (error) {
+        this.#options.logger.debug("mirror pods are tried again", { why: messageOf(error) });
+      }
+    }
+  }
+
+  async #ensureMirror(pod: Pod): Promise<void> {
+    const { client, cache, nodeUid, onMirrored } = this.#options;
+    const { namespace, name = "" } = pod.metadata;
+    const found = cache.get(namespace, name);
+    if (found !== undefined) {
+      const isFit = isMirrorOf(found, pod) && found.metadata.deletionTimestamp === undefined;
+      if (!isFit) await this.#delete(found);
+      return;
+    }
+    const uid = nodeUid();
+    if (uid === undefined) return;
+    const answer = await client.create(podKind, mirrorOf(pod, uid));
+    if (answer.ok) onMirrored(pod.metadata.uid ?? "");
+    else if (answer.status.reason !== "AlreadyExists") throw new Error(answer.status.message);
+  }
+
+  async #deleteStrayMirrors(): Promise<void> {
+    const names = new Set([...this.#pods.values()].map((pod) => keyOf(pod)));
+    for (const pod of [...this.#options.cache.list()]) {
+      if (isMirror(pod) && !names.has(keyOf(pod))) await this.#delete(pod);
+    }
+  }
+
+  async #delete({ metadata }: Pod): Promise<void> {
+    const { namespace, name = "", uid = "" } = metadata;
+    const options = { uid, gracePeriodSeconds: 0 };
+    await this.#options.client.delete(podKind, { namespace, name }, options);
+  }
+
+  async #followFolder(folder: string, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const _ of watch(folder, { signal })) await this.read();
+    } catch {
+      // A folder that is not there is looked for every check period.
+    }
+  }
+
+  #find(uid: string): Pod | undefined {
+    return [...this.#pods.values()].find((pod) => pod.metadata.uid === uid);
+  }
+}
+
+function keyOf({ metadata }: Pod): string {
+  return `${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
+}
