@@ -209,7 +209,7 @@ function takePod(
   old: Pod | undefined,
 ): void {
   if (isMirror((next ?? old)!)) {
-    statics.reconcile();
+    statics.onMirror(next);
     return;
   }
   if (old !== undefined && next?.metadata.uid !== old.metadata.uid) workers.remove(old);

@@ -34,7 +34,7 @@ export interface StaticPodsOptions {
   nodeUid(): string | undefined;
   onPod(pod: Pod): void;
   onRemoved(pod: Pod): void;
-  /** The mirror of this pod exists from now on. */
+  /** The mirror of this static pod is in the cache. */
   onMirrored(uid: string): void;
 }
 
@@ -99,7 +99,15 @@ export class StaticPods {
     this.reconcile();
   }
 
-  /** Makes the mirrors what they should be; called when a mirror changed, too. */
+  /** A mirror was added, changed or removed. */
+  onMirror(mirror: Pod | undefined): void {
+    this.reconcile();
+    if (mirror === undefined) return;
+    const pod = [...this.#pods.values()].find((one) => isMirrorOf(mirror, one));
+    if (pod !== undefined) this.#options.onMirrored(pod.metadata.uid ?? "");
+  }
+
+  /** Makes the mirrors what they should be. */
   reconcile(): void {
     this.#again = true;
     this.#reconciling ??= this.#reconcileAll().finally(() => {
@@ -120,7 +128,7 @@ export class StaticPods {
   }
 
   async #ensureMirror(pod: Pod): Promise<void> {
-    const { client, cache, nodeUid, onMirrored } = this.#options;
+    const { client, cache, nodeUid } = this.#options;
     const { namespace, name = "" } = pod.metadata;
     const found = cache.get(namespace, name);
     if (found !== undefined) {
@@ -131,8 +139,8 @@ export class StaticPods {
     const uid = nodeUid();
     if (uid === undefined) return;
     const answer = await client.create(podKind, mirrorOf(pod, uid));
-    if (answer.ok) onMirrored(pod.metadata.uid ?? "");
-    else if (answer.status.reason !== "AlreadyExists") throw new Error(answer.status.message);
+    if (answer.ok || answer.status.reason === "AlreadyExists") return;
+    throw new Error(answer.status.message);
   }
 
   async #deleteStrayMirrors(): Promise<void> {
