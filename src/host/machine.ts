@@ -70,6 +70,19 @@ export async function diskSpace(path: string): Promise<DiskSpace> {
   };
 }
 
+export interface MachineMemory {
+  readonly totalBytes: number;
+  /** What could be had without swapping. */
+  readonly availableBytes: number;
+}
+
+export async function machineMemory(): Promise<MachineMemory> {
+  const text = await readFile("/proc/meminfo", "utf8");
+  const bytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(text)?.[1] ?? 0) * 1024;
+  return { totalBytes: bytes("MemTotal"), availableBytes: bytes("MemAvailable") };
+}
+
 /** Addresses of the interface with the default route first; loopback only if there is nothing else. */
 export async function machineAddresses(): Promise<readonly string[]> {
   const routes = (await readTextIfPresent("/proc/net/route")) ?? "";

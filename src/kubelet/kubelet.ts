@@ -26,6 +26,7 @@ import { parseResolvConf } from "./decide/pod-dns.ts";
 import { createPodImages } from "./images/pod-images.ts";
 import type { KubeletConfig } from "./kubelet-config.ts";
 import { CNI_CONFIG_NAME, cniConfig } from "./network/cni-config.ts";
+import { EvictionManager } from "./node/eviction-manager.ts";
 import { type NodeAmounts, nodeAmounts } from "./node/node-amounts.ts";
 import { NodeKeeper } from "./node/node-keeper.ts";
 import { runNodeLease } from "./node/node-lease.ts";
@@ -118,7 +119,13 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     for (const pod of workers.pods()) workers.wake(pod.metadata.uid ?? "");
   });
   const workers = new PodWorkers(signal);
-  const keeper = createKeeper(options, { machine, amounts, hostIps, watch, cri }, signal);
+  const eviction = new EvictionManager({
+    ...{ clock, logger, events, workers, runtime: cri.runtime, rootDir: config.rootDir },
+    thresholds: config.evictionHard,
+    transitionMs: config.evictionPressureTransitionMs,
+    onChange: () => keeper.wake(),
+  });
+  const keeper = createKeeper(options, { machine, amounts, hostIps, watch, cri, eviction }, signal);
   await watch.check(signal);
   const pods = informer(options, podKind, { fieldSelector: `spec.nodeName=${config.nodeName}` });
   const serviceInformer = informer(options, serviceKind, {});
@@ -161,9 +168,10 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
           others: workers.active().filter((one) => one.metadata.uid !== pod.metadata.uid),
           allocatable: amounts.allocatable,
           node: keeper.node,
+          pressures: eviction.pressures,
         }),
     },
-    node: nodeFacts(options, { machine, amounts, hostIps, watch, cri }),
+    node: nodeFacts(options, { machine, amounts, hostIps, watch, cri, eviction }),
     services: (): Iterable<Service> => serviceInformer.cache.list(),
   };
   workers.use(services);
@@ -176,6 +184,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   ownNode.on(({ next }) => next !== undefined && keeper.observe(next), signal);
   void ownNode.run(signal);
   void watch.run(signal);
+  void eviction.run(signal);
   const { nodeName, leaseDurationSeconds: durationSeconds } = config;
   const nodeUid = (): string | undefined => keeper.node?.metadata.uid;
   void runNodeLease({ client, clock, logger, nodeName, durationSeconds, nodeUid }, signal);
@@ -233,6 +242,7 @@ interface Machinery {
   readonly hostIps: readonly string[];
   readonly watch: RuntimeWatch;
   readonly cri: CriClient;
+  readonly eviction: EvictionManager;
 }
 
 function nodeFacts(
@@ -331,7 +341,7 @@ async function nodeState(config: KubeletConfig, machinery: Machinery): Promise<N
       },
     })),
     supplementalGroupsPolicy: health.supplementalGroupsPolicy,
-    pressures: { memory: false, disk: false, pid: false },
+    pressures: machinery.eviction.pressures,
     problems: [...new Set(problems)],
   };
 }

@@ -1,9 +1,12 @@
 /** Whether a node can take a pod: resources, ports, taints and selectors, as the scheduler sees them. */
 import type { Node, Pod } from "#api/generated/core.v1.ts";
+import { qosClassOf } from "#api/kinds/core/v1/pod/qos.ts";
 import { compareAmounts } from "#api/kinds/core/v1/resources/resource-lists.ts";
 import { quantityMilliValue, quantityOf, quantityValue } from "#api/meta/quantity.ts";
 import { type Amounts, addAmounts } from "#api/quota/amounts.ts";
 import { podRequests } from "#api/quota/pod-amounts.ts";
+import { mayEvict } from "./eviction.ts";
+import type { Pressures } from "./node-status.ts";
 
 export type AdmissionVerdict =
   | { readonly admitted: true }
@@ -15,14 +18,15 @@ export interface AdmissionInputs {
   readonly others: readonly Pod[];
   readonly allocatable: Readonly<Record<string, string>>;
   readonly node: Node | undefined;
+  readonly pressures: Pressures;
 }
 
-export function decideAdmission({
-  pod,
-  others,
-  allocatable,
-  node,
-}: AdmissionInputs): AdmissionVerdict {
+export function decideAdmission(inputs: AdmissionInputs): AdmissionVerdict {
+  const { pod, others, allocatable, node } = inputs;
+  const pressure = refusingPressure(inputs);
+  if (pressure !== undefined) {
+    return refuse("Evicted", `The node had condition: [${pressure}]. `);
+  }
   if (pod.spec.os?.name !== undefined && pod.spec.os.name !== "linux") {
     return refuse("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS");
   }
@@ -61,6 +65,18 @@ export function decideAdmission({
     );
   }
   return { admitted: true };
+}
+
+/** Under memory pressure pods without requests are refused, under the others all but critical ones. */
+function refusingPressure({ pod, pressures }: AdmissionInputs): string | undefined {
+  if (!mayEvict(pod)) return undefined;
+  if (pressures.disk) return "DiskPressure";
+  if (pressures.pid) return "PIDPressure";
+  const isBestEffort = qosClassOf(pod.spec) === "BestEffort";
+  const tolerates = pod.spec.tolerations?.some(
+    ({ key, operator }) => key === "node.kubernetes.io/memory-pressure" && operator === "Exists",
+  );
+  return pressures.memory && isBestEffort && !tolerates ? "MemoryPressure" : undefined;
 }
 
 function refuse(reason: string, message: string): AdmissionVerdict {

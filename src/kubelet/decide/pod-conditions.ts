@@ -18,6 +18,8 @@ const KUBELET_CONDITIONS: ReadonlySet<string> = new Set([
   "AllContainersRestarting",
 ]);
 
+const DISRUPTION = "DisruptionTarget";
+
 export interface ConditionInputs {
   readonly pod: Pod;
   readonly runtime: PodRuntime;
@@ -26,6 +28,7 @@ export interface ConditionInputs {
   /** Those that were reported last: a condition that stays keeps its time. */
   readonly previous: readonly PodCondition[];
   readonly nowMs: number;
+  readonly disruption?: { readonly reason: string; readonly message: string } | undefined;
 }
 
 type Says = Pick<PodCondition, "type" | "status"> & { reason?: string; message?: string };
@@ -35,7 +38,7 @@ export function decideConditions(inputs: ConditionInputs): PodCondition[] {
   const { pod, runtime, statuses, phase, previous } = inputs;
   const foreign = (pod.status.conditions ?? []).filter(({ type }) => !KUBELET_CONDITIONS.has(type));
   const kept = previous.filter(
-    ({ type }) => type === "DisruptionTarget" && foreign.every((one) => one.type !== type),
+    ({ type }) => type === DISRUPTION && foreign.every((one) => one.type !== type),
   );
   const containersReady = whetherContainersReady(pod, statuses, phase);
   const own: Says[] = [
@@ -48,6 +51,10 @@ export function decideConditions(inputs: ConditionInputs): PodCondition[] {
     containersReady,
     { type: "PodScheduled", status: "True" },
   ];
+  const { disruption } = inputs;
+  if (disruption !== undefined && ![...foreign, ...kept].some((one) => one.type === DISRUPTION)) {
+    own.push({ type: DISRUPTION, status: "True", ...disruption });
+  }
   return [...foreign, ...kept, ...own.map((says) => withTimes(says, inputs))];
 }
 

@@ -13,9 +13,16 @@ export interface PodStatusInputs extends StatusInputs {
   readonly isTerminal: boolean;
   readonly isStatic: boolean;
   /** The kubelet itself ended it: evicted, too old, refused. */
-  readonly ended: { readonly reason: string; readonly message: string } | undefined;
+  readonly ended: EndedPod | undefined;
   readonly hostIps: readonly string[];
   readonly nowMs: number;
+}
+
+export interface EndedPod {
+  readonly reason: string;
+  readonly message: string;
+  /** Reported as the condition DisruptionTarget. */
+  readonly disruption?: { readonly reason: string; readonly message: string };
 }
 
 export function decidePodStatus(inputs: PodStatusInputs): PodStatus {
@@ -45,6 +52,7 @@ export function decidePodStatus(inputs: PodStatusInputs): PodStatus {
   const conditions = decideConditions({
     ...conditionInputs,
     previous: previous.conditions ?? [],
+    disruption: inputs.ended?.disruption,
   });
   const why = reasonOf(inputs, phase);
   const { generation } = pod.metadata;
@@ -85,7 +93,7 @@ function reasonOf(
   { pod, previous, ended }: PodStatusInputs,
   phase: Phase,
 ): { reason?: string | undefined; message?: string | undefined } {
-  if (ended !== undefined) return ended;
+  if (ended !== undefined) return { reason: ended.reason, message: ended.message };
   if (phase !== previous.phase) return {};
   return {
     reason: previous.reason ?? pod.status.reason,

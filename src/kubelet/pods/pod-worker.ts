@@ -38,6 +38,8 @@ export interface PodEnd {
   readonly reason: string;
   readonly message: string;
   readonly graceSeconds?: number;
+  /** Reported as the condition DisruptionTarget. */
+  readonly disruption?: { readonly reason: string; readonly message: string };
 }
 
 export class PodWorker {

@@ -44,6 +44,10 @@ export class PodWorkers {
     return this.#workers.has(uid);
   }
 
+  isActive(uid: string): boolean {
+    return this.#workers.get(uid)?.isActive ?? false;
+  }
+
   get(uid: string): Pod | undefined {
     return this.#workers.get(uid)?.pod;
   }
