@@ -5,9 +5,9 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 
-export const CONFIG_HASH = "kubernetes.io/config.hash";
-export const CONFIG_MIRROR = "kubernetes.io/config.mirror";
-export const CONFIG_SOURCE = "kubernetes.io/config.source";
+const CONFIG_HASH = "kubernetes.io/config.hash";
+const CONFIG_MIRROR = "kubernetes.io/config.mirror";
+const CONFIG_SOURCE = "kubernetes.io/config.source";
 const CONFIG_SEEN = "kubernetes.io/config.seen";
 
 export type StaticPodResult =
