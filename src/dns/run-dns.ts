@@ -36,6 +36,8 @@ export interface DnsOptions {
   readonly addresses: readonly string[];
   /** 0: any free one, the same for UDP and TCP. */
   readonly port: number;
+  /** Whether a client may ask; all may unless given. */
+  isAllowed?(client: string): boolean;
   readonly clusterDomain?: string;
   readonly ttlSeconds?: number;
   /** Other names are refused without any. */
@@ -56,6 +58,7 @@ export interface RunningDns {
 export const CLUSTER_DOMAIN = "cluster.local";
 /** As CoreDNS's plugin kubernetes has it by default. */
 const TTL_SECONDS = 5;
+const LISTEN_ATTEMPTS_MAX = 10;
 
 export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
   const { client, clock, random, logger, clusterDomain = CLUSTER_DOMAIN } = options;
@@ -65,7 +68,12 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
   const zone = new Zone({ clusterDomain, ttlSeconds });
   const informers = options.informers ?? new SharedInformers({ client, clock, random, logger });
   const feed = feedZone(zone, informers, signal);
-  const forwarder = forwarderOf(options, metrics);
+  // Upstreams are probed with the first question for them: a server that is not asked sends nothing.
+  let probed = Promise.resolve();
+  const startProbe = (): void => {
+    if (probe !== undefined) probed = probe.run(signal);
+  };
+  const forwarder = forwarderOf(options, metrics, startProbe);
   const probe =
     forwarder === undefined ? undefined : new LoopProbe({ forwarder, clock, random, logger });
   let isReady = false;
@@ -82,12 +90,9 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
     logger.info("DNS is ready", { addresses: options.addresses.join(","), port });
   };
   const ready = start();
-  const probed = ready.then(
-    () => probe?.run(signal),
-    () => undefined,
-  );
-  const done = Promise.all([feed.done, listening, probed])
-    .then(() => undefined)
+  ready.catch(() => undefined); // those who wait for `listening` see it, too
+  const done = Promise.all([feed.done, listening])
+    .then(() => probed)
     .finally(() => shown[Symbol.dispose]());
   return { ready, done, listening, isReady: () => isReady };
 }
@@ -95,23 +100,43 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
 function forwarderOf(
   { upstreams = [], clock, random, ...options }: DnsOptions,
   metrics: Metrics,
+  onFirstQuestion: () => void,
 ): Forwarder | undefined {
   if (upstreams.length === 0) return undefined;
   const forwardMetrics = createForwardMetrics(metrics, serverLabel(options));
-  return new Forwarder({ upstreams, clock, random, metrics: forwardMetrics });
+  return new Forwarder({ upstreams, clock, random, metrics: forwardMetrics, onFirstQuestion });
 }
 
 async function listen(
-  { addresses, port }: DnsOptions,
+  options: DnsOptions,
   responder: Responder,
   signal: AbortSignal,
 ): Promise<{ readonly port: number }> {
+  for (let attempt = 1; ; attempt++) {
+    const life = new AbortController();
+    try {
+      const port = await listenOnce(options, responder, AbortSignal.any([signal, life.signal]));
+      return { port };
+    } catch (error) {
+      life.abort();
+      // A port that is free for UDP may be taken for TCP.
+      if (options.port !== 0 || attempt === LISTEN_ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+async function listenOnce(
+  { addresses, port, isAllowed }: DnsOptions,
+  responder: Responder,
+  signal: AbortSignal,
+): Promise<number> {
+  const allowed = isAllowed === undefined ? {} : { isAllowed };
   let bound = port;
   for (const address of addresses) {
-    bound = await startUdpServer({ address, port: bound }, responder, signal);
-    await startTcpServer({ address, port: bound }, responder, signal);
+    bound = await startUdpServer({ address, port: bound, ...allowed }, responder, signal);
+    await startTcpServer({ address, port: bound, ...allowed }, responder, signal);
   }
-  return { port: bound };
+  return bound;
 }
 
 /** As CoreDNS names its servers. */

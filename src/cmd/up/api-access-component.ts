@@ -3,9 +3,9 @@
  * on the address that the `kubernetes` Service leads to, which forwards connections from pods and
  * from the machine itself and closes all others.
  */
-import { BlockList, connect, createServer, isIPv6, type Server, type Socket } from "node:net";
-import { networkInterfaces } from "node:os";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { onAbort, untilAborted } from "#lib/aborted.ts";
+import { allowedSources } from "./allowed-sources.ts";
 import { APISERVER } from "./apiserver-component.ts";
 import type { ClusterContext, Component } from "./component.ts";
 import { podRangesOf } from "./pod-ranges.ts";
@@ -35,13 +35,12 @@ async function listen(
 ): Promise<{ readonly closed: Promise<void> }> {
   const { port, advertiseAddress } = server();
   const { bindAddress, serviceClusterIpRange } = flags.server;
-  const sources = allowedSources(podRangesOf(serviceClusterIpRange));
+  const isAllowed = allowedSources(podRangesOf(serviceClusterIpRange));
   const open = new Set<Socket>();
   // A machine without any network: pods have no way to it.
   if (isLoopback(advertiseAddress)) return { closed: untilAborted(signal) };
   const listener = createServer({ pauseOnConnect: true }, (client) => {
-    const address = (client.remoteAddress ?? "").replace(/^::ffff:/, "");
-    if (!sources.check(address, isIPv6(address) ? "ipv6" : "ipv4")) {
+    if (!isAllowed(client.remoteAddress ?? "")) {
       client.destroy();
       return;
     }
@@ -53,20 +52,6 @@ async function listen(
     listener.listen(port, advertiseAddress, resolve);
   });
   return { closed: closedBy(listener, open, signal) };
-}
-
-function allowedSources(podRanges: readonly string[]): BlockList {
-  const sources = new BlockList();
-  for (const range of podRanges) {
-    const [address = "", bits = ""] = range.split("/");
-    sources.addSubnet(address, Number(bits), isIPv6(address) ? "ipv6" : "ipv4");
-  }
-  for (const { address, family } of Object.values(networkInterfaces()).flatMap(
-    (all) => all ?? [],
-  )) {
-    sources.addAddress(address, family === "IPv6" ? "ipv6" : "ipv4");
-  }
-  return sources;
 }
 
 function join(client: Socket, backend: Socket, open: Set<Socket>): void {

@@ -5,6 +5,7 @@ import { apiAccessComponent, isLoopback } from "./api-access-component.ts";
 import { apiServerComponent } from "./apiserver-component.ts";
 import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
+import { dnsComponent } from "./dns-component.ts";
 import { nodeComponent } from "./node-component.ts";
 import { schedulerComponent } from "./scheduler-component.ts";
 import type { UpFlags } from "./up-flags.ts";
@@ -18,7 +19,7 @@ export function componentsOf(
     apiServerComponent(surroundings, onRunning),
     controllerManagerComponent,
     schedulerComponent,
-    ...(node ? [nodeComponent] : []),
+    ...(node ? [nodeComponent, dnsComponent] : []),
     ...(node && isLoopback(server.bindAddress) ? [apiAccessComponent] : []),
   ];
 }

@@ -24,6 +24,8 @@ export interface ForwarderOptions {
   readonly random: Random;
   readonly metrics: ForwardMetrics;
   readonly cache?: AnswerCacheOptions;
+  /** Called once, before an upstream is asked for the first time. */
+  onFirstQuestion?(): void;
   readonly concurrentMax?: number;
   /** For one upstream. */
   readonly timeoutMs?: number;
@@ -48,6 +50,7 @@ export class Forwarder {
   readonly #cache: AnswerCache;
   readonly #pending = new Map<string, Promise<Forwarded>>();
   readonly #looping = new Set<Upstream>();
+  #wasAsked = false;
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
@@ -80,6 +83,8 @@ export class Forwarder {
       metrics.rejected();
       return { outcome: "refused" };
     }
+    if (!this.#wasAsked) this.#options.onFirstQuestion?.();
+    this.#wasAsked = true;
     const asked = this.#askAll(key, query, signal).finally(() => this.#pending.delete(key));
     this.#pending.set(key, asked);
     return asked;
@@ -93,7 +98,7 @@ export class Forwarder {
     // Each upstream is asked at least once, and again while there is time, as CoreDNS does.
     for (let attempt = 0; !signal.aborted; attempt++) {
       const leftMs = endMs - clock.elapsedMs();
-      if (leftMs <= 0 || attempt >= ATTEMPTS_MAX) break;
+      if (leftMs < ATTEMPT_MS_MIN || attempt >= ATTEMPTS_MAX) break;
       const upstream = upstreams[(first + attempt) % upstreams.length]!;
       const answer = await this.#ask(upstream, query, Math.min(timeoutMs, leftMs), signal);
       if (answer === undefined) continue;
@@ -125,6 +130,8 @@ export class Forwarder {
 
 /** An upstream that refuses connections at once must not be asked in a busy loop. */
 const ATTEMPTS_MAX = 15;
+/** With less time than this, another question is not worth asking. */
+const ATTEMPT_MS_MIN = 10;
 
 function keyOf({ name, type, class: of, edns, checkingDisabled }: Query): string {
   return `${type} ${of} ${flagOf(edns)}${checkingDisabled ? "c" : ""} ${name}`;

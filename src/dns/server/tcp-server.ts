@@ -18,12 +18,16 @@ const UNSENT_BYTES_MAX = 256 * 1024;
 
 /** Resolves with the port when it listens; ends with the signal. */
 export function startTcpServer(
-  { address, port }: ServerAddress,
+  { address, port, isAllowed }: ServerAddress,
   responder: Responder,
   signal: AbortSignal,
 ): Promise<number> {
   const connections = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
+    if (isAllowed?.(socket.remoteAddress ?? "") === false) {
+      socket.destroy();
+      return;
+    }
     connections.add(socket);
     socket.on("close", () => connections.delete(socket));
     serve(socket, responder, signal);

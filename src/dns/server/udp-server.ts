@@ -10,11 +10,13 @@ const RECEIVE_BUFFER_BYTES = 1024 * 1024;
 export interface ServerAddress {
   readonly address: string;
   readonly port: number;
+  /** Packets and connections from other addresses are dropped. All are allowed unless given. */
+  isAllowed?(client: string): boolean;
 }
 
 /** Resolves with the port when it listens; ends with the signal. */
 export function startUdpServer(
-  { address, port }: ServerAddress,
+  { address, port, isAllowed }: ServerAddress,
   responder: Responder,
   signal: AbortSignal,
 ): Promise<number> {
@@ -26,6 +28,7 @@ export function startUdpServer(
   });
   const origin: Origin = { carrier: "udp", family: ipv6 ? "2" : "1" };
   socket.on("message", (packet, { address: client, port: clientPort }) => {
+    if (isAllowed?.(client) === false) return;
     const send = (answer: Buffer | undefined): void => {
       if (answer === undefined || signal.aborted) return;
       if (socket.getSendQueueSize() > SEND_QUEUE_BYTES_MAX) return;

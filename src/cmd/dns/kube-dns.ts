@@ -1,0 +1,165 @@
+/**
+ * The objects through which pods find the DNS server: the Service `kube-system/kube-dns` at the tenth
+ * address of the service range, an EndpointSlice that leads to where the server listens, and the account
+ * with which it reads names. A `kube-dns` Service with a selector belongs to a DNS server that
+ * runs in pods: it is left alone.
+ */
+import type { Service } from "#api/generated/core.v1.ts";
+import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import type { ClusterRole, ClusterRoleBinding } from "#api/generated/rbac.v1.ts";
+import type { KubeObject } from "#api/kind.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
+import { clusterRoleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
+import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
+import type { Result } from "#api/meta/status.ts";
+import { isIpv6, parseCidr } from "#api/validation/ip.ts";
+import { addressAt, addressRange } from "#apiserver/services/address-range.ts";
+import type { Client, Typed } from "#client/client.ts";
+
+const NAMESPACE = "kube-system";
+const NAME = "kube-dns";
+const ROLE = "system:coredns";
+const ACCOUNT = "coredns";
+const DNS_PORT = 53;
+const METRICS_PORT = 9153;
+/** The first address of the range has index 0. */
+const DNS_INDEX = 9;
+
+/** The user name of the DNS server's service account. */
+export const DNS_USER = `system:serviceaccount:${NAMESPACE}:${ACCOUNT}`;
+
+/** The tenth address of a service range, where every installer puts DNS. */
+export function dnsAddress(serviceRange: string): string {
+  const cidr = parseCidr(serviceRange);
+  return cidr === undefined ? "" : addressAt(addressRange(cidr, serviceRange), DNS_INDEX);
+}
+
+/** Lets the account read what names are made of. */
+export async function ensureDnsAccess(client: Client, signal: AbortSignal): Promise<void> {
+  await ensure(client, clusterRoleKind, dnsRole(), signal);
+  await ensure(client, clusterRoleBindingKind, dnsRoleBinding(), signal);
+}
+
+export interface KubeDnsPlace {
+  readonly clusterIp: string;
+  /** Where the server listens. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Answers false if the Service belongs to another DNS server. */
+export async function ensureKubeDns(
+  client: Client,
+  { clusterIp, address, port }: KubeDnsPlace,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const service = await ensure(client, serviceKind, dnsService(clusterIp), signal);
+  if (Object.keys(service.spec.selector ?? {}).length > 0) return false;
+  const wanted = dnsSlice(address, port);
+  const slice = await ensure(client, endpointSliceKind, wanted, signal);
+  if (slice.addressType !== wanted.addressType) {
+    // The type of the addresses cannot be changed.
+    value(await client.delete(endpointSliceKind, KEY_OF_SLICE, {}, signal));
+    await ensure(client, endpointSliceKind, wanted, signal);
+    return true;
+  }
+  const { endpoints, ports } = wanted;
+  value(
+    await client.patch(endpointSliceKind, KEY_OF_SLICE, "merge", { endpoints, ports }, {}, signal),
+  );
+  return true;
+}
+
+const KEY_OF_SLICE = { namespace: NAMESPACE, name: NAME };
+
+/** What is there already is answered as it is. */
+async function ensure<T extends KubeObject>(
+  client: Client,
+  kind: Typed<T>,
+  object: T,
+  signal: AbortSignal,
+): Promise<T> {
+  const { namespace, name = "" } = object.metadata;
+  const found = await client.get(kind, { namespace, name }, signal);
+  if (found.ok || found.status.reason !== "NotFound") return value(found);
+  return value(await client.create(kind, object, {}, signal));
+}
+
+function value<T>(result: Result<T>): T {
+  if (!result.ok) throw new Error(`kube-dns: ${result.status.message}`);
+  return result.value;
+}
+
+function dnsService(clusterIP: string): Service {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      namespace: NAMESPACE,
+      name: NAME,
+      labels: {
+        "k8s-app": NAME,
+        "kubernetes.io/cluster-service": "true",
+        "kubernetes.io/name": "CoreDNS",
+      },
+      annotations: { "prometheus.io/port": String(METRICS_PORT), "prometheus.io/scrape": "true" },
+    },
+    spec: {
+      clusterIP,
+      ports: [
+        { name: "dns", port: DNS_PORT, protocol: "UDP" },
+        { name: "dns-tcp", port: DNS_PORT, protocol: "TCP" },
+        { name: "metrics", port: METRICS_PORT, protocol: "TCP" },
+      ],
+    },
+    status: { loadBalancer: {} },
+  };
+}
+
+function dnsSlice(address: string, port: number): EndpointSlice {
+  return {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: {
+      namespace: NAMESPACE,
+      name: NAME,
+      labels: {
+        "kubernetes.io/service-name": NAME,
+        "endpointslice.kubernetes.io/managed-by": "k8ts-dns",
+      },
+    },
+    addressType: isIpv6(address) ? "IPv6" : "IPv4",
+    endpoints: [{ addresses: [address], conditions: { ready: true } }],
+    ports: [
+      { name: "dns", port, protocol: "UDP" },
+      { name: "dns-tcp", port, protocol: "TCP" },
+    ],
+  };
+}
+
+function dnsRole(): ClusterRole {
+  return {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: { name: ROLE },
+    rules: [
+      {
+        apiGroups: [""],
+        resources: ["endpoints", "services", "pods", "namespaces"],
+        verbs: ["list", "watch"],
+      },
+      { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
+    ],
+  };
+}
+
+function dnsRoleBinding(): ClusterRoleBinding {
+  return {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRoleBinding",
+    metadata: { name: ROLE },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: ROLE },
+    subjects: [{ kind: "ServiceAccount", name: ACCOUNT, namespace: NAMESPACE }],
+  };
+}
