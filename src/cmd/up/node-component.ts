@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
 import { openCgroups } from "#host/cgroups.ts";
+import { removeTree } from "#host/files.ts";
 import { endLeftContainerd } from "#kubelet/containerd/left-behind.ts";
 import { nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { startOwnContainerd } from "#kubelet/containerd/own-containerd.ts";
@@ -76,6 +77,7 @@ async function run(
     await containerd.ended;
     const cgroups = await openCgroups(clock);
     await cgroups.remove(paths.cgroupRoot);
+    await removeTree(paths.containerdState); // sockets; nothing runs any more
   }
 }
 

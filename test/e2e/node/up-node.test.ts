@@ -1,9 +1,10 @@
 /** `k8ts up` of the built program with its own node, in a machine without a way out. */
 import assert from "node:assert/strict";
 import { chmodSync, copyFileSync, mkdirSync, symlinkSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { missingProgram } from "../../../tools/debian-packages.ts";
 import { buildProgram, PROGRAM } from "../../built-program.ts";
 import { until } from "./eventually.ts";
@@ -116,12 +117,11 @@ describe("k8ts up with a node", () => {
     assert.doesNotMatch(processes, /containerd|sleep 1$|\/pause/m);
     const mounts = (await machine.run("cat", ["/proc/mounts"])).stdout;
     assert.ok(!mounts.includes("/run/k8ts/"), mounts);
-    assert.ok(!(await readFile("/proc/self/cgroup", "utf8")).includes("k8ts-"));
-    assert.equal(
-      (await machine.run("sh", ["-c", "ls /sys/fs/cgroup/memory | grep k8ts-[0-9a-f] || true"]))
-        .stdout,
-      "",
-    );
+    const { containerdState, cgroupRoot } = nodePaths(data, "k8ts-node");
+    assert.equal((await machine.run("ls", [containerdState])).exitCode, 2, "no socket is left");
+    const groups = await readdir("/sys/fs/cgroup", { recursive: true }).catch(() => []);
+    const left = groups.filter((name) => name.endsWith(cgroupRoot));
+    assert.deepEqual(left, [], "no cgroup is left");
   }, 120_000);
 });
 
