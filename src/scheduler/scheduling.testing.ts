@@ -3,6 +3,7 @@ import type { Node, Pod } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Client } from "#client/client.ts";
+import type { Transport } from "#client/transport.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
@@ -11,11 +12,17 @@ import { DEFAULT_CONFIG, type SchedulerConfig } from "./config/scheduler-config.
 import { type RunningScheduler, startScheduler } from "./create-scheduler.ts";
 import type { PluginFactory } from "./plugin.ts";
 
+export interface OtherScheduler extends AsyncDisposable {
+  settle(): Promise<void>;
+}
+
 const ROUNDS_MAX = 2_000;
 
 export interface SchedulingOptions extends ClusterOptions {
   readonly config?: SchedulerConfig;
   readonly plugins?: readonly PluginFactory[];
+  /** Puts something between the scheduler and the API server. */
+  wrap?(transport: Transport): Transport;
 }
 
 export class SchedulingCluster implements AsyncDisposable {
@@ -34,6 +41,25 @@ export class SchedulingCluster implements AsyncDisposable {
     this.scheduler = scheduler;
     this.metrics = metrics;
     this.#life = life;
+  }
+
+  /** Another scheduler on the same cluster. */
+  async another(): Promise<OtherScheduler> {
+    const life = new AbortController();
+    const scheduler = startOn(this.cluster, { seed: 2 }, new Metrics(), life.signal);
+    const settle = async (): Promise<void> => {
+      for (let round = 0; round < ROUNDS_MAX && scheduler.isBusy; round++) {
+        await this.cluster.clock.advance(0);
+      }
+    };
+    await settle();
+    return {
+      settle,
+      [Symbol.asyncDispose]: async () => {
+        life.abort();
+        await scheduler.done;
+      },
+    };
   }
 
   /** Waits until the scheduler has nothing left to do now. */
@@ -88,21 +114,32 @@ export class SchedulingCluster implements AsyncDisposable {
 export async function startScheduling(options: SchedulingOptions = {}): Promise<SchedulingCluster> {
   const cluster = await startCluster(options);
   const life = new AbortController();
-  const random = seededRandom(options.seed ?? 1);
   const metrics = new Metrics();
-  const { transport, clock } = cluster;
-  const client = new Client({ transport, clock, random, fieldManager: "kube-scheduler" });
-  const scheduler = startScheduler(
+  const scheduler = startOn(cluster, options, metrics, life.signal);
+  const scheduling = new SchedulingCluster(cluster, scheduler, metrics, life);
+  await scheduling.settle();
+  return scheduling;
+}
+
+function startOn(
+  { transport, clock }: Cluster,
+  options: SchedulingOptions,
+  metrics: Metrics,
+  signal: AbortSignal,
+): RunningScheduler {
+  const random = seededRandom(options.seed ?? 1);
+  const client = new Client({
+    ...{ transport: options.wrap?.(transport) ?? transport, clock, random },
+    fieldManager: "kube-scheduler",
+  });
+  return startScheduler(
     {
       ...{ client, clock, random, metrics, logger: silentLogger, hostname: "test" },
       config: options.config ?? DEFAULT_CONFIG,
       plugins: options.plugins ?? [],
     },
-    life.signal,
+    signal,
   );
-  const scheduling = new SchedulingCluster(cluster, scheduler, metrics, life);
-  await scheduling.settle();
-  return scheduling;
 }
 
 function nodeDraft(name: string, draft: Draft<Node> = {}): Draft<Node> {
