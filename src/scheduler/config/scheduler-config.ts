@@ -55,6 +55,7 @@ export const DEFAULT_PLUGINS: readonly PluginRef[] = [
   { name: "NodeResourcesBalancedAllocation", weight: 1 },
   { name: "ImageLocality", weight: 1 },
   { name: "DefaultBinder" },
+  { name: "NodeDeclaredFeatures" },
 ];
 
 export const DEFAULT_CONFIG: SchedulerConfig = {

@@ -6,6 +6,7 @@ import { dynamicResources } from "./dynamic-resources/dynamic-resources.ts";
 import { imageLocality } from "./image-locality.ts";
 import { interPodAffinity } from "./inter-pod-affinity.ts";
 import { nodeAffinity } from "./node-affinity.ts";
+import { nodeDeclaredFeatures } from "./node-declared-features.ts";
 import { nodeName } from "./node-name.ts";
 import { nodePorts } from "./node-ports.ts";
 import { nodeResourcesBalancedAllocation } from "./node-resources-balanced-allocation.ts";
@@ -27,6 +28,7 @@ export const builtInPlugins: readonly PluginFactory[] = [
   imageLocality,
   interPodAffinity,
   nodeAffinity,
+  nodeDeclaredFeatures,
   nodeName,
   nodePorts,
   nodeResourcesBalancedAllocation,
