@@ -81,7 +81,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
       nominator.delete(pod.uid);
       statuses.write(pod.pod, { nominatedNodeName: "" });
     },
-    onEnd: (uid) => queue.recheck(uid),
+    onEnd: (uid, areGone) => queue.endPreemption(uid, areGone),
   });
   const handle: Handle = {
     snapshot,

@@ -31,7 +31,8 @@ export interface ExecutorOptions {
   /** Takes a pod that waits for permission or is about to be bound back; false if it is too late. */
   cancelWaiting(uid: string): boolean;
   clearNomination(pod: PodInfo): void;
-  onEnd(uid: string): void;
+  /** With whether the victims are gone already; if not, their deletion follows. */
+  onEnd(uid: string, areGone: boolean): void;
   readonly signal: AbortSignal;
 }
 
@@ -63,7 +64,10 @@ export class PreemptionExecutor implements Preemptions {
       })
       .finally(() => {
         this.#running.delete(pod.uid);
-        this.#options.onEnd(pod.uid);
+        this.#options.onEnd(
+          pod.uid,
+          task.victims.every((victim) => this.#isGone(victim)),
+        );
       });
   }
 
@@ -80,7 +84,7 @@ export class PreemptionExecutor implements Preemptions {
     for (let looks = 0; looks < LOOKS_MAX; looks++) {
       const isSeen = victims.every(({ namespace, name, uid }) => {
         const cached = pods.get(namespace, name);
-        if (cached === undefined || cached.metadata.uid !== uid) return true;
+        if (cached?.metadata.uid !== uid) return true;
         return (
           cached.metadata.deletionTimestamp !== undefined || (cached.spec.nodeName ?? "") === ""
         );
@@ -88,6 +92,10 @@ export class PreemptionExecutor implements Preemptions {
       if (isSeen) return;
       await clock.sleep(LOOK_EVERY_MS, signal);
     }
+  }
+
+  #isGone({ namespace, name, uid }: PodInfo): boolean {
+    return this.#options.pods.get(namespace, name)?.metadata.uid !== uid;
   }
 
   async #preempt(pod: PodInfo, victim: PodInfo, node: string): Promise<void> {

@@ -178,8 +178,16 @@ export class SchedulingQueue implements Disposable {
     }
   }
 
+  /** The pod's preemption is over. If its victims are not gone, it waits for their deletion. */
+  endPreemption(uid: string, areGone: boolean): void {
+    const pod = this.#unschedulable.get(uid);
+    if (pod?.gatedBy === undefined || this.#gateOf(pod) !== undefined) return;
+    if (areGone) this.#wake(pod);
+    else this.#planFlush();
+  }
+
   /** What kept the pod out of the queue may be over. */
-  recheck(uid: string): void {
+  #recheck(uid: string): void {
     const pod = this.#unschedulable.get(uid);
     if (pod?.gatedBy === undefined) return;
     this.#unschedulable.delete(uid);
@@ -196,7 +204,7 @@ export class SchedulingQueue implements Disposable {
     const rules = this.#options.profileOf(pod.info)?.wakeRules.get(pod.gatedBy ?? "");
     if (rules?.has(change.event) !== true) return;
     const rejectors = new Set([pod.gatedBy ?? ""]);
-    if (this.#isWoken({ ...pod, rejectors }, change)) this.recheck(pod.info.uid);
+    if (this.#isWoken({ ...pod, rejectors }, change)) this.#recheck(pod.info.uid);
   }
 
   #admit(pod: QueuedPod): void {
