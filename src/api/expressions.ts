@@ -18,9 +18,18 @@ export interface ExpressionCompiler {
   admission(expression: string, use: AdmissionUse): ExpressionFault | undefined;
   /** All rules of a custom resource's schema, which is structural and without other faults. */
   schema(schema: JSONSchemaProps, stored: StoredSchemaRules, path: Path): readonly FieldError[];
+  /** Runs the rules of such a schema; undefined if it has none. */
+  schemaRules?(schema: JSONSchemaProps): SchemaRuleValidator | undefined;
   /** A selector of devices. */
   device(expression: string, stored: boolean): readonly ExpressionFault[];
 }
+
+/** `old`: of an update. Rules that an unchanged value breaks are let pass. */
+export type SchemaRuleValidator = (
+  object: object,
+  old: object | undefined,
+  path: Path,
+) => FieldError[];
 
 export interface AdmissionUse {
   readonly role:

@@ -160,7 +160,8 @@ class SchemaVisit {
   }
 }
 
-function ruleEnvironment(type: DeclaredType, optionalOld: boolean): Environment {
+/** `self` and `oldSelf` of the type. */
+export function ruleEnvironment(type: DeclaredType, optionalOld: boolean): Environment {
   const oldSelf = optionalOld ? optionalType(type.type) : type.type;
   return extendEnvironment(BASE_ENVIRONMENT, { self: type.type, oldSelf }, typesIn(type));
 }
@@ -170,7 +171,7 @@ function costOf({ expr, checked }: CompiledExpression, type: DeclaredType): numb
   return staticCost(expr, checked, kubernetesCosts(sizesIn(() => type))).max;
 }
 
-function refersToOld({ checked }: CompiledExpression): boolean {
+export function refersToOld({ checked }: CompiledExpression): boolean {
   for (const reference of checked.references.values()) {
     if (reference.kind === "ident" && reference.name === "oldSelf") return true;
   }

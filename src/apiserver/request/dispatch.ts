@@ -33,7 +33,7 @@ import { methodNotAllowedStatus, routeOf, unsupportedByRouteStatus } from "./rou
 import type { RequestSecurity } from "./security.ts";
 import { findSubresource } from "./subresource-routes.ts";
 import { tooLateStatus } from "./time-limit.ts";
-import type { ServerParts, VerbRequest, VerbResult } from "./verb.ts";
+import { notFound, type ServerParts, type VerbRequest, type VerbResult } from "./verb.ts";
 
 export interface RunVerb {
   (verb: VerbRequest): Promise<VerbResult>;
@@ -175,7 +175,10 @@ function part({ parts, special }: DispatchOptions, request: ApiRequest, info: Re
   const missing: Found = { ok: false, status: noSuchPathStatus() };
   const resource = parts.resources.find(info.group, info.version, info.resource);
   const route = resource && findSubresource(resource, info.subresource);
-  if (resource === undefined || route === undefined) return missing;
+  if (resource === undefined || route === undefined) {
+    if (resource?.kind.custom === undefined || info.rest.length > 0) return missing;
+    return { ok: false, status: notFound({ resource }, info.name) };
+  }
   if ((resource.kind.scope === "Namespaced") !== (info.namespace !== "")) {
     if (info.resource !== "namespaces") return missing;
   }

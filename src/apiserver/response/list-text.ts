@@ -36,11 +36,13 @@ export function jsonText(list: ObjectList, known = new JoinedItems()): ListText 
   return textOf([whole(head), ...items, END]);
 }
 
-function jsonItems({ items }: ObjectList): readonly Part[] {
+/** Items of a built-in kind do not repeat kind and apiVersion; those of a custom resource do. */
+function jsonItems({ items, kind }: ObjectList): readonly Part[] {
   const parts: Part[] = [];
   let before = OPEN;
   for (const item of items) {
-    parts.push(before, { bytes: item.line, start: item.itemStart, end: item.jsonBytes });
+    const start = kind.custom === undefined ? item.itemStart : 1;
+    parts.push(before, { bytes: item.line, start, end: item.jsonBytes });
     before = SEPARATOR;
   }
   return parts;
@@ -69,7 +71,9 @@ function protobufItems({ items }: ObjectList): readonly Part[] {
 
 function emptyList(list: ObjectList) {
   const { names, apiVersion } = list.kind;
-  return { kind: names.list, apiVersion, metadata: listMeta(list), items: [] };
+  const metadata = listMeta(list);
+  if (list.kind.custom !== undefined) metadata.continue ??= "";
+  return { kind: names.list, apiVersion, metadata, items: [] };
 }
 
 function placeOf({ kind, place }: ObjectList): string {

@@ -132,8 +132,9 @@ function scaleOf({ resource }: VerbRequest, object: KubeObject): Scale {
   } as Scale;
 }
 
-/** A LabelSelector, or the plain map of a ReplicationController, as text. */
+/** A LabelSelector, the plain map of a ReplicationController or a custom resource's text, as text. */
 function selectorText(selector: unknown): string {
+  if (typeof selector === "string") return selector;
   if (typeof selector !== "object" || selector === null) return "";
   if (!("matchLabels" in selector) && !("matchExpressions" in selector)) {
     return formatSelector(selectorFromLabels(selector as Record<string, string>));

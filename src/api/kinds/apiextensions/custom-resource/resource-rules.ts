@@ -4,7 +4,7 @@ import type {
   CustomResourceSubresourceScale,
   JSONSchemaProps,
 } from "#api/generated/apiextensions.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
+import type { KubeObject, RuleContext } from "#api/kind.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { METADATA } from "#api/validation/kube-meta.ts";
 import { validateObjectMetaUpdate } from "#api/validation/object-meta.ts";
@@ -16,11 +16,9 @@ import { validateValue } from "../json-schema/validate-value.ts";
 type CustomResource = KubeObject & { readonly status?: unknown };
 
 export interface CustomResourceRules {
-  validate(object: CustomResource): FieldError[];
-  validateUpdate(object: CustomResource, old: CustomResource): FieldError[];
-  readonly status: {
-    validateUpdate(object: CustomResource, old: CustomResource): FieldError[];
-  };
+  validate(object: CustomResource, context: RuleContext): FieldError[];
+  validateUpdate(object: CustomResource, old: CustomResource, context: RuleContext): FieldError[];
+  readonly status: Pick<CustomResourceRules, "validateUpdate">;
 }
 
 const ROOT = Path.of("");
@@ -33,34 +31,74 @@ export function customResourceRules(
   const scale = subresources?.scale;
   const statusSchema = schema.properties?.status;
   const lists = (object: CustomResource) => validateListItems(object, schema, ROOT);
+  const checked = (
+    errors: readonly FieldError[],
+    object: CustomResource,
+    old: CustomResource | undefined,
+    { expressions }: RuleContext,
+  ): FieldError[] => {
+    const rules = expressions?.schemaRules?.(schema);
+    if (rules === undefined) return [...errors];
+    return [...errors, ...(errors.some(isBlocking) ? [UNCHECKED] : rules(object, old, ROOT))];
+  };
   return {
-    validate: (object) => [
-      ...validateValue(object, schema, undefined),
-      ...validateScaleSpec(object, scale),
-      ...validateScaleStatus(object, scale),
-      ...validateEmbedded(object, schema, ROOT),
-      ...lists(object),
-    ],
-    validateUpdate: (object, old) => [
-      ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
-      ...validateValue(object, schema, undefined),
-      ...validateScaleSpec(object, scale),
-      ...validateScaleStatus(object, scale),
-      ...validateEmbedded(object, schema, ROOT),
-      ...(lists(old).length > 0 ? [] : lists(object)),
-    ],
-    status: {
-      validateUpdate: (object, old) => [
-        ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
-        ...(statusSchema === undefined || object.status === undefined
-          ? []
-          : validateValue(object.status, statusSchema, STATUS)),
+    validate: (object, context) => {
+      const errors = [
+        ...validateValue(object, schema, undefined),
+        ...validateScaleSpec(object, scale),
         ...validateScaleStatus(object, scale),
+        ...validateEmbedded(object, schema, ROOT),
+        ...lists(object),
+      ];
+      return checked(errors, object, undefined, context);
+    },
+    validateUpdate: (object, old, context) => {
+      const errors = [
+        ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
+        ...validateValue(object, schema, undefined, old),
+        ...validateScaleSpec(object, scale),
+        ...validateScaleStatus(object, scale),
+        ...validateEmbedded(object, schema, ROOT),
         ...(lists(old).length > 0 ? [] : lists(object)),
-      ],
+      ];
+      return checked(errors, object, old, context);
+    },
+    status: {
+      validateUpdate: (object, old, context) => {
+        const errors = [
+          ...validateObjectMetaUpdate(object.metadata, old.metadata, METADATA),
+          ...(statusSchema === undefined || object.status === undefined
+            ? []
+            : validateValue(object.status, statusSchema, STATUS, old.status)),
+          ...validateScaleStatus(object, scale),
+          ...(lists(old).length > 0 ? [] : lists(object)),
+        ];
+        return checked(errors, object, old, context);
+      },
     },
   };
 }
+
+/** Rules may rely on what these errors say is not so. */
+const BLOCKING: ReadonlySet<FieldError["type"]> = new Set<FieldError["type"]>([
+  "FieldValueNotSupported",
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);
+
+function isBlocking({ type }: FieldError): boolean {
+  return BLOCKING.has(type);
+}
+
+const UNCHECKED: FieldError = {
+  type: "FieldValueInvalid",
+  field: "<nil>",
+  badValue: null,
+  detail:
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+};
 
 const INT32_MAX = 2 ** 31 - 1;
 

@@ -1,5 +1,6 @@
 /** Removes what a structural schema does not know. */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
+import { schemaOf } from "#api/schema/from-facts.ts";
 import { additionalSchema, itemsSchema } from "./walk.ts";
 
 const RESOURCE_FIELDS = new Set(["apiVersion", "kind", "metadata"]);
@@ -42,14 +43,27 @@ function pruned(
   for (const [key, item] of Object.entries(value)) {
     const property = ownProperty(schema, key);
     const at = path === "" ? key : `${path}.${key}`;
-    if (resource && RESOURCE_FIELDS.has(key)) kept[key] = item;
-    else if (property !== undefined) kept[key] = pruned(item, property, false, unknown, at);
+    if (resource && RESOURCE_FIELDS.has(key)) {
+      const isEmbedded = key === "metadata" && !isResource;
+      kept[key] = isEmbedded ? prunedMetadata(item, unknown, at) : item;
+    } else if (property !== undefined) kept[key] = pruned(item, property, false, unknown, at);
     else if (schema?.additionalProperties !== undefined) {
       kept[key] = pruned(item, additional, false, unknown, at);
     } else if (keepsUnknown) kept[key] = item;
     else if (unknown !== undefined && unknown.length < UNKNOWN_MAX) unknown.push(at);
   }
   return kept;
+}
+
+/** The metadata of a resource itself has been decoded by its type; that of one inside it has not. */
+function prunedMetadata(value: unknown, unknown: string[] | undefined, path: string): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const known = schemaOf("meta.v1.ObjectMeta").byName;
+  const members = Object.entries(value);
+  const kept = members.filter(([name]) => known.has(name));
+  if (kept.length === members.length) return value;
+  for (const [name] of members) if (!known.has(name)) unknown?.push(`${path}.${name}`);
+  return Object.fromEntries(kept);
 }
 
 function ownProperty(schema: JSONSchemaProps | undefined, key: string) {

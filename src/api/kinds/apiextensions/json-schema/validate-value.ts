@@ -27,19 +27,24 @@ import {
 } from "./value-faults.ts";
 import { additionalSchema, itemsSchema } from "./walk.ts";
 
-/** `path`: where the value stands; without one, field names start at the value's own fields. */
+/**
+ * `path`: where the value stands; without one, field names start at the value's own fields. `old`: what
+ * the value was before an update. Parts that did not change are let pass (ratcheting).
+ */
 export function validateValue(
   value: unknown,
   schema: JSONSchemaProps,
   path: Path | undefined,
+  old?: unknown,
 ): FieldError[] {
-  return check(value, schema, "").faults.map(({ at, make }) => make(pathOf(path, at)));
+  return check(value, schema, "", old).faults.map(({ at, make }) => make(pathOf(path, at)));
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
-function check(value: unknown, schema: JSONSchemaProps, at: string): Outcome {
+function check(value: unknown, schema: JSONSchemaProps, at: string, old?: unknown): Outcome {
   const outcome = new Outcome();
+  if (old !== undefined && jsonEqual(value, old)) return outcome;
   if (value === null || value === undefined) {
     return outcome.merge(checkType(null, schema, at)).merge(checkEnum(null, schema, at));
   }
@@ -53,14 +58,14 @@ function check(value: unknown, schema: JSONSchemaProps, at: string): Outcome {
     ...(isObject(value) ? [checkProperties] : []),
   ];
   for (const one of checks) {
-    outcome.merge((one as Check)(value, schema, at));
+    outcome.merge((one as Check)(value, schema, at, old));
     outcome.matches++;
   }
   outcome.matches++;
   return outcome;
 }
 
-type Check = (value: unknown, schema: JSONSchemaProps, at: string) => Outcome;
+type Check = (value: unknown, schema: JSONSchemaProps, at: string, old: unknown) => Outcome;
 
 function typesOf(schema: JSONSchemaProps): string[] {
   if (schema["x-kubernetes-int-or-string"]) return ["integer", "string"];
@@ -238,12 +243,20 @@ function rangeFault(
   return undefined;
 }
 
-function checkItems(value: readonly unknown[], schema: JSONSchemaProps, at: string): Outcome {
+function checkItems(
+  value: readonly unknown[],
+  schema: JSONSchemaProps,
+  at: string,
+  old: unknown,
+): Outcome {
   const outcome = new Outcome();
   const { minItems, maxItems, uniqueItems } = schema;
   const items = itemsSchema(schema);
   if (items !== undefined) {
-    for (const [i, item] of value.entries()) outcome.merge(check(item, items, `${at}[${i}]`));
+    const before = oldItems(old, schema);
+    for (const [i, item] of value.entries()) {
+      outcome.merge(check(item, items, `${at}[${i}]`, before(item)));
+    }
   }
   const size = value.length;
   if (minItems !== undefined && size < minItems) {
@@ -260,6 +273,17 @@ function checkItems(value: readonly unknown[], schema: JSONSchemaProps, at: stri
   return outcome;
 }
 
+/** Only items of list maps can be told which is which. */
+function oldItems(old: unknown, schema: JSONSchemaProps): (item: unknown) => unknown {
+  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
+  const isMap = schema["x-kubernetes-list-type"] === "map" && keys.length > 0;
+  if (!isMap || !Array.isArray(old)) return () => undefined;
+  const keyOf = (item: unknown): string =>
+    JSON.stringify(keys.map((key) => (item as Json | null)?.[key] ?? null));
+  const byKey = new Map(old.map((item) => [keyOf(item), item]));
+  return (item) => byKey.get(keyOf(item));
+}
+
 function checkEnum(value: unknown, schema: JSONSchemaProps, at: string): Outcome {
   const outcome = new Outcome();
   const { enum: allowed = [] } = schema;
@@ -273,8 +297,11 @@ function checkEnum(value: unknown, schema: JSONSchemaProps, at: string): Outcome
   });
 }
 
-function checkProperties(value: Json, schema: JSONSchemaProps, at: string): Outcome {
+function checkProperties(value: Json, schema: JSONSchemaProps, at: string, old: unknown): Outcome {
   const outcome = new Outcome();
+  const isCorrelated =
+    isObject(old) && old !== null && schema["x-kubernetes-map-type"] !== "atomic";
+  const before = isCorrelated ? (old as Json) : {};
   const { minProperties, maxProperties, properties = {}, additionalProperties } = schema;
   const keys = Object.keys(value);
   if (minProperties !== undefined && keys.length < minProperties) {
@@ -291,12 +318,12 @@ function checkProperties(value: Json, schema: JSONSchemaProps, at: string): Outc
       const text = `${at}.${key} in body is a forbidden property`;
       outcome.add({ text, at, make: (path) => invalid(path, key, text) });
     } else if (additional !== undefined) {
-      outcome.merge(check(value[key], additional, `${at}.${key}`));
+      outcome.merge(check(value[key], additional, `${at}.${key}`, before[key]));
     }
   }
   for (const [name, property] of Object.entries(properties)) {
     if (!Object.hasOwn(value, name)) continue;
-    outcome.merge(check(value[name], property, at === "" ? name : `${at}.${name}`));
+    outcome.merge(check(value[name], property, at === "" ? name : `${at}.${name}`, before[name]));
   }
   for (const name of schema.required ?? []) {
     if (Object.hasOwn(value, name)) continue;
