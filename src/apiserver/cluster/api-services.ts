@@ -1,13 +1,11 @@
 /** An APIService for each group version that this server serves itself, so that clients see all of them. */
 
 import type { APIService } from "#api/generated/apiregistration.v1.ts";
+import { customResourceDefinitionKind } from "#api/kinds/apiextensions/v1/custom-resource-definition.ts";
 import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
-import { timeFromMs } from "#api/meta/time.ts";
 import type { Discovery } from "../discovery/discovery.ts";
 import type { Objects } from "../storage/objects.ts";
-import { LOCAL } from "./api-availability.ts";
-
-const MANAGED = "kube-aggregator.kubernetes.io/automanaged";
+import { localApiService, MANAGED } from "./local-api-service.ts";
 
 /** How high a group stands among the others. */
 const GROUP_PRIORITIES: Readonly<Record<string, number>> = {
@@ -48,9 +46,11 @@ export async function ensureApiServices(
   discovery: Discovery,
   nowMs: number,
 ): Promise<string[]> {
+  const definitions = [...objects.list(customResourceDefinitionKind)];
+  const custom = new Set(definitions.map(({ spec }) => spec.group));
   const wanted = discovery
     .groupVersions()
-    .filter(({ group }) => group !== "apiregistration.k8s.io")
+    .filter(({ group }) => group !== "apiregistration.k8s.io" && !custom.has(group))
     .map(({ group, version }) => apiServiceOf(group, version, nowMs));
   const created = await Promise.all(
     wanted
@@ -61,20 +61,13 @@ export async function ensureApiServices(
 }
 
 function apiServiceOf(group: string, version: string, nowMs: number): APIService {
-  return {
-    kind: "APIService",
-    apiVersion: "apiregistration.k8s.io/v1",
-    metadata: { name: `${version}.${group}`, labels: { [MANAGED]: "onstart" } },
-    spec: {
-      ...(group === "" ? {} : { group }),
-      version,
-      groupPriorityMinimum: GROUP_PRIORITIES[group] ?? 15000,
-      versionPriority: VERSION_PRIORITIES[`${group}/${version}`] ?? versionPriority(version),
-    },
-    status: {
-      conditions: [{ type: "Available", ...LOCAL, lastTransitionTime: timeFromMs(nowMs) }],
-    },
+  const spec = {
+    ...(group === "" ? {} : { group }),
+    version,
+    groupPriorityMinimum: GROUP_PRIORITIES[group] ?? 15000,
+    versionPriority: VERSION_PRIORITIES[`${group}/${version}`] ?? versionPriority(version),
   };
+  return localApiService(spec, { [MANAGED]: "onstart" }, nowMs);
 }
 
 function versionPriority(version: string): number {

@@ -72,6 +72,24 @@ describe("CustomResourceDefinition status", () => {
   });
 });
 
+describe("APIService of a custom group", () => {
+  test("comes with the first definition of a version and goes with the last", async () => {
+    await using t = await startTestApi();
+    await define(t, definition());
+    const url = "/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com";
+    const { spec, metadata } = await t.want(200, "GET", url);
+    assert.deepEqual([spec.groupPriorityMinimum, spec.versionPriority], [1000, 100]);
+    assert.deepEqual(metadata.labels, { "kube-aggregator.kubernetes.io/automanaged": "true" });
+    await t.want(200, "DELETE", `${DEFINITIONS}/widgets.example.com`);
+    await until(t, "widgets.example.com", (now) => now.code === 404);
+    for (let round = 0; round < 100; round++) {
+      if ((await t.ask("GET", url)).code === 404) return;
+      await new Promise((next) => setImmediate(next));
+    }
+    assert.fail("the APIService is still there");
+  });
+});
+
 describe("deleting a CustomResourceDefinition", () => {
   test("Terminating deletes all objects first, refuses creates and ends with 404", async () => {
     await using t = await startTestApi();

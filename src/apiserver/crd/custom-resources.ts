@@ -26,6 +26,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { Objects } from "../storage/objects.ts";
+import { syncApiServices } from "./custom-api-services.ts";
 import { decideStatus } from "./decide-status.ts";
 import { deleteInstances } from "./delete-instances.ts";
 
@@ -105,6 +106,7 @@ export class CustomResources {
     const { objects } = this.#options;
     const definition = objects.get(customResourceDefinitionKind, "", name);
     if (definition === undefined) return await this.#forget(name);
+    await syncApiServices(objects, definition.spec.group, this.#options.clock.nowMs());
     if (definition.metadata.deletionTimestamp !== undefined) {
       return await this.#terminate(name, definition);
     }
@@ -161,6 +163,7 @@ export class CustomResources {
     this.#served.delete(name);
     const { spec, status } = served;
     await this.#options.resources.remove(spec.group, status.acceptedNames.plural);
+    await syncApiServices(this.#options.objects, spec.group, this.#options.clock.nowMs());
     this.#lookAtGroup(served);
   }
 

@@ -1,7 +1,7 @@
 /**
  * What has to be done before the server counts as ready, in the order and under the names that
  * upstream's health checks have. Each stands for a step of the start; those of parts that do not exist
- * here (controllers of custom resources, the key of a proxy to other API servers) are not named.
+ * here (the key of a proxy to other API servers) are not named.
  */
 
 /** Steps of a start that can fail, or take their time. */
@@ -28,6 +28,7 @@ export const START_HOOKS: readonly StartHook[] = [
   hook("priority-and-fairness-filter", "flow-control"),
   hook("storage-object-count-tracker-hook", "caches"),
   hook("start-apiextensions-informers", "caches"),
+  hook("start-apiextensions-controllers", "caches"),
   hook("crd-informer-synced", "caches"),
   hook("start-system-namespaces-controller", "namespaces"),
   hook("peer-endpoint-reconciler-controller", "upkeep"),

@@ -3,8 +3,16 @@ import { managersAfterScale, type ReplicasPaths, scaleManagers } from "#api/appl
 import type { Scale } from "#api/generated/autoscaling.v1.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import { formatSelector, selectorFromLabels, selectorOf } from "#api/meta/label-selector.ts";
-import { conflictStatus, failure, invalidStatus, type Result, success } from "#api/meta/status.ts";
+import {
+  conflictStatus,
+  failure,
+  internalErrorStatus,
+  invalidStatus,
+  type Result,
+  success,
+} from "#api/meta/status.ts";
 import { validateKubeMeta } from "#api/validation/kube-meta.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateNonNegative } from "#api/validation/object-meta.ts";
@@ -20,7 +28,14 @@ import { scaleKind } from "./scale-kind.ts";
 
 export async function getScale(verb: VerbRequest): Promise<VerbResult> {
   const found = await readObject(verb);
-  return found.ok ? await answerWith(verb, found.value) : found;
+  if (!found.ok) return found;
+  const { custom, scale } = verb.resource.kind;
+  const path = scale?.specReplicas ?? "";
+  if (custom !== undefined && readPath(found.value.value, path) === undefined) {
+    const why = `the spec replicas field ${goQuote(path)} does not exist`;
+    return failure(internalErrorStatus(why));
+  }
+  return await answerWith(verb, found.value);
 }
 
 export async function updateScale(verb: VerbRequest): Promise<VerbResult> {

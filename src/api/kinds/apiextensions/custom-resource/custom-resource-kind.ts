@@ -10,8 +10,16 @@ import type {
   CustomResourceDefinitionVersion,
   JSONSchemaProps,
 } from "#api/generated/apiextensions.v1.ts";
-import { type Draft, defineKind, type Kind, type KindSpec, type KubeObject } from "#api/kind.ts";
+import {
+  type Draft,
+  defineKind,
+  type Kind,
+  type KindSpec,
+  type KubeObject,
+  type RemoteConversion,
+} from "#api/kind.ts";
 import { membersOf } from "#api/members.ts";
+import { failure, internalErrorStatus } from "#api/meta/status.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { applyDefaults } from "../json-schema/apply-defaults.ts";
@@ -58,6 +66,8 @@ function kindSpec(
   const hasStatus = version.subresources?.status !== undefined;
   const rules = customResourceRules(version, schema ?? OPEN);
   const { scale } = version.subresources ?? {};
+  const isRemote = spec.conversion?.strategy === "Webhook";
+  const remote = isRemote ? { remote: unconverted(`${apiVersion}, Kind=${names.kind}`) } : {};
   return {
     group,
     version: version.name,
@@ -114,7 +124,9 @@ function kindSpec(
         }),
     columns: printerColumns(version.additionalPrinterColumns),
     ...selectableFieldsOf(version),
-    ...(version === stored ? {} : { storedAs: renamedTo(group, stored.name, version.name) }),
+    ...(version === stored
+      ? {}
+      : { storedAs: { ...renamedTo(group, stored.name, version.name), ...remote } }),
   };
 }
 
@@ -176,6 +188,13 @@ function renamedTo(
     toStored: (object) => ({ ...object, apiVersion: `${group}/${stored}` }),
     fromStored: (object) => ({ ...object, apiVersion: `${group}/${served}` }),
   };
+}
+
+/** Conversion `Webhook` is not there yet: requests in other versions than the stored one fail. */
+function unconverted(type: string): RemoteConversion {
+  const why = `conversion webhook for ${type} failed: conversion webhooks are not supported`;
+  const refuse = async () => failure(internalErrorStatus(why));
+  return { toStored: refuse, fromStored: refuse };
 }
 
 function once<T>(make: () => T): () => T {

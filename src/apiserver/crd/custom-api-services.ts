@@ -1,0 +1,36 @@
+/** An APIService for each served version of a group that CustomResourceDefinitions define. */
+
+import { customResourceDefinitionKind } from "#api/kinds/apiextensions/v1/custom-resource-definition.ts";
+import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
+import { localApiService, MANAGED } from "../cluster/local-api-service.ts";
+import type { Objects } from "../storage/objects.ts";
+
+/** Below all groups that are built in. */
+const PRIORITIES = { groupPriorityMinimum: 1000, versionPriority: 100 };
+/** As long as the definition is there; those of built-in groups stay. */
+const LABELS = { [MANAGED]: "true" };
+
+/** Creates those that are missing in the group and removes those whose version is gone. */
+export async function syncApiServices(
+  objects: Objects,
+  group: string,
+  nowMs: number,
+): Promise<void> {
+  const versions = new Set<string>();
+  for (const { spec } of objects.list(customResourceDefinitionKind)) {
+    if (spec.group !== group) continue;
+    for (const { name, served } of spec.versions ?? []) if (served) versions.add(name);
+  }
+  const own = [...objects.list(apiServiceKind)].filter(
+    ({ metadata, spec }) => spec?.group === group && metadata.labels?.[MANAGED] === "true",
+  );
+  for (const { metadata, spec } of own) {
+    if (versions.has(spec?.version ?? "")) continue;
+    await objects.delete(apiServiceKind, "", metadata.name ?? "");
+  }
+  for (const version of versions) {
+    if (objects.get(apiServiceKind, "", `${version}.${group}`) !== undefined) continue;
+    const service = localApiService({ group, version, ...PRIORITIES }, LABELS, nowMs);
+    await objects.create(apiServiceKind, service);
+  }
+}
