@@ -63,7 +63,10 @@ export function typeNumber(name: string): number {
   return TYPE_NUMBERS.get(name) ?? 0;
 }
 
+const RCODE_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(RCODES).map(([name, number]) => [number, name]),
+);
+
 export function rcodeName(rcode: number): string {
-  for (const [name, number] of Object.entries(RCODES)) if (number === rcode) return name;
-  return String(rcode);
+  return RCODE_NAMES.get(rcode) ?? String(rcode);
 }

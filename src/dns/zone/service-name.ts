@@ -19,8 +19,8 @@ export interface ServiceName {
 export function parseServiceName(labels: readonly string[]): ServiceName | undefined {
   const branch = labels.at(-1);
   if (branch !== "svc" && branch !== "pod") return undefined;
-  const [service = "", namespace = ""] =
-    labels.slice(-3, -1).length === 2 ? labels.slice(-3, -1) : ["", labels.at(-2)];
+  const namespace = labels.at(-2) ?? "";
+  const service = labels.at(-3) ?? "";
   const name = { branch, namespace, service, endpoint: "", port: "", protocol: "" } as const;
   switch (labels.length) {
     case 1:

@@ -14,7 +14,7 @@ import { MultiMap } from "./multi-map.ts";
 import { addressRecord, type DnsRecord, type SoaRecord } from "./records.ts";
 import { addressOfReverseName, isReverseName } from "./reverse-name.ts";
 import {
-  type EndpointEntry,
+  type Address,
   type Port,
   type ServiceEntry,
   type SliceEntry,
@@ -167,6 +167,10 @@ export class Zone {
       if (!isPlain || !isHostName(target.host)) return NAME_ERROR;
       return { outcome: "alias", name, target: target.host };
     }
+    const isPlain = asked.endpoint === "" && asked.port === "" && asked.protocol === "";
+    if (target.kind === "cluster-ip" && isPlain && type !== "SRV") {
+      return addressesOfType(name, target.addresses, type); // most questions
+    }
     const owner = `${asked.service}.${asked.namespace}.svc${this.#suffix}`;
     const points =
       target.kind === "headless" || asked.endpoint !== ""
@@ -220,13 +224,18 @@ function lookupPod(name: string, { service, endpoint, port }: ServiceName, type:
 
 function answerOf(name: string, points: readonly ServicePoint[], type: string): Lookup {
   if (type === "SRV") return srvRecords(name, points);
+  const addresses = new Map(points.map(({ address }) => [String(address), address]));
+  return addressesOfType(name, [...addresses.values()], type);
+}
+
+function addressesOfType(name: string, addresses: readonly Address[], type: string): Lookup {
   if (type !== "A" && type !== "AAAA") return NO_DATA;
-  const records = new Map<string, DnsRecord>();
-  for (const { address } of points) {
-    const record = addressRecord(name, address);
-    if (record.type === type) records.set(String(address), record);
+  const bytes = type === "A" ? 4 : 16;
+  const records: DnsRecord[] = [];
+  for (const address of addresses) {
+    if (address.length === bytes) records.push({ type, name, address });
   }
-  return recordsOf([...records.values()]);
+  return recordsOf(records);
 }
 
 function matches({ port, protocol }: ServiceName, candidate: Port): boolean {
@@ -244,7 +253,7 @@ function isLabel(label: string): boolean {
   return label !== "" && label.length <= 63;
 }
 
-function addressesOf({ target }: ServiceEntry): readonly EndpointEntry["address"][] {
+function addressesOf({ target }: ServiceEntry): readonly Address[] {
   return target.kind === "cluster-ip" ? target.addresses : [];
 }
 
