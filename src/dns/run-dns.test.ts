@@ -12,7 +12,9 @@ import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
+import { freePort } from "#testing/free-ports.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
+import type { Upstream } from "./forward/resolv-conf.ts";
 import { runDns } from "./run-dns.ts";
 
 const ENDPOINTS_MANY = 100;
@@ -138,7 +140,7 @@ describe("DNS on the API server", () => {
     });
 
     test("ExternalName is a CNAME; one inside the cluster is followed", async () => {
-      assert.match(await dig("outside.default.svc.cluster.local"), /CNAME\twww\.example\.com\./);
+      assert.match(await dig("outside.default.svc.cluster.local"), /CNAME\twww\.example\.org\./);
       const inside = await dig("inside.default.svc.cluster.local");
       assert.match(
         inside,
@@ -164,7 +166,11 @@ async function seedCluster(cluster: Cluster): Promise<void> {
       spec: { clusterIP: "10.96.0.1", clusterIPs: ["10.96.0.1"], ports },
     });
   }
-  const external = { outside: "www.example.com", inside: "kubernetes.default.svc.cluster.local" };
+  const external = {
+    far: "kubernetes.default.svc.example.com",
+    outside: "www.example.org",
+    inside: "kubernetes.default.svc.cluster.local",
+  };
   const loop = {
     "loop-a": "loop-b.default.svc.cluster.local",
     "loop-b": "loop-a.default.svc.cluster.local",
@@ -193,3 +199,38 @@ async function seedHeadless(cluster: Cluster, name: string, ips: readonly string
     ports: web,
   });
 }
+
+test("forwarding: ExternalName is followed upstream; an upstream that leads back here is not used", async () => {
+  await using cluster = await startCluster();
+  await seedCluster(cluster);
+  const life = new AbortController();
+  const lines: string[] = [];
+  const logger = { ...silentLogger, error: (message: string) => void lines.push(message) };
+  const common = { client: cluster.client, clock: systemClock, random: seededRandom(2), logger };
+  const start = async (options: {
+    port: number;
+    upstreams: readonly Upstream[];
+    clusterDomain?: string;
+  }) => {
+    const dns = runDns(
+      { ...common, metrics: new Metrics(), addresses: ["127.0.0.1"], ...options },
+      life.signal,
+    );
+    await dns.ready;
+    return { dns, port: (await dns.listening).port };
+  };
+  // Another cluster's DNS server is the upstream: it knows names of example.com.
+  const upstream = await start({ port: 0, upstreams: [], clusterDomain: "example.com" });
+  const own = await freePort();
+  const self = { address: "127.0.0.1", port: own };
+  const far = { address: "127.0.0.1", port: upstream.port };
+  const server = await start({ port: own, upstreams: [self, far] });
+  const resolver = new Resolver({ timeout: 8_000, tries: 1 });
+  resolver.setServers([`127.0.0.1:${server.port}`]);
+  const name = "kubernetes.default.svc.example.com";
+  assert.deepEqual(await resolver.resolve4(name), ["10.96.0.1"]);
+  assert.deepEqual(await resolver.resolve4("far.default.svc.cluster.local"), ["10.96.0.1"]);
+  assert.deepEqual(lines, ["an upstream DNS server leads back to this one and is not used"]);
+  life.abort();
+  await Promise.all([server.dns.done, upstream.dns.done]);
+});

@@ -33,7 +33,7 @@ describe.each(NODES)("on %s", (node) => {
     }
   }, 60_000);
 
-  test("up, controller-manager, down and doctor do their work", async () => {
+  test("up, controller-manager, dns, down and doctor do their work", async () => {
     const own = ["--data", join(data, "up"), "--port", "0", "--bind-address", "127.0.0.1"];
     await using up = startProgram(["up", "--foreground", "--no-node", ...own], node);
     await up.says(/KUBECONFIG/);
@@ -45,6 +45,10 @@ describe.each(NODES)("on %s", (node) => {
     );
     await manager.says(/leading/);
     assert.equal(await manager.end("SIGTERM"), 0);
+    const place = ["--listen", "127.0.0.1", "--port", "0", "--metrics-port", "0"];
+    await using dns = startProgram(["dns", "--kubeconfig", kubeconfig, ...place], node);
+    await dns.says(/DNS is ready/);
+    assert.equal(await dns.end("SIGTERM"), 0);
     const down = runProgram(["down", "--data", join(data, "up")], node);
     assert.equal(down.status, 0, down.stderr);
     assert.equal(await up.end("SIGKILL"), 0);
