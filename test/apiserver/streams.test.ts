@@ -15,11 +15,11 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
-import { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { askHttps, authorityOf } from "./https-ask.ts";
 import { startTestKubelet, type TestKubelet } from "./test-kubelet.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
+import { webSocketClient } from "./websocket-client.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "k8ts-test-streams-"));
 const TOKENS = ["admin,admin,1,system:masters", "viewer,viewer,2,viewers"].join("\n");
@@ -283,7 +283,7 @@ describe("WebSocket by hand", () => {
       assert.match(head, /^HTTP\/1\.1 101 /);
       assert.match(head, /Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK\+xOo=/);
       assert.match(head, /Sec-WebSocket-Protocol: v5\.channel\.k8s\.io/);
-      const client = new WebSocketConnection(socket, rest, "client");
+      const client = webSocketClient(socket, rest);
       await client.send(Buffer.from("\0hello"));
       await client.send(Buffer.of(255, 0));
       const got: Record<number, string> = {};
@@ -320,7 +320,7 @@ describe("WebSocket by hand", () => {
     const path = `${POD}/on-old/exec?command=many&command=4194304&stdout=1`;
     const [socket, , rest] = await open(path, "v5.channel.k8s.io");
     let bytes = 0;
-    for await (const { data } of new WebSocketConnection(socket, rest, "client").messages()) {
+    for await (const { data } of webSocketClient(socket, rest).messages()) {
       if (data[0] === 1) bytes += data.length - 1;
     }
     assert.equal(bytes, 4_194_304);
@@ -336,7 +336,7 @@ describe("WebSocket by hand", () => {
       assert.match(head, /^HTTP\/1\.1 101 /);
       assert.equal(/Sec-WebSocket-Protocol: (.*)/.exec(head)?.[1] ?? "", protocol);
       const got: string[] = [];
-      for await (const one of new WebSocketConnection(socket, rest, "client").messages()) {
+      for await (const one of webSocketClient(socket, rest).messages()) {
         got.push(`${one.text ? "text" : "binary"}:${one.data.toString()}`);
       }
       assert.deepEqual(got, messages);
@@ -351,11 +351,7 @@ describe("WebSocket by hand", () => {
       assert.match(head, /^HTTP\/1\.1 101 /);
       const names: string[] = [];
       let messages = 0;
-      for await (const { text, data } of new WebSocketConnection(
-        socket,
-        rest,
-        "client",
-      ).messages()) {
+      for await (const { text, data } of webSocketClient(socket, rest).messages()) {
         messages++;
         assert.equal(text, accept === "application/json");
         if (text) names.push(JSON.parse(data.toString()).object.metadata.name);
@@ -377,7 +373,7 @@ describe("WebSocket by hand", () => {
 
   test("a page that leaves ends its watch", async () => {
     const [socket, , rest] = await open("/api/v1/configmaps?watch=true", "", [ORIGIN]);
-    const client = new WebSocketConnection(socket, rest, "client");
+    const client = webSocketClient(socket, rest);
     const over = (async () => {
       for await (const _ of client.messages());
     })();
@@ -386,13 +382,70 @@ describe("WebSocket by hand", () => {
     await until(() => socket.destroyed || socket.closed);
   });
 
+  const frames: { name: string; bytes: Buffer; code: number }[] = [
+    { name: "a frame that is not masked", bytes: Buffer.of(0x82, 1, 0), code: 1002 },
+    { name: "a reserved opcode", bytes: Buffer.of(0x83, 0x80, 0, 0, 0, 0), code: 1002 },
+    {
+      name: "a frame of 4 GiB",
+      bytes: Buffer.of(0x82, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
+      code: 1009,
+    },
+    {
+      name: "text that is not UTF-8",
+      bytes: Buffer.of(0x81, 0x81, 0, 0, 0, 0, 0xff),
+      code: 1007,
+    },
+  ];
+  for (const { name, bytes, code } of frames) {
+    test(`WebSocket: ${name} is refused with close code ${code}`, async () => {
+      const path = `${POD}/on-old/exec?command=cat&stdin=1&stdout=1`;
+      const [socket, , rest] = await open(path, "v5.channel.k8s.io");
+      let got = rest;
+      socket.on("data", (chunk: Buffer) => {
+        got = Buffer.concat([got, chunk]);
+      });
+      socket.write(bytes);
+      const close = Buffer.of(0x88, 2, code >> 8, code & 0xff);
+      await until(
+        () => got.includes(close),
+        () => `no close frame in ${got.toString("hex")}`,
+      );
+      socket.destroy();
+    });
+  }
+
+  test("WebSocket: a handshake without Sec-WebSocket-Key is refused with 400", async () => {
+    const { code } = await askHttps(server, {
+      path: `${POD}/on-old/exec?command=cat&stdout=1`,
+      token: "admin",
+      headers: {
+        connection: "Upgrade",
+        upgrade: "websocket",
+        "sec-websocket-protocol": "v5.channel.k8s.io",
+      },
+    });
+    assert.equal(code, 400);
+  });
+
+  test("WebSocket: a ping is answered with a pong of the same payload", async () => {
+    const path = `${POD}/on-old/exec?command=cat&stdin=1&stdout=1`;
+    const [socket, , rest] = await open(path, "v5.channel.k8s.io");
+    let got = rest;
+    socket.on("data", (chunk: Buffer) => {
+      got = Buffer.concat([got, chunk]);
+    });
+    socket.write(Buffer.of(0x89, 0x82, 0, 0, 0, 0, 0x68, 0x69));
+    await until(() => got.includes(Buffer.of(0x8a, 2, 0x68, 0x69)));
+    socket.destroy();
+  });
+
   test("what fails behind the WebSocket is told on the error channel", async () => {
     const [socket, , rest] = await open(
       `${POD}/on-down/exec?command=x&stdout=1`,
       "v5.channel.k8s.io",
     );
     let told = "";
-    for await (const { data } of new WebSocketConnection(socket, rest, "client").messages()) {
+    for await (const { data } of webSocketClient(socket, rest).messages()) {
       if (data[0] === 3) told += data.toString("utf8", 1);
     }
     assert.equal(

@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { Duplex, PassThrough } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { SpdyConnection, type SpdyStream } from "#lib/spdy/connection.ts";
-import { acceptKey, WebSocketConnection } from "#lib/websocket/connection.ts";
+import { acceptWebSocket } from "#lib/websocket/accept.ts";
+import type { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 
 export interface TestKubelet extends AsyncDisposable {
@@ -125,7 +126,7 @@ function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, webSock
   }
   if (request.headers.upgrade === "SPDY/3.1") speakSpdy(request, url, socket, head);
   else if (webSocket && request.headers.upgrade?.toLowerCase() === "websocket") {
-    speakWebSocket(request, url, socket, head);
+    void speakWebSocket(request, url, socket, head);
   } else {
     const text = `unable to upgrade: missing upgrade headers in request`;
     socket.end(
@@ -154,7 +155,9 @@ function speakSpdy(request: IncomingMessage, url: URL, socket: Duplex, head: Buf
       if (forwards) return echo(stream);
       streams.set(stream.headers.streamtype ?? "", stream.duplex);
       if (wanted.every((name) => streams.has(name))) {
-        void runCommand(url, streams).finally(() => connection.close());
+        void runCommand(url, streams)
+          .catch(() => undefined) // a client that left has reset the streams
+          .finally(() => connection.close());
       }
     },
   });
@@ -235,18 +238,16 @@ async function run(
   }
 }
 
-function speakWebSocket(request: IncomingMessage, url: URL, socket: Duplex, head: Buffer): void {
-  const protocol = "v5.channel.k8s.io";
-  const accept = acceptKey(String(request.headers["sec-websocket-key"]));
-  const lines = [
-    "HTTP/1.1 101 Switching Protocols",
-    "Upgrade: websocket",
-    "Connection: Upgrade",
-    `Sec-WebSocket-Accept: ${accept}`,
-    `Sec-WebSocket-Protocol: ${protocol}`,
-  ];
-  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
-  const connection = new WebSocketConnection(socket, head, "server");
+async function speakWebSocket(
+  request: IncomingMessage,
+  url: URL,
+  socket: Duplex,
+  head: Buffer,
+): Promise<void> {
+  const { upgrade, "sec-websocket-key": key, "sec-websocket-version": version } = request.headers;
+  const headers = { upgrade, "sec-websocket-key": key, "sec-websocket-version": version };
+  const connection = await acceptWebSocket({ socket, head, headers }, "v5.channel.k8s.io");
+  if (connection === undefined) return;
   const channels = ["stdin", "stdout", "stderr", "error", "resize"];
   const streams = new Map(
     channels.map((name, channel): [string, Duplex] => [name, channelStream(connection, channel)]),
@@ -258,7 +259,9 @@ function speakWebSocket(request: IncomingMessage, url: URL, socket: Duplex, head
       else streams.get(channels[channel]!)?.push(data.subarray(1));
     }
   })();
-  void runCommand(url, streams).finally(() => connection.close());
+  void runCommand(url, streams)
+    .catch(() => undefined) // a client that left has reset the streams
+    .finally(() => connection.close());
 }
 
 function channelStream(connection: WebSocketConnection, channel: number): Duplex {

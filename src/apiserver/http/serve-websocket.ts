@@ -3,15 +3,11 @@
  * and so is each piece of a log. What the client sends is not looked at; when it closes, it is over.
  */
 import { drained } from "#lib/drained.ts";
-import { WebSocketConnection } from "#lib/websocket/connection.ts";
+import { acceptWebSocket } from "#lib/websocket/accept.ts";
+import type { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { encodeFrame } from "#lib/websocket/frames.ts";
 import { TOKEN_PROTOCOL_PREFIX } from "../authn/bearer.ts";
-import {
-  acceptWebSocket,
-  askedProtocols,
-  type ClientEnd,
-  isWebSocket,
-} from "../proxy/client-end.ts";
+import { askedProtocols, type ClientEnd, isWebSocket } from "../proxy/client-end.ts";
 import type { ApiRequest } from "../request/request.ts";
 import type { Answer, AnswerBody } from "../response/answer.ts";
 import type { ApiServer } from "../server.ts";
@@ -51,9 +47,12 @@ export async function serveWebSocket(
     refuse(client, asked.length > 1 ? "400 Bad Request" : "403 Forbidden");
     return;
   }
-  acceptWebSocket(client, asked[0]);
+  const connection = await acceptWebSocket(client, asked[0]);
+  if (connection === undefined) {
+    body.feed[Symbol.dispose]();
+    return;
+  }
   const { socket } = client;
-  const connection = new WebSocketConnection(socket, client.head, "server");
   const text = answer.media.encoding === "json";
   const encode = createFrameEncoder(body.feed.kind, answer.media, request.query, api.tables);
   const listening = listen(connection, client.signal);
@@ -65,7 +64,7 @@ export async function serveWebSocket(
     count: api.watches.of(body.feed.kind),
     fanOut: api.fanOuts.of(body.feed.kind),
     reply: {
-      writePiece: ({ bytes }) => socket.write(bytes),
+      writePiece: ({ bytes }) => !connection.isOpen || socket.write(bytes),
       drained: () => drained(socket),
       end: () => connection.close(),
       destroy: () => connection.destroy(),
@@ -82,9 +81,9 @@ async function sendLog({ stream }: WebSocketBody & { form: "stream" }, client: C
     refuse(client, "403 Forbidden");
     return;
   }
-  acceptWebSocket(client, protocol === "" ? undefined : protocol);
+  const connection = await acceptWebSocket(client, protocol === "" ? undefined : protocol);
+  if (connection === undefined) return;
   const base64 = LOG_PROTOCOLS[protocol] === "base64";
-  const connection = new WebSocketConnection(client.socket, client.head, "server");
   const listening = listen(connection, client.signal);
   await connection.send(new Uint8Array(0), base64); // the client learns that there is something to wait for
   for await (const chunk of stream.chunks) {

@@ -1,6 +1,5 @@
 /** The client's side of a connection that changes its protocol. */
 import type { Duplex } from "node:stream";
-import { acceptKey } from "#lib/websocket/connection.ts";
 
 export interface ClientEnd {
   readonly socket: Duplex;
@@ -8,21 +7,6 @@ export interface ClientEnd {
   readonly head: Buffer;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
-}
-
-/** Agrees to speak WebSocket, with this subprotocol if there is one. */
-export function acceptWebSocket(
-  { socket, headers }: ClientEnd,
-  protocol: string | undefined,
-): void {
-  const lines = [
-    "HTTP/1.1 101 Switching Protocols",
-    "Upgrade: websocket",
-    "Connection: Upgrade",
-    `Sec-WebSocket-Accept: ${acceptKey(headers["sec-websocket-key"] ?? "")}`,
-    ...(protocol === undefined ? [] : [`Sec-WebSocket-Protocol: ${protocol}`]),
-  ];
-  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
 }
 
 /** The subprotocols that the client would speak. */

@@ -15,8 +15,9 @@ import { onAbort } from "#lib/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import { drained } from "#lib/drained.ts";
 import { SpdyConnection } from "#lib/spdy/connection.ts";
-import { WebSocketConnection } from "#lib/websocket/connection.ts";
-import { acceptWebSocket, askedProtocols, type ClientEnd } from "./client-end.ts";
+import { acceptWebSocket } from "#lib/websocket/accept.ts";
+import type { WebSocketConnection } from "#lib/websocket/connection.ts";
+import { askedProtocols, type ClientEnd } from "./client-end.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
 import { exitStatus } from "./exit-status.ts";
 import { SPDY } from "./tunnel-spdy.ts";
@@ -44,8 +45,8 @@ export async function translateStreams(
   wanted: WantedStreams,
   client: ClientEnd,
 ): Promise<void> {
-  acceptWebSocket(client, PROTOCOL);
-  const socket = new WebSocketConnection(client.socket, client.head, "server");
+  const socket = await acceptWebSocket(client, PROTOCOL);
+  if (socket === undefined) return;
   const send = (channel: number, data: Uint8Array): Promise<void> =>
     socket.send(Buffer.concat([Buffer.of(channel), data]));
   // An empty message tells the client that all is set up.

@@ -1,8 +1,10 @@
 /** Port-forward over WebSocket: its binary messages are the bytes of a SPDY connection. */
+import type { Duplex } from "node:stream";
 import { onAbort } from "#lib/aborted.ts";
 import { drained } from "#lib/drained.ts";
-import { type Message, WebSocketConnection } from "#lib/websocket/connection.ts";
-import { acceptWebSocket, askedProtocols, type ClientEnd } from "./client-end.ts";
+import { acceptWebSocket } from "#lib/websocket/accept.ts";
+import type { WebSocketConnection } from "#lib/websocket/connection.ts";
+import { askedProtocols, type ClientEnd } from "./client-end.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
 import { passRefusal } from "./pass-refusal.ts";
 
@@ -35,32 +37,36 @@ export async function tunnelSpdy(request: UpgradeRequest, client: ClientEnd): Pr
     throw new Error("unable to upgrade: missing upgrade headers in response");
   }
   const chosen = response.headers["x-stream-protocol-version"];
-  acceptWebSocket(client, chosen === undefined ? undefined : `${PREFIX}${chosen}`);
-  const socket = new WebSocketConnection(client.socket, client.head, "server");
+  const protocol = chosen === undefined ? undefined : `${PREFIX}${chosen}`;
+  const socket = await acceptWebSocket(client, protocol);
+  if (socket === undefined) {
+    backend.destroy();
+    return;
+  }
   backend.on("error", () => socket.destroy());
   onAbort(client.signal, () => backend.destroy());
   if (head.length > 0) await socket.send(head);
-  await Promise.all([toBackend(socket.messages()), toClient()]);
+  await Promise.all([toBackend(socket, backend), toClient(backend, socket)]);
+}
 
-  async function toClient(): Promise<void> {
-    try {
-      for await (const chunk of backend) await socket.send(chunk as Buffer);
-    } catch {
-      // gone, as told by the end
-    }
-    socket.close();
+async function toClient(backend: Duplex, socket: WebSocketConnection): Promise<void> {
+  try {
+    for await (const chunk of backend) await socket.send(chunk as Buffer);
+  } catch {
+    // A connection that breaks ends like any other.
   }
+  socket.close();
+}
 
-  async function toBackend(messages: AsyncIterable<Message>): Promise<void> {
-    try {
-      for await (const { data } of messages) {
-        if (!backend.write(data)) await drained(backend);
-      }
-    } catch {
-      socket.destroy();
+async function toBackend(socket: WebSocketConnection, backend: Duplex): Promise<void> {
+  try {
+    for await (const { data } of socket.messages()) {
+      if (!backend.write(data)) await drained(backend);
     }
-    backend.end();
+  } catch {
+    socket.destroy();
   }
+  backend.end();
 }
 
 function isWrapped(protocol: string): boolean {
