@@ -16,6 +16,9 @@ import { version } from "./version.ts";
 const COMMANDS: Readonly<Record<string, string>> = {
   up: "run a cluster",
   down: "end the cluster that `up` runs",
+  status: "show whether the cluster runs, its components and nodes",
+  logs: "show what the cluster in the background has logged",
+  kubeconfig: "print the kubeconfig of the cluster",
   kubelet: "run a node",
   image: "import, list, remove, save and build images",
   doctor: "check the data of a cluster",
@@ -25,6 +28,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
   dns: "run the DNS server",
   snapshot: "save, restore, verify and list snapshots of a cluster's store",
   store: "copy a cluster's store from a data directory to an etcd, or back",
+  completion: "print a script that completes commands in bash, zsh or fish",
+  version: "print the version",
 };
 
 const USAGE = `k8ts ${version()}: Kubernetes in TypeScript
@@ -36,6 +41,12 @@ ${Object.entries(COMMANDS)
   .map(([name, summary]) => `  ${name.padEnd(20)}${summary}`)
   .join("\n")}
 
+Examples:
+  k8ts up                     run a cluster with a node in the background
+  k8ts up --no-node           without a node
+  k8ts status --output json   how it does, for a script
+  k8ts down --purge           end it and remove every trace
+
 \`k8ts COMMAND --help\` explains a command.
 `;
 
@@ -46,7 +57,7 @@ setMaxListeners(0);
 process.exit(await main(process.argv.slice(2)));
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
-  if (name === "--version" || name === "version") {
+  if (name === "--version" || (name === "version" && args.length === 0)) {
     process.stdout.write(`k8ts ${version()} (Kubernetes ${KUBERNETES_VERSION})\n`);
     return 0;
   }
@@ -55,7 +66,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     return name === undefined ? 2 : 0;
   }
   if (!Object.hasOwn(COMMANDS, name)) {
-    const meant = closestWord(name, [...Object.keys(COMMANDS), "version", "help"]);
+    const meant = closestWord(name, [...Object.keys(COMMANDS), "help"]);
     const hint =
       meant === undefined ? `\n\n${USAGE}` : `, did you mean ${JSON.stringify(meant)}?\n`;
     process.stderr.write(`k8ts: unknown command ${JSON.stringify(name)}${hint}`);

@@ -1,6 +1,7 @@
 /** Every command that the server side offers. The entry loads this file only when one is asked for. */
 import { apiserverCommand } from "./apiserver/apiserver-command.ts";
 import type { Command } from "./command.ts";
+import { completionCommand } from "./completion/completion-command.ts";
 import { controllerManagerCommand } from "./controller-manager/controller-manager.ts";
 import { dnsCommand } from "./dns/dns-command.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
@@ -10,7 +11,11 @@ import { schedulerCommand } from "./scheduler/scheduler-command.ts";
 import { snapshotCommand } from "./snapshot/snapshot-command.ts";
 import { storeCommand } from "./store/store-command.ts";
 import { downCommand } from "./up/down.ts";
+import { kubeconfigCommand } from "./up/kubeconfig/kubeconfig-command.ts";
+import { logsCommand } from "./up/logs/logs-command.ts";
+import { statusCommand } from "./up/status/status-command.ts";
 import { upCommand } from "./up/up.ts";
+import { versionCommand } from "./version/version-command.ts";
 
 export const commands: readonly Command[] = [
   apiserverCommand,
@@ -24,4 +29,9 @@ export const commands: readonly Command[] = [
   imageCommand,
   kubeletCommand,
   upCommand,
+  statusCommand,
+  logsCommand,
+  kubeconfigCommand,
+  versionCommand,
+  completionCommand(() => commands),
 ];

@@ -34,6 +34,7 @@ interface DownFlags {
 export const downCommand: Command = {
   name: "down",
   summary: "end the cluster that `up` runs",
+  flags: () => downParser().options,
   run: async (args, signal) => {
     const parser = downParser();
     const parsed = parseFlags(parser, args, (flags) => ({

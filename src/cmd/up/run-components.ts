@@ -73,7 +73,8 @@ function startSlot(
     await Promise.race([Promise.all(needs.map((need) => need.ready)), untilAborted(ending)]);
     if (ending.aborted) return done.resolve();
     const startMs = cluster.clock.elapsedMs();
-    const running = component.run(cluster, life.signal);
+    const logger = cluster.logger.child({ component: component.name });
+    const running = component.run({ ...cluster, logger }, life.signal);
     slot.running = running;
     running.done.then(done.resolve, done.reject);
     await Promise.race([running.ready, running.done, untilAborted(ending)]);

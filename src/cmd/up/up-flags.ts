@@ -1,6 +1,6 @@
 /** The flags of `k8ts up`. What it does not know itself goes to the API server. */
 import { resolve } from "node:path";
-import { Command as Parser } from "commander";
+import { type Option, Command as Parser } from "commander";
 import { closestWord } from "#lib/closest-word.ts";
 import { flagParser } from "../apiserver/flags/flag-parser.ts";
 import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
@@ -40,24 +40,7 @@ const OWN_FLAGS = [
 ];
 
 export function parseUpFlags(args: readonly string[]): UpFlags {
-  const parser = addVersionFlag(new Parser("k8ts up"))
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .description(
-      "Runs a cluster in one process. Takes the flags of `k8ts apiserver`, and those of `k8ts controller-manager` about controllers, too.",
-    )
-    .option("--no-node", "run no node")
-    .option("--data <dir>", "where everything is kept", defaultDataDir())
-    .option("--port <port>", "HTTPS port", "6443")
-    .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")
-    .option(
-      "--encrypt-secrets [bool]",
-      "encrypt Secrets in the store with a key that is kept in the data directory",
-      flag,
-    )
-    .option("--foreground", "stay in the foreground instead of ending when the cluster is ready")
-    .option("--no-kubeconfig", "leave the user's kubeconfig alone")
-    .option("--no-install", "install no packages");
+  const parser = upParser();
   parseArguments(parser, args);
   const { node, install, data, port, localStorage, encryptSecrets, kubeconfig } = parser.opts<{
     encryptSecrets?: boolean;
@@ -84,6 +67,32 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     kubeconfig,
     localStorage: localStorage ?? node,
   };
+}
+
+/** All flags that the command takes: its own, the API server's, the controller manager's. */
+export function upOptions(): readonly Option[] {
+  return [upParser(), flagParser(), controllerFlagParser()].flatMap(({ options }) => options);
+}
+
+function upParser(): Parser {
+  return addVersionFlag(new Parser("k8ts up"))
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .description(
+      "Runs a cluster in one process. Takes the flags of `k8ts apiserver`, and those of `k8ts controller-manager` about controllers, too.",
+    )
+    .option("--no-node", "run no node")
+    .option("--data <dir>", "where everything is kept", defaultDataDir())
+    .option("--port <port>", "HTTPS port", "6443")
+    .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")
+    .option(
+      "--encrypt-secrets [bool]",
+      "encrypt Secrets in the store with a key that is kept in the data directory",
+      flag,
+    )
+    .option("--foreground", "stay in the foreground instead of ending when the cluster is ready")
+    .option("--no-kubeconfig", "leave the user's kubeconfig alone")
+    .option("--no-install", "install no packages");
 }
 
 /** Names of this command's flags, by what the API server calls them. */

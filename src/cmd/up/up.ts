@@ -14,6 +14,7 @@ import {
 import { refuseFlags } from "../flags/parse-flags.ts";
 import { inProcessTransport } from "../in-process/in-process-transport.ts";
 import { announce } from "./announce.ts";
+import { APISERVER } from "./apiserver-component.ts";
 import { boundedLogWriter } from "./background/log-file.ts";
 import { progressOfProcess, type ReportProgress } from "./background/progress.ts";
 import { componentsOf } from "./components.ts";
@@ -21,7 +22,7 @@ import { explainStartFailure } from "./explain-start-failure.ts";
 import { nodeRefusal } from "./node-requirements.ts";
 import { removePidFile, runningProcess, writePidFile } from "./pid-file.ts";
 import { runComponents } from "./run-components.ts";
-import { parseUpFlags, type UpFlags } from "./up-flags.ts";
+import { parseUpFlags, type UpFlags, upOptions } from "./up-flags.ts";
 
 /** What metrics call the API server that clients in its own process call. */
 const HOST = "in-process";
@@ -29,6 +30,7 @@ const HOST = "in-process";
 export const upCommand: Command = {
   name: "up",
   summary: "run a cluster",
+  flags: upOptions,
   run: async (args, signal) => {
     let flags: UpFlags;
     try {
@@ -73,7 +75,8 @@ async function runCluster(
     running = started;
     writePidFile(dataDir);
   };
-  const components = componentsOf({ ...shared, edge: edgeThread() }, onRunning, flags);
+  const logger = shared.logger.child({ component: APISERVER });
+  const components = componentsOf({ ...shared, logger, edge: edgeThread() }, onRunning, flags);
   const cluster = runComponents(
     components,
     {

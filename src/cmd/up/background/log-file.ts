@@ -23,7 +23,7 @@ import { makePrivateDirectory } from "#lib/make-private-directory.ts";
 export const FILE_BYTES_MAX = 4 * 1024 * 1024;
 const OLD_FILES_MAX = 4;
 
-function logFileOf(dataDir: string): string {
+export function logFileOf(dataDir: string): string {
   return join(dataDir, "logs", "k8ts.log");
 }
 
