@@ -1,6 +1,5 @@
 /** An APIService for each served version of a group that CustomResourceDefinitions define. */
 
-import { customResourceDefinitionKind } from "#api/kinds/apiextensions/v1/custom-resource-definition.ts";
 import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
 import { localApiService, MANAGED } from "../cluster/local-api-service.ts";
 import type { Objects } from "../storage/objects.ts";
@@ -14,13 +13,9 @@ const LABELS = { [MANAGED]: "true" };
 export async function syncApiServices(
   objects: Objects,
   group: string,
+  versions: ReadonlySet<string>,
   nowMs: number,
 ): Promise<void> {
-  const versions = new Set<string>();
-  for (const { spec } of objects.list(customResourceDefinitionKind)) {
-    if (spec.group !== group) continue;
-    for (const { name, served } of spec.versions ?? []) if (served) versions.add(name);
-  }
   const own = [...objects.list(apiServiceKind)].filter(
     ({ metadata, spec }) => spec?.group === group && metadata.labels?.[MANAGED] === "true",
   );

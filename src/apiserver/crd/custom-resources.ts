@@ -28,6 +28,7 @@ import type { ObjectStore } from "../storage/object-store.ts";
 import type { Objects } from "../storage/objects.ts";
 import { syncApiServices } from "./custom-api-services.ts";
 import { decideStatus } from "./decide-status.ts";
+import { type DefinitionSummary, summaryOf } from "./definition-summary.ts";
 import { deleteInstances } from "./delete-instances.ts";
 
 export interface CustomResourcesOptions {
@@ -45,6 +46,8 @@ export class CustomResources {
   readonly #options: CustomResourcesOptions;
   /** What is served, by the name of its definition. */
   readonly #served = new Map<string, CustomResourceDefinition>();
+  /** Of all definitions that are stored, by name. */
+  readonly #summaries = new Map<string, DefinitionSummary>();
   /** Names of definitions that are being deleted. */
   readonly #terminating = new Set<string>();
   /** At most one entry for each definition. */
@@ -62,7 +65,7 @@ export class CustomResources {
     this.#signal = signal;
     objects.onChange(
       customResourceDefinitionKind,
-      (next, old) => this.#look((next ?? old)!.metadata.name ?? ""),
+      (next, old) => this.#changed((next ?? old)!.metadata.name ?? "", next),
       signal,
     );
     const stored = [...objects.list(customResourceDefinitionKind)];
@@ -71,7 +74,13 @@ export class CustomResources {
         if (isTrue(definition, "Established")) await this.#tryToServe(definition);
       }),
     );
-    for (const { metadata } of stored) this.#look(metadata.name ?? "");
+    for (const one of stored) this.#changed(one.metadata.name ?? "", one);
+  }
+
+  #changed(name: string, definition: CustomResourceDefinition | undefined): void {
+    if (definition === undefined) this.#summaries.delete(name);
+    else this.#summaries.set(name, summaryOf(definition));
+    this.#look(name);
   }
 
   #look(name: string): void {
@@ -106,33 +115,41 @@ export class CustomResources {
     const { objects } = this.#options;
     const definition = objects.get(customResourceDefinitionKind, "", name);
     if (definition === undefined) return await this.#forget(name);
-    await syncApiServices(objects, definition.spec.group, this.#options.clock.nowMs());
     if (definition.metadata.deletionTimestamp !== undefined) {
       return await this.#terminate(name, definition);
     }
     const named = this.#decide(definition);
     if (isTrue(named, "Established")) await this.#serve(named);
-    if (named.status === definition.status) return;
-    await this.#writeStatus(name, (draft) => this.#decide(draft).status);
-    this.#lookAtGroup(definition);
+    if (named.status !== definition.status) {
+      await this.#writeStatus(name, (draft) => this.#decide(draft).status);
+      this.#lookAtGroup(definition);
+    }
+    await this.#syncApiServices(definition.spec.group);
   }
 
   #decide(definition: CustomResourceDefinition): CustomResourceDefinition {
-    const { objects, clock } = this.#options;
-    const { group } = definition.spec;
-    const others = [...objects.list(customResourceDefinitionKind)].filter(
-      ({ metadata, spec }) => spec.group === group && metadata.name !== definition.metadata.name,
-    );
-    const status = decideStatus(definition, others, clock.nowMs());
+    const others = this.#inGroup(definition.spec.group, definition.metadata.name);
+    const names = others.map(({ acceptedNames }) => acceptedNames);
+    const status = decideStatus(definition, names, this.#options.clock.nowMs());
     return status === definition.status ? definition : { ...definition, status };
   }
 
   /** Another definition of the group may have waited for a name. */
   #lookAtGroup({ spec, metadata }: CustomResourceDefinition): void {
-    for (const other of this.#options.objects.list(customResourceDefinitionKind)) {
-      if (other.spec.group !== spec.group || other.metadata.name === metadata.name) continue;
-      if (!isTrue(other, "NamesAccepted")) this.#look(other.metadata.name ?? "");
+    for (const { name, namesAreAccepted } of this.#inGroup(spec.group, metadata.name)) {
+      if (!namesAreAccepted) this.#look(name);
     }
+  }
+
+  #inGroup(group: string, except?: string): DefinitionSummary[] {
+    const all = [...this.#summaries.values()];
+    return all.filter((one) => one.group === group && one.name !== except);
+  }
+
+  async #syncApiServices(group: string): Promise<void> {
+    const { objects, clock } = this.#options;
+    const versions = new Set(this.#inGroup(group).flatMap((one) => one.servedVersions));
+    await syncApiServices(objects, group, versions, clock.nowMs());
   }
 
   async #tryToServe(definition: CustomResourceDefinition): Promise<void> {
@@ -163,7 +180,7 @@ export class CustomResources {
     this.#served.delete(name);
     const { spec, status } = served;
     await this.#options.resources.remove(spec.group, status.acceptedNames.plural);
-    await syncApiServices(this.#options.objects, spec.group, this.#options.clock.nowMs());
+    await this.#syncApiServices(spec.group);
     this.#lookAtGroup(served);
   }
 

@@ -16,10 +16,10 @@ import {
 import { goQuote } from "#api/meta/go-quote.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 
-/** `others`: all definitions of the same group but this one. The status itself if nothing changes. */
+/** `others`: the names of all definitions of the same group but this one. The status itself if nothing changes. */
 export function decideStatus(
   definition: CustomResourceDefinition,
-  others: Iterable<CustomResourceDefinition>,
+  others: readonly CustomResourceDefinitionNames[],
   nowMs: number,
 ): CustomResourceDefinitionStatus {
   const { status } = definition;
@@ -58,7 +58,7 @@ interface DecidedNames {
 /** A name that another definition of the group has stays with it. */
 function decideNames(
   { spec, status }: CustomResourceDefinition,
-  others: Iterable<CustomResourceDefinition>,
+  others: readonly CustomResourceDefinitionNames[],
 ): DecidedNames {
   const { names } = spec;
   const old = status.acceptedNames;
@@ -109,11 +109,10 @@ function given<T extends object>(fields: T): { [Key in keyof T]?: Exclude<T[Key]
   return Object.fromEntries(kept) as { [Key in keyof T]?: Exclude<T[Key], undefined> };
 }
 
-function usedNames(definitions: Iterable<CustomResourceDefinition>) {
+function usedNames(all: readonly CustomResourceDefinitionNames[]) {
   const resources = new Set<string>();
   const kinds = new Set<string>();
-  for (const { status } of definitions) {
-    const { plural, singular = "", shortNames = [], kind, listKind = "" } = status.acceptedNames;
+  for (const { plural, singular = "", shortNames = [], kind, listKind = "" } of all) {
     for (const name of [plural, singular, ...(shortNames ?? [])]) resources.add(name);
     for (const name of [kind, listKind]) kinds.add(name);
   }
