@@ -7,10 +7,13 @@ import { spawnSync } from "node:child_process";
 
 const PROGRAMS: Readonly<Record<string, string>> = {
   busybox: "busybox-static",
+  conntrack: "conntrack",
   containerd: "containerd",
   dig: "bind9-dnsutils",
   etcd: "etcd-server",
+  iptables: "iptables",
   kubectl: "kubernetes-client",
+  nft: "nftables",
   openssl: "openssl",
   runc: "runc",
   strace: "strace",

@@ -26,6 +26,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   "controller-manager": "run the controllers",
   scheduler: "run the scheduler",
   dns: "run the DNS server",
+  proxy: "run the service proxy of a node",
   snapshot: "save, restore, verify and list snapshots of a cluster's store",
   store: "copy a cluster's store from a data directory to an etcd, or back",
   completion: "print a script that completes commands in bash, zsh or fish",

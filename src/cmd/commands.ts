@@ -7,6 +7,7 @@ import { dnsCommand } from "./dns/dns-command.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { imageCommand } from "./image/image-command.ts";
 import { kubeletCommand } from "./kubelet/kubelet-command.ts";
+import { proxyCommand } from "./proxy/proxy-command.ts";
 import { schedulerCommand } from "./scheduler/scheduler-command.ts";
 import { snapshotCommand } from "./snapshot/snapshot-command.ts";
 import { storeCommand } from "./store/store-command.ts";
@@ -23,6 +24,7 @@ export const commands: readonly Command[] = [
   dnsCommand,
   doctorCommand,
   downCommand,
+  proxyCommand,
   schedulerCommand,
   snapshotCommand,
   storeCommand,

@@ -24,7 +24,9 @@ describe.each(NODES)("on %s", (node) => {
     const overview = runProgram(["--help"], node).stdout;
     const listed = /Commands:\n((?: {2}.*\n)+)/.exec(overview)?.[1] ?? "";
     const names = [...listed.matchAll(/^ {2}(\S+)/gm)].map(([, name]) => name!);
-    assert.ok(["up", "down", "apiserver", "controller-manager"].every((n) => names.includes(n)));
+    assert.ok(
+      ["up", "down", "apiserver", "controller-manager", "proxy"].every((n) => names.includes(n)),
+    );
     for (const name of names) {
       const { status, stdout, stderr } = runProgram([name, "--help"], node);
       assert.equal(stderr, "", name);

@@ -1,0 +1,56 @@
+/** `k8ts proxy`: the service proxy of a node (kube-proxy), against any API server of version 1.36. */
+import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
+import { Client } from "#client/client.ts";
+import { HttpsTransport } from "#client/https-transport.ts";
+import { RequestMetrics } from "#client/request-metrics.ts";
+import { Metrics } from "#lib/metrics.ts";
+import { detectMode, PROXY_MODES, type ProxyMode, removeRules } from "#proxy/detect-mode.ts";
+import { type Page, startPageServer, textPage } from "#proxy/health/page-server.ts";
+import { IP_FAMILIES } from "#proxy/rules/ip-family.ts";
+import { runProxy } from "#proxy/run-proxy.ts";
+import type { Command } from "../command.ts";
+import { processSurroundings } from "../component/process-surroundings.ts";
+import { connectionOf } from "../flags/connection-flags.ts";
+import { parseFlags } from "../flags/parse-flags.ts";
+import { proxyConfigOf, proxyFlags } from "./proxy-flags.ts";
+
+const FIELD_MANAGER = "kube-proxy";
+
+export const proxyCommand: Command = {
+  name: "proxy",
+  summary: "run the service proxy of a node",
+  run: async (args, signal) => {
+    const parsed = parseFlags(proxyFlags(), args, (flags) => {
+      const config = proxyConfigOf(flags);
+      if (config.cleanup) return { ...config, connection: undefined };
+      return { ...config, connection: connectionOf(config.kubeconfig, config.master) };
+    });
+    if ("exitCode" in parsed) return parsed.exitCode;
+    const { connection, log, proxy, metrics: served } = parsed.config;
+    const { clock, random, logger } = processSurroundings(log);
+    if (connection === undefined) {
+      await removeRules(PROXY_MODES, IP_FAMILIES);
+      logger.info("service rules are removed");
+      return 0;
+    }
+    const mode = parsed.config.mode ?? (await detectMode());
+    logger.info("using the proxy mode", { mode, node: proxy.nodeName });
+    const metrics = new Metrics();
+    addProcessMetrics(metrics, clock.nowMs() / 1000);
+    const requests = new RequestMetrics(metrics, clock).to(new URL(connection.server).host);
+    using transport = new HttpsTransport(connection, FIELD_MANAGER, requests);
+    const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
+    if (served !== undefined) {
+      const page = (path: string): Page | undefined => metricsPage(path, metrics, mode);
+      await startPageServer({ ...served, page }, signal);
+    }
+    await runProxy({ ...proxy, client, clock, random, logger, metrics, mode }, signal).done;
+    return 0;
+  },
+};
+
+function metricsPage(path: string, metrics: Metrics, mode: ProxyMode): Page | undefined {
+  if (path === "/metrics") return textPage(metrics.text());
+  if (path === "/proxyMode") return textPage(mode);
+  return path === "/healthz" || path === "/livez" ? textPage("ok") : undefined;
+}

@@ -1,0 +1,105 @@
+/** Reads a KubeProxyConfiguration: the fields that have an effect here. Others are refused by name. */
+import { parseDuration } from "#api/meta/duration.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { FlagError } from "../flags/parse-flags.ts";
+
+export interface ProxyConfigFile {
+  readonly mode?: string;
+  readonly clusterCIDR?: string;
+  readonly detectLocalMode?: string;
+  readonly hostnameOverride?: string;
+  readonly nodePortAddresses?: readonly string[];
+  readonly healthzBindAddress?: string;
+  readonly metricsBindAddress?: string;
+  readonly kubeconfig?: string;
+  readonly masqueradeAll?: boolean;
+  readonly masqueradeBit?: number;
+  readonly minSyncPeriodMs?: number;
+  readonly syncPeriodMs?: number;
+}
+
+const API_VERSION = "kubeproxy.config.k8s.io/v1alpha1";
+
+/** Fields of upstream's that are read over: they have nothing to act on. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  ...["apiVersion", "kind", "bindAddress", "bindAddressHardFail", "configSyncPeriod", "conntrack"],
+  ...["detectLocal", "enableProfiling", "featureGates", "ipvs", "logging", "oomScoreAdj"],
+  ...[
+    "portRange",
+    "showHiddenMetricsForVersion",
+    "udpIdleTimeout",
+    "winkernel",
+    "windowsRunAsService",
+  ],
+]);
+
+const TEXTS = [
+  ...["mode", "clusterCIDR", "detectLocalMode", "hostnameOverride"],
+  ...["healthzBindAddress", "metricsBindAddress"],
+] as const;
+
+export function readProxyConfig(document: unknown): ProxyConfigFile {
+  const fields = recordOf(document, "the configuration");
+  if (fields.apiVersion !== API_VERSION || fields.kind !== "KubeProxyConfiguration") {
+    const got = `${fields.apiVersion ?? ""}, Kind=${fields.kind ?? ""}`;
+    throw new FlagError(`--config: no kind "KubeProxyConfiguration" of ${API_VERSION}, got ${got}`);
+  }
+  const found: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (WITHOUT_EFFECT.has(name) || value === null) continue;
+    if ((TEXTS as readonly string[]).includes(name)) {
+      if (textOf(value, name) !== "") found[name] = value;
+    } else if (name === "nodePortAddresses") found[name] = textsOf(value, name);
+    else if (name === "clientConnection") Object.assign(found, connectionOf(value));
+    else if (name === "iptables" || name === "nftables") {
+      // Only the settings of the mode that runs count; without a mode it is nftables.
+      const isChosen = name === (fields.mode === "iptables" ? "iptables" : "nftables");
+      const settings = writerSettings(recordOf(value, name), name);
+      if (isChosen) Object.assign(found, settings);
+    } else throw new FlagError(`--config: strict decoding error: unknown field ${goQuote(name)}`);
+  }
+  return found;
+}
+
+function connectionOf(value: unknown): Pick<ProxyConfigFile, "kubeconfig"> {
+  const { kubeconfig } = recordOf(value, "clientConnection");
+  const path = kubeconfig === undefined ? "" : textOf(kubeconfig, "clientConnection.kubeconfig");
+  return path === "" ? {} : { kubeconfig: path };
+}
+
+function writerSettings(fields: Readonly<Record<string, unknown>>, at: string): ProxyConfigFile {
+  const { masqueradeAll, masqueradeBit, minSyncPeriod, syncPeriod } = fields;
+  const syncPeriodMs = durationOf(syncPeriod, `${at}.syncPeriod`);
+  const minSyncPeriodMs = durationOf(minSyncPeriod, `${at}.minSyncPeriod`);
+  return {
+    ...(typeof masqueradeAll === "boolean" ? { masqueradeAll } : {}),
+    ...(typeof masqueradeBit === "number" ? { masqueradeBit } : {}),
+    ...(minSyncPeriodMs > 0 ? { minSyncPeriodMs } : {}),
+    ...(syncPeriodMs > 0 ? { syncPeriodMs } : {}),
+  };
+}
+
+/** In milliseconds; 0 if it is not given. */
+function durationOf(value: unknown, at: string): number {
+  if (value === undefined || value === null) return 0;
+  const parsed = parseDuration(textOf(value, at));
+  if (!parsed.ok) throw new FlagError(`--config: ${at}: ${parsed.error}`);
+  return Number(parsed.nanos / 1_000_000n);
+}
+
+function textsOf(value: unknown, at: string): string[] {
+  if (!Array.isArray(value)) throw new FlagError(`--config: ${at} must be a list`);
+  return value.map((each) => textOf(each, at));
+}
+
+function textOf(value: unknown, at: string): string {
+  if (typeof value === "string") return value;
+  throw new FlagError(`--config: ${at} must be a text`);
+}
+
+function recordOf(value: unknown, at: string): Readonly<Record<string, unknown>> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    return value as Readonly<Record<string, unknown>>;
+  }
+  throw new FlagError(`--config: ${at} must be an object`);
+}

@@ -1,0 +1,162 @@
+/** The flags of `k8ts proxy`, under upstream's names, and what they mean together with a file. */
+import { readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { Command as Parser } from "commander";
+import { readYaml } from "#api/codec/yaml-reader.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
+import { isCidr } from "#api/validation/ip.ts";
+import { messageOf } from "#lib/caught.ts";
+import { PROXY_MODES, type ProxyMode } from "#proxy/detect-mode.ts";
+import type { ProxyOptions } from "#proxy/run-proxy.ts";
+import { collect, integer } from "../flags/flag-values.ts";
+import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
+import { addVersionFlag, FlagError } from "../flags/parse-flags.ts";
+import { durationOf, type Flags, isOn, textOf } from "../flags/read-flags.ts";
+import { type ProxyConfigFile, readProxyConfig } from "./proxy-config-file.ts";
+
+export interface ProxyProcessConfig {
+  readonly log: LogFlags;
+  readonly kubeconfig: string;
+  readonly master: string;
+  readonly cleanup: boolean;
+  /** Undefined: what the machine can do. */
+  readonly mode: ProxyMode | undefined;
+  readonly metrics: Socket | undefined;
+  readonly proxy: Pick<ProxyOptions, "nodeName"> & Partial<ProxyOptions>;
+}
+
+export interface Socket {
+  readonly host: string;
+  readonly port: number;
+}
+
+const MASQUERADE_BIT_MAX = 31;
+
+export function proxyFlags(): Parser {
+  return addVersionFlag(addLogFlags(new Parser("k8ts proxy")))
+    .option("--config <file>", "a KubeProxyConfiguration; what it names takes the place of flags")
+    .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
+    .option("--master <url>", "the API server, if not the one of the kubeconfig")
+    .option("--proxy-mode <mode>", "nftables or iptables; nftables where the kernel has it")
+    .option(
+      "--cluster-cidr <cidrs>",
+      "networks of pods; other traffic to cluster IPs is masqueraded",
+    )
+    .option("--detect-local-mode <mode>", "ClusterCIDR or NodeCIDR", "ClusterCIDR")
+    .option(
+      "--nodeport-addresses <cidrs>",
+      "where node ports answer: networks, or `primary` for the node's own addresses",
+      collect,
+      [],
+    )
+    .option("--hostname-override <name>", "the name of the Node")
+    .option("--cleanup", "remove the rules of every mode, and end")
+    .option("--masquerade-all [bool]", "masquerade all traffic to cluster IPs", "false")
+    .option("--iptables-masquerade-bit <bit>", "of the packet mark", integer, 14)
+    .option("--iptables-min-sync-period <duration>", "least time between two writes")
+    .option("--iptables-sync-period <duration>", "how often flushed rules are looked for", "10s")
+    .option("--healthz-bind-address <ip:port>", "of /healthz; empty for none", "0.0.0.0:10256")
+    .option("--metrics-bind-address <ip:port>", "of /metrics; empty for none", "127.0.0.1:10249");
+}
+
+export function proxyConfigOf(flags: Flags): ProxyProcessConfig {
+  const path = textOf(flags, "config");
+  const file = path === undefined ? {} : readFile(path);
+  const mode = file.mode ?? textOf(flags, "proxy-mode") ?? "";
+  const name = textOf(flags, "hostname-override") ?? file.hostnameOverride ?? hostname();
+  const minSync = textOf(flags, "iptables-min-sync-period");
+  const healthz = file.healthzBindAddress ?? textOf(flags, "healthz-bind-address") ?? "";
+  return {
+    log: logFlagsOf({ v: Number(flags.v), loggingFormat: String(flags.loggingFormat) }),
+    kubeconfig: file.kubeconfig ?? textOf(flags, "kubeconfig") ?? "",
+    master: textOf(flags, "master") ?? "",
+    cleanup: isOn(flags, "cleanup"),
+    mode: mode === "" ? undefined : modeOf(mode),
+    metrics: socketOf(file.metricsBindAddress ?? textOf(flags, "metrics-bind-address") ?? ""),
+    proxy: {
+      nodeName: name.trim().toLowerCase(),
+      clusterCidrs: cidrsOf(file.clusterCIDR ?? textOf(flags, "cluster-cidr") ?? ""),
+      detectLocalMode: detectModeOf(file.detectLocalMode ?? textOf(flags, "detect-local-mode")),
+      masqueradeAll: file.masqueradeAll ?? isOn(flags, "masquerade-all"),
+      masqueradeBit: bitOf(file.masqueradeBit ?? Number(flags.iptablesMasqueradeBit)),
+      checkPeriodMs: file.syncPeriodMs ?? durationOf(flags, "iptables-sync-period"),
+      ...nodePortsOf(file.nodePortAddresses ?? (flags.nodeportAddresses as string[])),
+      ...minSyncOf(
+        file,
+        minSync === undefined ? undefined : durationOf(flags, "iptables-min-sync-period"),
+      ),
+      ...(healthz === "" ? {} : { healthz: socketOf(healthz)! }),
+    },
+  };
+}
+
+function readFile(path: string): ProxyConfigFile {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new FlagError(`--config: ${messageOf(error)}`);
+  }
+  return readProxyConfig(readYaml(text));
+}
+
+function modeOf(text: string): ProxyMode {
+  const mode = PROXY_MODES.find((known) => known === text);
+  if (mode !== undefined) return mode;
+  const known = PROXY_MODES.join(",");
+  throw new FlagError(
+    `Mode: Invalid value: ${goQuote(text)}: must be ${known} or blank (blank means the best-available proxy)`,
+  );
+}
+
+function detectModeOf(text = "ClusterCIDR"): "ClusterCIDR" | "NodeCIDR" {
+  if (text === "ClusterCIDR" || text === "NodeCIDR") return text;
+  const known = '"ClusterCIDR", "NodeCIDR"';
+  throw new FlagError(
+    `detectLocalMode: Unsupported value: ${goQuote(text)}: supported values: ${known}`,
+  );
+}
+
+function cidrsOf(text: string): string[] {
+  const cidrs = text.split(",").filter((part) => part !== "");
+  for (const cidr of cidrs) {
+    if (isCidr(cidr).length > 0) {
+      throw new FlagError(
+        `ClusterCIDR: Invalid value: ${goQuote(text)}: must be a valid CIDR block`,
+      );
+    }
+  }
+  return cidrs;
+}
+
+function nodePortsOf(given: readonly string[]): Pick<ProxyOptions, "nodePortAddresses"> {
+  for (const each of given) {
+    if (each === "primary" ? given.length === 1 : isCidr(each).length === 0) continue;
+    throw new FlagError(`NodePortAddresses: Invalid value: ${goQuote(each)}: must be a valid CIDR`);
+  }
+  return given.length === 0 ? {} : { nodePortAddresses: given };
+}
+
+function bitOf(bit: number): number {
+  if (Number.isInteger(bit) && bit >= 0 && bit <= MASQUERADE_BIT_MAX) return bit;
+  throw new FlagError(`MasqueradeBit: Invalid value: ${bit}: must be within the range [0, 31]`);
+}
+
+function minSyncOf(
+  file: ProxyConfigFile,
+  flagMs: number | undefined,
+): Pick<ProxyOptions, "minSyncPeriodMs"> {
+  const ms = file.minSyncPeriodMs ?? flagMs;
+  return ms === undefined ? {} : { minSyncPeriodMs: ms };
+}
+
+/** `127.0.0.1:10249`, `[::1]:10249`, or an address alone with the port 0; undefined if empty. */
+function socketOf(text: string): Socket | undefined {
+  if (text === "") return undefined;
+  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d+)$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535) {
+    throw new FlagError(`invalid value ${goQuote(text)}: must be IP:port`);
+  }
+  return { host: match[1] ?? match[2] ?? "0.0.0.0", port };
+}

@@ -1,0 +1,48 @@
+/** Which writers this machine can run. */
+import { runProgram } from "#host/run-program.ts";
+import type { IpFamily } from "./rules/ip-family.ts";
+import { IptablesWriter } from "./writers/iptables/iptables-writer.ts";
+import { NftablesWriter } from "./writers/nftables/nftables-writer.ts";
+import type { RuleWriter } from "./writers/writer.ts";
+
+export type ProxyMode = "nftables" | "iptables";
+
+export const PROXY_MODES: readonly ProxyMode[] = ["nftables", "iptables"];
+
+/** Nftables if the kernel and the program are there, otherwise iptables. */
+export async function detectMode(): Promise<ProxyMode> {
+  return (await canRun("nft", ["list", "tables"])) ? "nftables" : "iptables";
+}
+
+export function writerOf(mode: ProxyMode, family: IpFamily): RuleWriter {
+  return mode === "nftables" ? new NftablesWriter(family) : new IptablesWriter(family);
+}
+
+/** Removes the rules of every mode that can be run here; the others cannot have made any. */
+export async function removeRules(
+  modes: readonly ProxyMode[],
+  families: readonly IpFamily[],
+): Promise<void> {
+  for (const mode of modes) {
+    for (const family of families) {
+      if (await isUsable(mode, family)) await writerOf(mode, family).cleanup();
+    }
+  }
+}
+
+function isUsable(mode: ProxyMode, family: IpFamily): Promise<boolean> {
+  if (mode === "nftables") return canRun("nft", ["list", "tables"]);
+  return canRun(family === "IPv4" ? "iptables" : "ip6tables", [
+    "-w",
+    "5",
+    "-t",
+    "nat",
+    "-S",
+    "OUTPUT",
+  ]);
+}
+
+async function canRun(program: string, args: readonly string[]): Promise<boolean> {
+  const result = await runProgram(program, args).catch(() => undefined);
+  return result?.exitCode === 0;
+}

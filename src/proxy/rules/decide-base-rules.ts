@@ -1,0 +1,86 @@
+/** Decides what holds for all Services: where pods and cluster IPs are, where node ports answer. */
+import type { Node } from "#api/generated/core.v1.ts";
+import type { NodeFacts } from "./decide-service-rules.ts";
+import { addressesOf, type IpFamily, isInNetwork, networksOf } from "./ip-family.ts";
+
+/** Networks, or "primary" for the addresses of the Node object. Empty: all addresses. */
+export type NodePortSetting = readonly string[];
+
+export interface ProxyNode extends NodeFacts {
+  readonly podCidrs: readonly string[];
+}
+
+export interface BaseFacts {
+  readonly clusterCidrs: readonly string[];
+  readonly detectLocalMode: "ClusterCIDR" | "NodeCIDR";
+  readonly nodePortAddresses: NodePortSetting;
+  readonly interfaceAddresses: readonly string[];
+  readonly masqueradeAll: boolean;
+  readonly masqueradeBit: number;
+  readonly serviceCidrs: readonly string[];
+  readonly node: ProxyNode;
+}
+
+const EVERYTHING: Readonly<Record<IpFamily, string>> = { IPv4: "0.0.0.0/0", IPv6: "::/0" };
+const LOOPBACK: Readonly<Record<IpFamily, string>> = { IPv4: "127.0.0.0/8", IPv6: "::1/128" };
+
+export function decideBaseRules(
+  family: IpFamily,
+  facts: BaseFacts,
+): {
+  family: IpFamily;
+  masqueradeAll: boolean;
+  masqueradeMark: number;
+  podNetworks: readonly string[];
+  serviceNetworks: readonly string[];
+  nodePortAddresses: readonly string[] | "all";
+} {
+  const { clusterCidrs, detectLocalMode, node, serviceCidrs } = facts;
+  const pods = detectLocalMode === "NodeCIDR" ? node.podCidrs : clusterCidrs;
+  return {
+    family,
+    masqueradeAll: facts.masqueradeAll,
+    masqueradeMark: 2 ** facts.masqueradeBit,
+    podNetworks: networksOf(family, pods),
+    serviceNetworks: outermost([...new Set(networksOf(family, serviceCidrs))].sort()),
+    nodePortAddresses: nodePortAddresses(family, facts),
+  };
+}
+
+export function nodeFactsOf(node: Node | undefined, nodeName: string): ProxyNode {
+  const addresses = node?.status?.addresses ?? [];
+  return {
+    nodeName,
+    zone: node?.metadata.labels?.["topology.kubernetes.io/zone"] ?? "",
+    nodeIps: addresses.flatMap(({ type, address }) => (type === "InternalIP" ? [address] : [])),
+    podCidrs: node?.spec.podCIDRs ?? [],
+  };
+}
+
+function nodePortAddresses(family: IpFamily, facts: BaseFacts): readonly string[] | "all" {
+  const setting = facts.nodePortAddresses;
+  if (setting.length === 0 || setting.includes(EVERYTHING[family])) return "all";
+  if (setting.includes("primary")) return addressesOf(family, facts.node.nodeIps);
+  const networks = networksOf(family, setting);
+  // A setting that names networks of the other family only does not limit this one.
+  if (networks.length === 0) return "all";
+  return addressesOf(family, facts.interfaceAddresses)
+    .filter((ip) => networks.some((network) => isInNetwork(ip, network)))
+    .filter((ip) => !isInNetwork(ip, LOOPBACK[family]))
+    .sort();
+}
+
+/** Sets of networks may not overlap. */
+function outermost(networks: readonly string[]): string[] {
+  return networks.filter(
+    (inner) =>
+      !networks.some(
+        (outer) =>
+          outer !== inner && isInNetwork(inner.split("/")[0] ?? "", outer) && isWider(outer, inner),
+      ),
+  );
+}
+
+function isWider(outer: string, inner: string): boolean {
+  return Number(outer.split("/")[1]) < Number(inner.split("/")[1]);
+}

@@ -1,0 +1,189 @@
+/**
+ * The service proxy of a node (kube-proxy): follows Services, EndpointSlices, its Node and the
+ * ServiceCIDRs, and keeps the kernel's rules equal to what src/proxy/rules decides.
+ *
+ * Promises:
+ * 1. Nothing is written before all Services and EndpointSlices are known.
+ * 2. A change is written at once; while one is written, further ones gather for the next.
+ * 3. A failed write is tried again, whole, with growing delays.
+ * 4. Rules that somebody flushed are written again within `checkPeriodMs`.
+ * 5. When the signal aborts the rules are removed.
+ *
+ *     const proxy = runProxy({ client, clock, random, logger, metrics, nodeName, mode }, signal);
+ *     await proxy.ready;
+ */
+import type { Node } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
+import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
+import type { Client } from "#client/client.ts";
+import { SharedInformers } from "#client/shared-informers.ts";
+import { pathExists } from "#host/files.ts";
+import { interfaceAddresses } from "#host/interface-addresses.ts";
+import type { Clock } from "#lib/clock.ts";
+import { deferred } from "#lib/deferred.ts";
+import type { Logger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
+import type { Random } from "#lib/random.ts";
+import { PROXY_MODES, type ProxyMode, removeRules, writerOf } from "./detect-mode.ts";
+import { startPageServer } from "./health/page-server.ts";
+import { ProxyHealth } from "./health/proxy-health.ts";
+import { ServiceHealthServers } from "./health/service-health-servers.ts";
+import { addProxyMetrics } from "./proxy-metrics.ts";
+import { decideBaseRules, type NodePortSetting, nodeFactsOf } from "./rules/decide-base-rules.ts";
+import { PROXY_NAME_LABEL } from "./rules/decide-service-rules.ts";
+import type { IpFamily } from "./rules/ip-family.ts";
+import { ServiceTable } from "./service-table.ts";
+import { runSyncLoop } from "./sync-loop.ts";
+import { WakeUp } from "./wake-up.ts";
+
+export interface ProxyOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly nodeName: string;
+  readonly mode: ProxyMode;
+  /** Networks of pods, of either family. Unless given, the node's podCIDRs tell pods of this node. */
+  readonly clusterCidrs?: readonly string[];
+  readonly detectLocalMode?: "ClusterCIDR" | "NodeCIDR";
+  readonly nodePortAddresses?: NodePortSetting;
+  readonly masqueradeAll?: boolean;
+  /** 14 unless given. */
+  readonly masqueradeBit?: number;
+  /** Least time between two writes; as long as the last one took unless given. */
+  readonly minSyncPeriodMs?: number;
+  /** How often flushed rules are looked for. */
+  readonly checkPeriodMs?: number;
+  /** Where `/healthz` is served; nowhere unless given. */
+  readonly healthz?: { readonly host: string; readonly port: number };
+}
+
+export interface RunningProxy {
+  /** Resolves when the first rules are in the kernel. */
+  readonly ready: Promise<void>;
+  /** Resolves when the rules are removed, after the signal aborted. */
+  readonly done: Promise<void>;
+}
+
+const MASQUERADE_BIT_DEFAULT = 14;
+const CHECK_PERIOD_MS_DEFAULT = 10_000;
+/** ServiceCIDRs may be forbidden or unknown: rules do not wait for them longer. */
+const SERVICE_CIDRS_WAIT_MS = 3_000;
+const OTHER_PROXIES = `!${PROXY_NAME_LABEL}`;
+const NO_HEADLESS = `!service.kubernetes.io/headless,${OTHER_PROXIES}`;
+
+export function runProxy(options: ProxyOptions, signal: AbortSignal): RunningProxy {
+  const ready = deferred<void>();
+  const done = run(options, ready.resolve, signal);
+  done.catch(ready.reject);
+  ready.promise.catch(() => undefined); // `done` tells the same failure
+  return { ready: ready.promise, done };
+}
+
+async function run(options: ProxyOptions, onReady: () => void, signal: AbortSignal): Promise<void> {
+  const { client, clock, random, logger, nodeName, mode } = options;
+  const hasIpv6 = await pathExists("/proc/net/if_inet6");
+  const families: readonly IpFamily[] = hasIpv6 ? ["IPv4", "IPv6"] : ["IPv4"];
+  await removeRules(
+    PROXY_MODES.filter((other) => other !== mode),
+    families,
+  );
+  const metrics = new Metrics();
+  using _shown = options.metrics.include(metrics);
+  const counts = addProxyMetrics(metrics, mode);
+  const health = new ProxyHealth(clock);
+  if (options.healthz !== undefined) {
+    const page = (path: string) => health.page(path);
+    await startPageServer({ ...options.healthz, page }, signal);
+  }
+  const informers = new SharedInformers({ client, clock, random, logger });
+  const scopes = {
+    services: { labelSelector: OTHER_PROXIES },
+    slices: { labelSelector: NO_HEADLESS },
+  };
+  const services = informers.hold(serviceKind, scopes.services, signal);
+  const slices = informers.hold(endpointSliceKind, scopes.slices, signal);
+  const ownNode = { fieldSelector: `metadata.name=${nodeName}` };
+  const nodes = informers.hold(nodeKind, ownNode, signal);
+  const ranges = informers.hold(serviceCidrKind, {}, signal);
+
+  const changed = new WakeUp();
+  const wake = (): void => {
+    health.queued();
+    counts.lastQueued().set(clock.nowMs() / 1000);
+    changed.wake();
+  };
+  const table = new ServiceTable({
+    services: services.informer.cache,
+    slices: slices.informer.cache,
+    families,
+    onChange: wake,
+  });
+  services.informer.on(() => counts.serviceChanges().add(1));
+  slices.informer.on(() => counts.endpointChanges().add(1));
+  let facts = nodeFactsOf(undefined, nodeName);
+  nodes.informer.on(({ next }) => {
+    const before = JSON.stringify(facts);
+    facts = nodeFactsOf(next, nodeName);
+    health.isNodeEligible = isEligible(next);
+    if (JSON.stringify(facts) === before) return;
+    table.markAll();
+    wake();
+  });
+  ranges.informer.on(wake);
+
+  const known = [services, slices, nodes].map(({ informer }) => informer.synced);
+  const rangesKnown = Promise.race([
+    ranges.informer.synced,
+    clock.sleep(SERVICE_CIDRS_WAIT_MS, signal).catch(() => undefined),
+  ]);
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+  });
+  await Promise.race([Promise.all([...known, rangesKnown]), aborted]);
+  using checks = new ServiceHealthServers("0.0.0.0", () => health.isHealthy, logger);
+  try {
+    await runSyncLoop(
+      {
+        ...{ clock, random, logger, metrics: counts, health, table, changed, checks },
+        writers: families.map((family) => ({ family, writer: writerOf(mode, family) })),
+        baseRules: (family) =>
+          decideBaseRules(family, {
+            clusterCidrs: options.clusterCidrs ?? [],
+            detectLocalMode: options.detectLocalMode ?? "ClusterCIDR",
+            nodePortAddresses: options.nodePortAddresses ?? defaultNodePortAddresses(mode),
+            interfaceAddresses: interfaceAddresses(),
+            masqueradeAll: options.masqueradeAll ?? false,
+            masqueradeBit: options.masqueradeBit ?? MASQUERADE_BIT_DEFAULT,
+            serviceCidrs: [...ranges.informer.cache.list()].flatMap(({ spec }) => spec.cidrs ?? []),
+            node: facts,
+          }),
+        nodeFacts: () => facts,
+        interfaceAddresses,
+        minSyncPeriodMs: options.minSyncPeriodMs,
+        checkPeriodMs: options.checkPeriodMs ?? CHECK_PERIOD_MS_DEFAULT,
+        onReady,
+      },
+      signal,
+    );
+  } finally {
+    await removeRules([mode], families);
+    await Promise.all([services, slices, nodes, ranges].map(({ released }) => released));
+  }
+}
+
+/** As upstream: nftables answers at the node's own addresses, iptables at all of them. */
+function defaultNodePortAddresses(mode: ProxyMode): NodePortSetting {
+  return mode === "nftables" ? ["primary"] : [];
+}
+
+/** A node that is being removed takes no new connections from load balancers. */
+function isEligible(node: Node | undefined): boolean {
+  if (node === undefined) return true;
+  if (node.metadata.deletionTimestamp !== undefined) return false;
+  return !(node.spec.taints ?? []).some(({ key }) => key === "ToBeDeletedByClusterAutoscaler");
+}

@@ -1,0 +1,91 @@
+/** The parts of the iptables rules that no Service changes: built-in chains' jumps and fixed chains. */
+import type { BaseRules } from "../writer.ts";
+import { MARK_MASQUERADE, MARK_OUTSIDE } from "./render-service.ts";
+
+export interface Jump {
+  readonly table: "filter" | "nat";
+  readonly from: string;
+  readonly to: string;
+  readonly match: readonly string[];
+}
+
+const NEW = ["-m", "conntrack", "--ctstate", "NEW"];
+
+/** In order; each is put at the head of its built-in chain. */
+export const JUMPS: readonly Jump[] = [
+  jump("filter", "INPUT", "KUBE-EXTERNAL-SERVICES", NEW, "externally-visible service portals"),
+  jump("filter", "FORWARD", "KUBE-EXTERNAL-SERVICES", NEW, "externally-visible service portals"),
+  jump("filter", "FORWARD", "KUBE-FORWARD", [], "forwarding rules"),
+  jump("filter", "FORWARD", "KUBE-SERVICES", NEW, "service portals"),
+  jump("filter", "OUTPUT", "KUBE-SERVICES", NEW, "service portals"),
+  jump("filter", "INPUT", "KUBE-PROXY-FIREWALL", NEW, "load balancer firewall"),
+  jump("filter", "OUTPUT", "KUBE-PROXY-FIREWALL", NEW, "load balancer firewall"),
+  jump("filter", "FORWARD", "KUBE-PROXY-FIREWALL", NEW, "load balancer firewall"),
+  jump("nat", "OUTPUT", "KUBE-SERVICES", [], "service portals"),
+  jump("nat", "PREROUTING", "KUBE-SERVICES", [], "service portals"),
+  jump("nat", "POSTROUTING", "KUBE-POSTROUTING", [], "postrouting rules"),
+];
+
+export const FILTER_CHAINS = [
+  "KUBE-SERVICES",
+  "KUBE-EXTERNAL-SERVICES",
+  "KUBE-FORWARD",
+  "KUBE-PROXY-FIREWALL",
+] as const;
+
+export const NAT_CHAINS = [
+  "KUBE-SERVICES",
+  "KUBE-NODEPORTS",
+  "KUBE-POSTROUTING",
+  MARK_MASQUERADE,
+  MARK_OUTSIDE,
+] as const;
+
+/** Rules that follow those of the Services, as `-A chain …` lines. */
+export function filterTail({ family, masqueradeMark, serviceNetworks }: BaseRules): string[] {
+  const mark = hex(masqueradeMark);
+  const icmp = family === "IPv4" ? "icmp-port-unreachable" : "icmp6-port-unreachable";
+  return [
+    // Packets to cluster IPs that a rule took have another destination by now.
+    ...serviceNetworks.map(
+      (network) =>
+        `-A KUBE-SERVICES -m comment --comment "service range, no rule" -d ${network} -j REJECT --reject-with ${icmp}`,
+    ),
+    "-A KUBE-FORWARD -m conntrack --ctstate INVALID -j DROP",
+    `-A KUBE-FORWARD -m comment --comment "kubernetes forwarding rules" -m mark --mark ${mark}/${mark} -j ACCEPT`,
+    '-A KUBE-FORWARD -m comment --comment "kubernetes forwarding conntrack rule" -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT',
+  ];
+}
+
+export function natTail(base: BaseRules): string[] {
+  const mark = hex(base.masqueradeMark);
+  const nodePorts = '-A KUBE-SERVICES -m comment --comment "kubernetes service nodeports"';
+  const loopback = base.family === "IPv4" ? "127.0.0.0/8" : "::1/128";
+  const toNode =
+    base.nodePortAddresses === "all"
+      ? [`${nodePorts} -m addrtype --dst-type LOCAL ! -d ${loopback} -j KUBE-NODEPORTS`]
+      : base.nodePortAddresses.map((ip) => `${nodePorts} -d ${ip} -j KUBE-NODEPORTS`);
+  return [
+    ...toNode,
+    `-A ${MARK_MASQUERADE} -j MARK --or-mark ${mark}`,
+    ...base.podNetworks.map((network) => `-A ${MARK_OUTSIDE} -s ${network} -j RETURN`),
+    `-A ${MARK_OUTSIDE} -j ${MARK_MASQUERADE}`,
+    `-A KUBE-POSTROUTING -m mark ! --mark ${mark}/${mark} -j RETURN`,
+    `-A KUBE-POSTROUTING -j MARK --xor-mark ${mark}`,
+    '-A KUBE-POSTROUTING -m comment --comment "kubernetes service traffic requiring SNAT" -j MASQUERADE --random-fully',
+  ];
+}
+
+function jump(
+  table: Jump["table"],
+  from: string,
+  to: string,
+  match: readonly string[],
+  what: string,
+): Jump {
+  return { table, from, to, match: [...match, "-m", "comment", "--comment", `kubernetes ${what}`] };
+}
+
+function hex(mark: number): string {
+  return `0x${mark.toString(16)}`;
+}

@@ -1,0 +1,37 @@
+/**
+ * A writer puts one family's rules into the kernel.
+ *
+ * Promises:
+ * 1. `sync` is one transaction: packets see the old rules or the new ones, never a part.
+ * 2. After a failed `sync` the next one writes everything again.
+ * 3. `isIntact` is cheap and tells whether the rules that were last written are still there.
+ * 4. `cleanup` removes everything that this kind of writer makes, whoever made it.
+ */
+import type { IpFamily } from "../rules/ip-family.ts";
+import type { ServicePortRules } from "../rules/service-rules.ts";
+
+export interface RuleWriter {
+  sync(world: RuleWorld, changed: ReadonlySet<string> | "all"): Promise<void>;
+  isIntact(): Promise<boolean>;
+  cleanup(): Promise<void>;
+}
+
+export interface RuleWorld {
+  readonly base: BaseRules;
+  /** By namespace/name of the Service. Names in `changed` that are missing here are deleted. */
+  readonly services: ReadonlyMap<string, readonly ServicePortRules[]>;
+}
+
+/** What holds for all Services of a family. A change of it rewrites everything. */
+export interface BaseRules {
+  readonly family: IpFamily;
+  readonly masqueradeAll: boolean;
+  /** Bit of the packet mark that asks for masquerading. */
+  readonly masqueradeMark: number;
+  /** Where pods of the cluster have their addresses; empty if not known. */
+  readonly podNetworks: readonly string[];
+  /** The ranges of cluster IPs. Packets to unused addresses in them are dropped. */
+  readonly serviceNetworks: readonly string[];
+  /** Addresses of the node at which node ports answer. */
+  readonly nodePortAddresses: readonly string[] | "all";
+}
