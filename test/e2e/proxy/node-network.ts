@@ -15,7 +15,6 @@ export type Place = "node" | "pod1" | "pod2" | "outside";
 export interface Answer {
   readonly exitCode: number;
   readonly text: string;
-  readonly ms: number;
 }
 
 export interface NodeNetwork extends AsyncDisposable {
@@ -37,7 +36,12 @@ export async function startNodeNetwork(): Promise<NodeNetwork> {
     assert.equal(exitCode, 0, `${command}: ${stderr}`);
     return stdout;
   };
-  await sh("node", SETUP);
+  try {
+    await sh("node", SETUP);
+  } catch (error) {
+    await machine[Symbol.asyncDispose]();
+    throw error;
+  }
   for (const pod of ["pod1", "pod2"]) {
     machine.start("ip", ["netns", "exec", pod, process.execPath, "-e", SERVER, pod]);
   }
@@ -48,15 +52,11 @@ export async function startNodeNetwork(): Promise<NodeNetwork> {
       const inside = place === "node" ? [] : ["ip", "netns", "exec", place];
       const curl = ["curl", "-gsS", "--noproxy", "*", "--max-time", String(seconds)];
       const [program = "curl", ...args] = [...inside, ...curl, `http://${host}/`];
-      const startMs = performance.now();
       const { exitCode, stdout } = await machine.run(program, args);
-      return { exitCode: exitCode ?? -1, text: stdout, ms: performance.now() - startMs };
+      return { exitCode: exitCode ?? -1, text: stdout };
     },
     udp: (place, host, port, fromPort) =>
-      sh(
-        place,
-        `echo hello | busybox timeout 1 busybox nc -u -p ${fromPort} ${host} ${port} || true`,
-      ),
+      sh(place, `${process.execPath} -e '${UDP_CLIENT}' ${host} ${port} ${fromPort}`),
     [Symbol.asyncDispose]: () => machine[Symbol.asyncDispose](),
   };
 }
@@ -68,6 +68,15 @@ const plain = (ip) => ip.replace("::ffff:", "");
 require("http").createServer((q, r) => r.end(name + " " + plain(q.socket.remoteAddress))).listen(8080, "::");
 const udp = require("dgram").createSocket("udp4");
 udp.on("message", (m, from) => udp.send(name, from.port, from.address)).bind(5353);
+`;
+
+/** Writes the answer to stdout, or nothing after half a second. */
+const UDP_CLIENT = `
+const [host, port, from] = process.argv.slice(1);
+const udp = require("dgram").createSocket("udp4");
+udp.on("message", (m) => { process.stdout.write(m, () => process.exit()); }).on("error", () => process.exit());
+udp.bind(Number(from), () => udp.send("hello", Number(port), host));
+setTimeout(() => process.exit(), 500);
 `;
 
 const SETUP = `
@@ -89,6 +98,10 @@ attach pod1 ${POD_IPS.pod1} 10.244.0.1 ${POD_IPS_V6.pod1} fd44::1
 attach pod2 ${POD_IPS.pod2} 10.244.0.1 ${POD_IPS_V6.pod2} fd44::1
 attach outside 192.168.77.2 ${NODE_IP} fd77::2 ${NODE_IP_V6}
 # Where a packet that no rule catches would go.
-ip link add way-out type dummy; ip link set way-out up
-ip route add default dev way-out; ip -6 route add default dev way-out
+ip netns add sink; ip link add way-out type veth peer name eth0 netns sink
+ip link set way-out up; ip -n sink link set eth0 up
+ip neigh add 192.0.2.1 lladdr 02:00:00:00:00:01 dev way-out; ip route add 192.0.2.1/32 dev way-out
+ip route add default via 192.0.2.1
+ip -6 route add fd99::1/128 dev way-out; ip -6 neigh add fd99::1 lladdr 02:00:00:00:00:01 dev way-out
+ip -6 route add default via fd99::1
 `;

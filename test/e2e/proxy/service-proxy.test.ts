@@ -197,9 +197,8 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
       ["node", "10.96.0.12"],
       ["outside", `${NODE_IP}:30081`],
     ] as const) {
-      const { exitCode, ms } = await network.get(place, host);
-      assert.equal(exitCode, 7, `${place} ${host}`);
-      assert.ok(ms < 1_000);
+      // Refused; 28 would be a timeout.
+      assert.equal((await network.get(place, host)).exitCode, 7, `${place} ${host}`);
     }
   });
 
@@ -229,7 +228,7 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
 
   test("service range: packets to unused addresses and ports do not leave the node", async () => {
     const sent = async (): Promise<number> =>
-      Number(await network.sh("node", "cat /sys/class/net/way-out/statistics/tx_packets"));
+      Number(await network.sh("node", "awk '$1 == \"way-out:\" { print $11 }' /proc/net/dev"));
     const before = await sent();
     for (const host of ["10.96.200.200", "10.96.0.10:81", "[fd96::99]"]) {
       assert.notEqual((await network.get("pod1", host, 1)).exitCode, 0);

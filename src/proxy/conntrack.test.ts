@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { decideStaleFlows, parseFlows } from "./conntrack.ts";
+import type { ServicePortRules } from "./rules/service-rules.ts";
+
+const LINE = (destination: string, port: number, reply: string): string =>
+  `udp      17 29 src=10.0.0.9 dst=${destination} sport=4000 dport=${port} src=${reply} dst=10.0.0.9 sport=5353 dport=4000 mark=0 use=1`;
+
+const DNS = {
+  protocol: "udp",
+  clusterIp: "10.96.0.10",
+  port: 53,
+  externalIps: [],
+  loadBalancerIps: [],
+  nodePort: 30053,
+  cluster: [{ ip: "10.0.0.1", port: 5353 }],
+  local: [],
+} as unknown as ServicePortRules;
+
+const rows = [
+  { name: "to a current endpoint: kept", line: LINE("10.96.0.10", 53, "10.0.0.1"), stale: 0 },
+  { name: "to a former endpoint: deleted", line: LINE("10.96.0.10", 53, "10.0.0.2"), stale: 1 },
+  { name: "of the node port: deleted", line: LINE("192.168.0.5", 30053, "10.0.0.2"), stale: 1 },
+  { name: "to the same port elsewhere: kept", line: LINE("8.8.8.8", 30053, "8.8.8.8"), stale: 0 },
+  { name: "to an address of no Service: kept", line: LINE("10.96.0.11", 53, "10.0.0.2"), stale: 0 },
+];
+
+for (const { name, line, stale } of rows) {
+  test(`UDP conntrack entry ${name}`, () => {
+    const services = new Map([["ns/dns", [DNS]]]);
+    const found = decideStaleFlows(parseFlows(`${line}\n`), services, ["192.168.0.5"]);
+    assert.equal(found.length, stale);
+  });
+}
