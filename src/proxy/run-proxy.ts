@@ -87,10 +87,8 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
   const { client, clock, random, logger, nodeName, mode } = options;
   const hasIpv6 = await pathExists("/proc/net/if_inet6");
   const families: readonly IpFamily[] = hasIpv6 ? ["IPv4", "IPv6"] : ["IPv4"];
-  await removeRules(
-    PROXY_MODES.filter((other) => other !== mode),
-    families,
-  );
+  const others = PROXY_MODES.filter((other) => other !== mode);
+  await removeRulesIfPossible(others, families, logger);
   const metrics = new Metrics();
   using _shown = options.metrics.include(metrics);
   const counts = addProxyMetrics(metrics, mode);
@@ -171,9 +169,20 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
       signal,
     );
   } finally {
-    await removeRules([mode], families);
+    await removeRulesIfPossible([mode], families, logger);
     await Promise.all([services, slices, nodes, ranges].map(({ released }) => released));
   }
+}
+
+/** Rules that cannot be removed keep neither the start nor the end of the proxy. */
+async function removeRulesIfPossible(
+  modes: readonly ProxyMode[],
+  families: readonly IpFamily[],
+  logger: Logger,
+): Promise<void> {
+  await removeRules(modes, families).catch((error: unknown) =>
+    logger.warn("service rules could not be removed", { modes: modes.join(" "), error }),
+  );
 }
 
 /** As upstream: nftables answers at the node's own addresses, iptables at all of them. */

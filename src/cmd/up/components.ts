@@ -7,6 +7,7 @@ import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
 import { dnsComponent } from "./dns-component.ts";
 import { nodeComponent } from "./node-component.ts";
+import { proxyComponent } from "./proxy-component.ts";
 import { schedulerComponent } from "./scheduler-component.ts";
 import type { UpFlags } from "./up-flags.ts";
 
@@ -19,7 +20,7 @@ export function componentsOf(
     apiServerComponent(surroundings, onRunning),
     controllerManagerComponent,
     schedulerComponent,
-    ...(node ? [nodeComponent, dnsComponent] : []),
+    ...(node ? [nodeComponent, proxyComponent, dnsComponent] : []),
     ...(node && isLoopback(server.bindAddress) ? [apiAccessComponent] : []),
   ];
 }
