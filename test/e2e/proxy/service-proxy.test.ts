@@ -56,7 +56,7 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
     const tokens = join(network.machine.dir, "tokens.csv");
     await network.sh("node", `echo 'e2e,admin,1,"system:masters"' > ${tokens}`);
     const up = network.machine.start(process.execPath, [
-      ...[PROGRAM, "up", "--no-node", "--data", data, "--token-auth-file", tokens],
+      ...[PROGRAM, "up", "--foreground", "--no-node", "--data", data, "--token-auth-file", tokens],
       ...["--service-cluster-ip-range", "10.96.0.0/16,fd96::/112"],
     ]);
     let said = "";
