@@ -23,7 +23,7 @@ import { decideAdmission } from "./decide/admit-pod.ts";
 import type { NodeState } from "./decide/node-status.ts";
 import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
 import { parseResolvConf } from "./decide/pod-dns.ts";
-import { createPodImages } from "./images/pod-images.ts";
+import { PodImages } from "./images/pod-images.ts";
 import type { KubeletConfig } from "./kubelet-config.ts";
 import { CNI_CONFIG_NAME, cniConfig } from "./network/cni-config.ts";
 import { EvictionManager } from "./node/eviction-manager.ts";
@@ -147,7 +147,10 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   const services: PodServices = {
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, index },
     runtime: cri.runtime,
-    images: createPodImages(cri.images, events),
+    images: new PodImages({
+      ...{ images: cri.images, events, clock },
+      secret: (namespace, name) => objects.secret(namespace, name),
+    }),
     volumes: new PodVolumes({ client, clock, objects, tokens }, paths),
     status: new StatusManager(
       {

@@ -15,6 +15,8 @@ import { isSidecar, shouldStart } from "./restart.ts";
 export interface WaitingReason {
   readonly reason: string;
   readonly message: string;
+  /** When starting it is tried again, if that is known. */
+  readonly retryAtMs?: number | undefined;
 }
 
 export interface StatusInputs {

@@ -256,7 +256,8 @@ async function startAll(
       retryAtMs.delete(container.name);
     } else {
       waiting.set(container.name, why);
-      retryAtMs.set(container.name, services.clock.nowMs() + START_RETRY_MS);
+      const soonMs = services.clock.nowMs() + START_RETRY_MS;
+      retryAtMs.set(container.name, why.retryAtMs ?? soonMs);
     }
     const isInit = pod.spec.initContainers?.some(({ name }) => name === container.name) ?? false;
     if (why !== undefined && isInit) break;

@@ -48,7 +48,7 @@ export async function startContainer(
     return { reason, message };
   };
   const image = await images.ensure({ pod, container, sandboxConfig, signal });
-  if (!image.ok) return { reason: image.reason, message: image.message };
+  if (!image.ok) return image;
   const notAllowed = whyNotNonRoot(pod, container, image.user);
   if (notAllowed !== undefined) return fail("CreateContainerConfigError", notAllowed);
 

@@ -1,0 +1,22 @@
+/** Names of images: what is valid, which tag is meant, which registry they are in. */
+
+const NAME =
+  /^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[0-9a-fA-F:]+\])(?::\d+)?\/)?[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
+const NAME_LENGTH_MAX = 1024;
+
+export function isImageName(image: string): boolean {
+  return image.length <= NAME_LENGTH_MAX && NAME.test(image);
+}
+
+/** `latest` unless the name says more. */
+export function withTag(image: string): string {
+  const last = image.slice(image.lastIndexOf("/") + 1);
+  return last.includes(":") || last.includes("@") ? image : `${image}:latest`;
+}
+
+/** The host of the registry; Docker Hub's for names without one. */
+export function registryOf(image: string): string {
+  const [first = "", ...rest] = image.split("/");
+  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === "localhost");
+  return isHost && first !== "docker.io" ? first : "index.docker.io";
+}
