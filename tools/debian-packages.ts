@@ -6,6 +6,7 @@
 import { spawnSync } from "node:child_process";
 
 const PROGRAMS: Readonly<Record<string, string>> = {
+  "/usr/lib/cni/bridge": "containernetworking-plugins",
   busybox: "busybox-static",
   conntrack: "conntrack",
   containerd: "containerd",

@@ -9,6 +9,7 @@ import { mkdtemp, readdir, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ProgramResult, runProgram } from "#host/run-program.ts";
+import { missingProgram } from "../../../tools/debian-packages.ts";
 
 export interface Machine extends AsyncDisposable {
   /** A folder that is there outside too. */
@@ -20,7 +21,13 @@ export interface Machine extends AsyncDisposable {
   start(program: string, args: readonly string[], env?: Record<string, string>): ChildProcess;
 }
 
+const NEEDED = ["containerd", "runc", "crun", "busybox", "iptables", "/usr/lib/cni/bridge"];
+
 export async function startMachine(): Promise<Machine> {
+  for (const program of NEEDED) {
+    const why = missingProgram(program);
+    if (why !== undefined) throw new Error(`a node cannot be tested: ${why}`);
+  }
   const dir = await mkdtemp(join(tmpdir(), "k8ts-node-"));
   const cgroupRoot = `/k8ts-e2e-${dir.slice(dir.lastIndexOf("-") + 1)}`;
   const flags = ["--net", "--mount", "--pid", "--ipc", "--uts", "--fork", "--mount-proc"];
