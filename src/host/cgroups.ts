@@ -55,6 +55,8 @@ export async function openCgroups(clock: Clock): Promise<Cgroups> {
 async function cgroupsV1(clock: Clock): Promise<Cgroups> {
   const present = new Set(await readdir(ROOT));
   const trees = CONTROLLERS.filter((name) => present.has(name)).map((name) => join(ROOT, name));
+  // Runtimes make groups in every tree that there is, such as the one of version 2 beside these.
+  const allTrees = [...present].map((name) => join(ROOT, name));
   return {
     version: 1,
     async ensure(name, limits) {
@@ -69,7 +71,7 @@ async function cgroupsV1(clock: Clock): Promise<Cgroups> {
     },
     remove: (name) =>
       removeGroups(
-        trees.map((tree) => join(tree, name)),
+        allTrees.map((tree) => join(tree, name)),
         clock,
       ),
     children: (name) => foldersIn(join(ROOT, "memory", name)),
