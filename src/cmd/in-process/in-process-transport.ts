@@ -35,7 +35,7 @@ export function inProcessTransport(
     const done = begin?.(method);
     const answer = await handle({
       method,
-      path,
+      path: path.includes("%") ? decodeURIComponent(path) : path, // the handler takes paths without escapes
       query: new URLSearchParams(query),
       headers: { accept: JSON_TYPE, "content-type": contentType, "user-agent": userAgent },
       body,
