@@ -88,7 +88,7 @@ describe("k8ts up in the background", () => {
 
   test("a kubeconfig that cannot be understood is not touched, and a line says so", () => {
     writeFileSync(kubeconfig, "clusters: [");
-    const up = k8ts(...UP, "--data", data);
+    const up = k8ts(...UP, "--data", data, "--kubeconfig"); // --no-kubeconfig is remembered
     assert.equal(up.status, 0, up.stderr);
     assert.match(up.stderr, /not added to your kubeconfig: .*not valid YAML/);
     assert.match(up.stdout, /export KUBECONFIG='.*it'\\''s data\/kubeconfig'/);

@@ -11,18 +11,25 @@ export interface Audience {
   readonly clock: Clock;
   /** Undefined in the foreground. */
   readonly report: ReportProgress | undefined;
+  /** Keeps the flags of this start for the next one. */
+  remember(): void;
 }
 
 export async function announce(
   flags: UpFlags,
   url: string,
-  { clock, report }: Audience,
+  { clock, report, remember }: Audience,
   signal: AbortSignal,
 ): Promise<void> {
   const { dataDir } = flags.server;
   const kubeconfig = resolve(dataDir, "kubeconfig");
   copyFileSync(join(dataDir, "admin.kubeconfig"), kubeconfig);
   chmodSync(kubeconfig, 0o600);
+  remember();
+  if (flags.ephemeral) {
+    process.stdout.write(`${kubeconfig}\n`);
+    return;
+  }
   if (report === undefined) {
     process.stdout.write(
       `ready in ${Math.round(process.uptime() * 1000)} ms: ${url}\n` +

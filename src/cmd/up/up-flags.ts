@@ -25,6 +25,10 @@ export interface UpFlags {
   readonly localStorage: boolean;
   /** Merge the cluster into the user's kubeconfig when it starts in the background. */
   readonly kubeconfig: boolean;
+  readonly foreground: boolean;
+  /** A cluster for one run: its data goes when it ends. */
+  readonly ephemeral: boolean;
+  readonly installService: boolean;
   /** Of the controller manager: those that were given, and all with their defaults. */
   readonly controllers: { readonly given: Flags; readonly all: Flags };
 }
@@ -42,15 +46,7 @@ const OWN_FLAGS = [
 export function parseUpFlags(args: readonly string[]): UpFlags {
   const parser = upParser();
   parseArguments(parser, args);
-  const { node, install, data, port, localStorage, encryptSecrets, kubeconfig } = parser.opts<{
-    encryptSecrets?: boolean;
-    node: boolean;
-    install: boolean;
-    data: string;
-    port: string;
-    localStorage?: boolean;
-    kubeconfig: boolean;
-  }>();
+  const { data, port, localStorage, encryptSecrets, ...given } = parser.opts<GivenUpFlags>();
   const managerParser = controllerFlagParser();
   const [rest, managerArgs] = splitFlags(parser.args, [flagParser(), managerParser]);
   parseArguments(managerParser, managerArgs!);
@@ -61,18 +57,42 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
       [...parser.options, ...managerParser.options].map(({ long }) => long ?? ""),
     ),
     controllers: { given: givenFlags(managerParser), all: managerParser.opts() },
-    node,
-    install,
+    node: given.node,
+    install: given.install,
     encryptSecrets,
-    kubeconfig,
-    localStorage: localStorage ?? node,
+    kubeconfig: given.kubeconfig,
+    localStorage: localStorage ?? given.node,
+    foreground: given.foreground === true,
+    ephemeral: given.ephemeral === true,
+    installService: given.installService === true,
   };
+}
+
+/** As they were parsed. */
+interface GivenUpFlags {
+  readonly encryptSecrets?: boolean;
+  readonly node: boolean;
+  readonly install: boolean;
+  readonly data: string;
+  readonly port: string;
+  readonly localStorage?: boolean;
+  readonly kubeconfig: boolean;
+  readonly foreground?: boolean;
+  readonly ephemeral?: boolean;
+  readonly installService?: boolean;
 }
 
 /** All flags that the command takes: its own, the API server's, the controller manager's. */
 export function upOptions(): readonly Option[] {
   return [upParser(), flagParser(), controllerFlagParser()].flatMap(({ options }) => options);
 }
+
+const EXAMPLES = `
+Examples:
+  k8ts up                              a cluster with a node, in the background
+  k8ts up --data ./shop --port 7443    another one beside it
+  k8ts up --no-node --ephemeral        for a test: only the control plane, gone at the end
+  k8ts up --config cluster.yaml        flags from a file`;
 
 function upParser(): Parser {
   return addVersionFlag(new Parser("k8ts up"))
@@ -81,6 +101,7 @@ function upParser(): Parser {
     .description(
       "Runs a cluster in one process. Takes the flags of `k8ts apiserver`, and those of `k8ts controller-manager` about controllers, too.",
     )
+    .option("--node", "run a node on this machine", true)
     .option("--no-node", "run no node")
     .option("--data <dir>", "where everything is kept", defaultDataDir())
     .option("--port <port>", "HTTPS port", "6443")
@@ -91,8 +112,20 @@ function upParser(): Parser {
       flag,
     )
     .option("--foreground", "stay in the foreground instead of ending when the cluster is ready")
+    .option(
+      "--ephemeral",
+      "a cluster for this run: prints its kubeconfig's path, leaves nothing behind",
+    )
+    .option(
+      "--config <file>",
+      "flags in a YAML file; config.yaml in the data directory remembers them",
+    )
+    .option("--kubeconfig", "add a context to the user's kubeconfig", true)
     .option("--no-kubeconfig", "leave the user's kubeconfig alone")
-    .option("--no-install", "install no packages");
+    .option("--install-service", "write a systemd unit that starts the cluster, and end")
+    .option("--install", "install missing packages", true)
+    .option("--no-install", "install no packages")
+    .addHelpText("after", EXAMPLES);
 }
 
 /** Names of this command's flags, by what the API server calls them. */

@@ -1,9 +1,14 @@
 /** `k8ts up`: a cluster in one process. Its components (components.ts) talk by direct calls. */
-import { hostname } from "node:os";
+import { mkdtempSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
 import { RequestMetrics } from "#client/request-metrics.ts";
+import { removeTree } from "#host/files.ts";
+import { unmountBelow } from "#host/mounts.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import { localUrl } from "#pki/local-url.ts";
+import { makeDataDir } from "../apiserver/data-dir.ts";
 import { edgeThread } from "../apiserver/edge-thread.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Command } from "../command.ts";
@@ -13,15 +18,18 @@ import {
 } from "../component/process-surroundings.ts";
 import { refuseFlags } from "../flags/parse-flags.ts";
 import { inProcessTransport } from "../in-process/in-process-transport.ts";
-import { announce } from "./announce.ts";
+import { type Audience, announce } from "./announce.ts";
 import { APISERVER } from "./apiserver-component.ts";
 import { boundedLogWriter } from "./background/log-file.ts";
-import { progressOfProcess, type ReportProgress } from "./background/progress.ts";
+import { progressOfProcess } from "./background/progress.ts";
+import { startInBackground } from "./background/start-in-background.ts";
 import { componentsOf } from "./components.ts";
+import { type ConfiguredStart, configuredStart, rememberSettings } from "./config/config-file.ts";
 import { explainStartFailure } from "./explain-start-failure.ts";
 import { nodeRefusal } from "./node-requirements.ts";
 import { removePidFile, runningProcess, writePidFile } from "./pid-file.ts";
 import { runComponents } from "./run-components.ts";
+import { installService } from "./service/install-service.ts";
 import { parseUpFlags, type UpFlags, upOptions } from "./up-flags.ts";
 
 /** What metrics call the API server that clients in its own process call. */
@@ -32,33 +40,67 @@ export const upCommand: Command = {
   summary: "run a cluster",
   flags: upOptions,
   run: async (args, signal) => {
+    const options = upOptions();
+    let start: ConfiguredStart;
     let flags: UpFlags;
     try {
-      flags = parseUpFlags(args);
+      start = configuredStart(args, options);
+      flags = parseUpFlags(start.args);
     } catch (error) {
       return refuseFlags(error);
     }
-    const { server } = flags;
-    const report = progressOfProcess(process.env);
-    const toStderr = (line: string): void => void process.stderr.write(line);
-    const write = report === undefined ? toStderr : boundedLogWriter(server.dataDir, toStderr);
-    const note = (text: string): void => {
-      if (report === undefined) toStderr(`k8ts: ${text}\n`);
-      else report({ type: "note", text });
-    };
-    const refusal = flags.node ? await nodeRefusal(flags.install, note, signal) : undefined;
-    if (refusal !== undefined) note(`the cluster has no node, pods stay Pending: ${refusal}`);
-    const withNode = { ...flags, node: flags.node && refusal === undefined };
-    await runCluster(withNode, processSurroundings(server, write), report, signal);
+    const remember = (): void => rememberSettings(start, options);
+    if (flags.installService) {
+      makeDataDir(start.dataDir);
+      remember();
+      return installService(start.dataDir);
+    }
+    if (flags.ephemeral) return await runEphemeral(start, signal);
+    if (!flags.foreground) return await startInBackground(start, signal);
+    await runInForeground(flags, remember, signal);
     return 0;
   },
 };
+
+/** In a directory of its own, which is gone afterwards. */
+async function runEphemeral(start: ConfiguredStart, signal: AbortSignal): Promise<number> {
+  const dataDir = mkdtempSync(join(tmpdir(), "k8ts-"));
+  const hasPort = ["port", "secure-port"].some((name) => Object.hasOwn(start.settings, name));
+  const own = [`--data=${dataDir}`, ...(hasPort ? [] : ["--port=0"])];
+  try {
+    await runInForeground(parseUpFlags([...start.args, ...own]), () => undefined, signal);
+    return 0;
+  } finally {
+    await unmountBelow(dataDir);
+    await removeTree(dataDir);
+  }
+}
+
+async function runInForeground(
+  flags: UpFlags,
+  remember: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { server } = flags;
+  const report = progressOfProcess(process.env);
+  const toStderr = (line: string): void => void process.stderr.write(line);
+  const write = report === undefined ? toStderr : boundedLogWriter(server.dataDir, toStderr);
+  const note = (text: string): void => {
+    if (report === undefined) toStderr(`k8ts: ${text}\n`);
+    else report({ type: "note", text });
+  };
+  const refusal = flags.node ? await nodeRefusal(flags.install, note, signal) : undefined;
+  if (refusal !== undefined) note(`the cluster has no node, pods stay Pending: ${refusal}`);
+  const withNode = { ...flags, node: flags.node && refusal === undefined };
+  const surroundings = processSurroundings(server, write);
+  await runCluster(withNode, surroundings, { report, remember }, signal);
+}
 
 /** Lives until the signal aborts or a component fails. */
 async function runCluster(
   flags: UpFlags,
   surroundings: ProcessSurroundings,
-  report: ReportProgress | undefined,
+  { report, remember }: Omit<Audience, "clock">,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock } = surroundings;
@@ -90,7 +132,7 @@ async function runCluster(
     await Promise.race([cluster.ready, cluster.done]);
     if (!signal.aborted) {
       const url = localUrl(flags.server.bindAddress, server().port);
-      await announce(flags, url, { clock, report }, signal);
+      await announce(flags, url, { clock, report, remember }, signal);
       collectWhenQuiet(clock, ownHeap(), signal);
     }
   } catch (error) {
