@@ -71,7 +71,7 @@ export interface RunningProxy {
 const MASQUERADE_BIT_DEFAULT = 14;
 const CHECK_PERIOD_MS_DEFAULT = 10_000;
 /** ServiceCIDRs may be forbidden or unknown: rules do not wait for them longer. */
-const SERVICE_CIDRS_WAIT_MS = 3_000;
+const SERVICE_CIDRS_WAIT_MS = 300;
 const OTHER_PROXIES = `!${PROXY_NAME_LABEL}`;
 const NO_HEADLESS = `!service.kubernetes.io/headless,${OTHER_PROXIES}`;
 
