@@ -44,12 +44,12 @@ test("pause program: ends with status 0 on SIGTERM, as process 1", async () => {
 test("pause program: reaps orphans that end in its PID namespace", async () => {
   await withPause(async (pid) => {
     // The shell ends at once; its child is inherited by process 1 and ends later.
-    const args = ["--target", String(pid), "--pid", "--", "sh", "-c", "sleep 0.2 & exit 0"];
+    const args = ["--target", String(pid), "--pid", "--", "sh", "-c", "sleep 2 & exit 0"];
     assert.equal(spawnSync("nsenter", args).status, 0);
     const children = (): string => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
     for (let attempt = 0; attempt < 500 && children() === ""; attempt++) await systemClock.sleep(1);
     assert.notEqual(children(), "", "the orphan was not inherited");
-    for (let attempt = 0; attempt < 300 && children() !== ""; attempt++)
+    for (let attempt = 0; attempt < 1000 && children() !== ""; attempt++)
       await systemClock.sleep(10);
     assert.equal(children(), "", "a zombie is left");
   });
