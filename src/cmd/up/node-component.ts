@@ -16,6 +16,7 @@ import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-con
 import { untilAborted } from "#lib/aborted.ts";
 import { deferred } from "#lib/deferred.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
+import { dnsAddress } from "../dns/kube-dns.ts";
 import { runNode } from "../kubelet/run-node.ts";
 import { APISERVER } from "./apiserver-component.ts";
 import type { ClusterContext, Component } from "./component.ts";
@@ -55,6 +56,7 @@ async function run(
       runtimeEndpoint: containerd.endpoint,
       cniConfDir: paths.cniConf,
       cgroupRoot: paths.cgroupRoot,
+      clusterDns: flags.server.serviceClusterIpRange.slice(0, 1).map(dnsAddress),
     };
     const user = {
       name: `system:node:${name}`,

@@ -73,8 +73,10 @@ const overUdp: Carrier = ({ address, port }, packet, onPacket, onError) => {
   socket.on("error", onError);
   socket.on("message", onPacket);
   // A connected socket takes packets of this upstream only.
-  socket.connect(port, address, () => {
-    if (isOpen) socket.send(packet, (error) => (error === null ? undefined : onError(error)));
+  socket.connect(port, address, (failed?: unknown) => {
+    if (failed instanceof Error)
+      onError(failed); // the network cannot be reached
+    else if (isOpen) socket.send(packet, (error) => (error === null ? undefined : onError(error)));
   });
   return {
     close: () => {

@@ -102,6 +102,28 @@ describe("k8ts up with a node", () => {
     assert.equal(await kubectl("logs", "caller"), "reached\n");
   }, 120_000);
 
+  test("a pod resolves a Service by DNS and calls it, and the API server, at their cluster IPs", async () => {
+    const serve = "echo served > /index.html; httpd -f -p 8080 -h /";
+    await kubectl("create", "deployment", "site", `--image=${IMAGE}`, "--", "sh", "-c", serve);
+    await kubectl("expose", "deployment", "site", "--port=80", "--target-port=8080");
+    await kubectl("rollout", "status", "deployment/site", "--timeout=60s");
+    // Debian's static busybox cannot resolve names itself, but it can ask for them.
+    const script = [
+      "nslookup site.default.svc.cluster.local",
+      'printf "GET /index.html HTTP/1.0\\r\\n\\r\\n" | nc -w 5 $SITE_SERVICE_HOST 80',
+      "nc -w 5 $KUBERNETES_SERVICE_HOST 443 </dev/null && echo reached",
+    ].join(" && ");
+    await kubectl("run", "client", `--image=${IMAGE}`, "--restart=Never", "--", "sh", "-c", script);
+    const ended = "--for=jsonpath={.status.phase}=Succeeded";
+    await kubectl("wait", ended, "pod/client", "--timeout=30s").catch(async (error) => {
+      throw new Error(`${error}: ${await kubectl("logs", "client")}`);
+    });
+    const output = await kubectl("logs", "client");
+    const clusterIp = await kubectl("get", "service", "site", "-o", "jsonpath={.spec.clusterIP}");
+    assert.match(output, new RegExp(`Address: ${clusterIp}\\n`));
+    assert.match(output, /served\nreached\n$/);
+  }, 150_000);
+
   test("a Job completes", async () => {
     await kubectl("create", "job", "once", `--image=${IMAGE}`, "--", "sh", "-c", "echo done");
     await kubectl("wait", "--for=condition=complete", "job/once", "--timeout=60s");
@@ -130,7 +152,8 @@ async function buildImage(machine: Machine, data: string): Promise<void> {
   mkdirSync(join(root, "bin"), { recursive: true });
   copyFileSync("/bin/busybox", join(root, "bin", "busybox"));
   chmodSync(join(root, "bin", "busybox"), 0o755);
-  for (const name of ["sh", "sleep", "echo", "nc"]) symlinkSync("busybox", join(root, "bin", name));
+  for (const name of ["sh", "sleep", "echo", "nc", "httpd", "nslookup", "printf"])
+    symlinkSync("busybox", join(root, "bin", name));
   const args = ["image", "build", root, "-t", IMAGE, "--env", "PATH=/bin", "--data", data];
   const built = await machine.run(process.execPath, [PROGRAM, ...args]);
   if (built.exitCode !== 0) throw new Error(built.stderr);
