@@ -1,13 +1,14 @@
 /** `k8ts kubelet`: a node alone, against any API server. */
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
-import { runKubelet } from "#kubelet/kubelet.ts";
+import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
 import { logFlagsOf } from "../flags/log-flags.ts";
 import { parseFlags, refuseFlags } from "../flags/parse-flags.ts";
-import { kubeletConfigOf, kubeletFlags } from "./kubelet-flags.ts";
+import { kubeletConfigOf, kubeletFlags, nodeServingOf } from "./kubelet-flags.ts";
+import { runNode } from "./run-node.ts";
 
 export const kubeletCommand: Command = {
   name: "kubelet",
@@ -25,8 +26,10 @@ export const kubeletCommand: Command = {
       const { clock, random, logger } = processSurroundings(log);
       using transport = new HttpsTransport(connection, "kubelet");
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
-      const kubelet = runKubelet({ config, client, clock, random, logger }, signal);
-      await kubelet.done;
+      const serving = await nodeServingOf(flags, config.nodeName, clock);
+      const metrics = new Metrics();
+      const node = runNode({ config, serving, client, clock, random, logger, metrics }, signal);
+      await node.done;
       return 0;
     } catch (error) {
       return refuseFlags(error);

@@ -1,13 +1,17 @@
 /** The flags of `k8ts kubelet`: upstream's names. A flag that was given wins over the file. */
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
 import type { Taint } from "#api/generated/core.v1.ts";
 import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-config.ts";
+import type { Clock } from "#lib/clock.ts";
+import { servingCertificate } from "../component/serving-certificate.ts";
 import { list } from "../flags/flag-values.ts";
 import { addLogFlags } from "../flags/log-flags.ts";
 import { FlagError } from "../flags/parse-flags.ts";
-import { type Flags, textOf } from "../flags/read-flags.ts";
+import { type Flags, isOn, textOf } from "../flags/read-flags.ts";
 import { readKubeletConfiguration } from "./kubelet-configuration.ts";
+import type { NodeServing } from "./run-node.ts";
 
 export function kubeletFlags(): Parser {
   return addLogFlags(new Parser("k8ts kubelet"))
@@ -35,6 +39,12 @@ export function kubeletFlags(): Parser {
     .option("--eviction-hard <thresholds>", "memory.available<100Mi,…")
     .option("--pod-manifest-path <dir>", "static pods")
     .option("--port <port>", "of the kubelet's own server")
+    .option("--address <ip>", "that the kubelet's own server listens on", "0.0.0.0")
+    .option("--client-ca-file <file>", "authority whose client certificates are believed")
+    .option("--anonymous-auth [bool]", "answer requests without credentials", "false")
+    .option("--authorization-mode <mode>", "Webhook asks the API server, or AlwaysAllow", "Webhook")
+    .option("--tls-cert-file <file>", "the server's certificate; its own unless given", "")
+    .option("--tls-private-key-file <file>", "the key of --tls-cert-file", "")
     .option("--cni-conf-dir <dir>", "where a CNI configuration is written from the pod CIDR");
 }
 
@@ -46,6 +56,30 @@ export async function kubeletConfigOf(flags: Flags): Promise<KubeletConfig> {
   const nodeName = (textOf(flags, "hostname-override") ?? hostname()).trim().toLowerCase();
   if (nodeName === "") throw new FlagError("empty hostname is invalid");
   return { ...DEFAULT_KUBELET_CONFIG, ...file, ...given(flags), nodeName };
+}
+
+/** How the kubelet's own server is reached, and by whom. */
+export async function nodeServingOf(
+  flags: Flags,
+  nodeName: string,
+  clock: Clock,
+): Promise<NodeServing> {
+  const mode = textOf(flags, "authorization-mode") ?? "";
+  if (mode !== "Webhook" && mode !== "AlwaysAllow") {
+    throw new FlagError(`authorization.mode must be Webhook or AlwaysAllow, not ${mode}`);
+  }
+  const clientCaFile = textOf(flags, "client-ca-file") ?? "";
+  const files = {
+    certFile: textOf(flags, "tls-cert-file") ?? "",
+    keyFile: textOf(flags, "tls-private-key-file") ?? "",
+  };
+  return {
+    address: textOf(flags, "address") ?? "",
+    tls: servingCertificate(files, nodeName, clock),
+    clientCa: clientCaFile === "" ? undefined : await readFile(clientCaFile, "utf8"),
+    anonymous: isOn(flags, "anonymous-auth"),
+    authorization: mode,
+  };
 }
 
 type Values = { -readonly [Field in keyof KubeletConfig]?: KubeletConfig[Field] };

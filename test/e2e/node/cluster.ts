@@ -128,6 +128,7 @@ async function startIn(machine: Machine, kubeletArgs: readonly string[]): Promis
       ...["--container-runtime-endpoint", runtime.endpoint, "--cni-conf-dir", runtime.cniConf],
       ...["--root-dir", join(dir, "kubelet"), "--pod-log-dir", join(dir, "logs")],
       ...["--cgroup-root", machine.cgroupRoot, "--node-ip", "192.168.77.1", "--resolv-conf="],
+      ...["--client-ca-file", join(data, "pki/ca.crt")],
       ...kubeletArgs,
     ]);
   };

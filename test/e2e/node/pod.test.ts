@@ -30,6 +30,22 @@ test("kubectl run: the pod becomes Running and Ready, and is gone after kubectl 
   });
 }, 60_000);
 
+test("k8ts kubelet: kubectl logs -f --tail, and exec with an exit code go through its server", async () => {
+  const loop =
+    'for i in 1 2 3; do echo line $i; done; trap "exit 0" TERM; while :; do sleep 1; done';
+  await cluster.apply(pod("talk", { containers: [shell(loop)] }));
+  await isReady("talk");
+  assert.equal(await cluster.kubectl("logs", "talk", "--tail=2"), "line 2\nline 3\n");
+  const failed = await cluster.tryKubectl(["exec", "talk", "--", "sh", "-c", "echo out; exit 3"]);
+  assert.equal(failed.stdout, "out\n");
+  assert.equal(failed.exitCode, 3);
+  const following = cluster.tryKubectl(["logs", "-f", "talk"]);
+  await cluster.kubectl("delete", "pod", "talk");
+  assert.equal((await following).stdout, "line 1\nline 2\nline 3\n");
+  const missing = await cluster.tryKubectl(["logs", "talk"]);
+  assert.match(missing.stderr, /pods "talk" not found/);
+}, 90_000);
+
 describe.concurrent("pods", () => {
   test("env: values, $(VAR), fieldRef, resourceFieldRef, ConfigMap, Secret and service links", async () => {
     await cluster.apply(
