@@ -93,7 +93,7 @@ describe.concurrent("pods", () => {
       secret("key", { id: "secret-value" }),
     );
     const mounts = [
-      { name: "work", mountPath: "/work" },
+      { name: "work", mountPath: "/share" },
       { name: "config", mountPath: "/config" },
       { name: "secret", mountPath: "/secret" },
       { name: "info", mountPath: "/info" },
@@ -104,7 +104,7 @@ describe.concurrent("pods", () => {
     const script = [
       "cat /config/a.txt /config/renamed; echo",
       "stat -L -c %a /config/renamed; cat /secret/id; echo; cat /info/labels; echo",
-      "cat /one/file.txt; echo; touch /sub/made; ls /work/dir/volumes",
+      "cat /one/file.txt; echo; touch /sub/made; ls /share/dir/volumes",
       "ls -d /host/kubelet",
       "head -c 2 /var/run/secrets/kubernetes.io/serviceaccount/token; echo",
       "ls /var/run/secrets/kubernetes.io/serviceaccount",
@@ -227,8 +227,8 @@ describe.concurrent("pods", () => {
         restartPolicy: "OnFailure",
         containers: [
           {
-            ...shell("if [ -e /work/seen ]; then exit 0; fi; touch /work/seen; exit 1"),
-            volumeMounts: [{ name: "work", mountPath: "/work" }],
+            ...shell("if [ -e /share/seen ]; then exit 0; fi; touch /share/seen; exit 1"),
+            volumeMounts: [{ name: "work", mountPath: "/share" }],
           },
         ],
         volumes: [{ name: "work", emptyDir: {} }],
@@ -335,10 +335,10 @@ describe.concurrent("pods", () => {
         containers: [
           {
             ...shell(
-              "id -u; id -g; id -G; touch /x 2>/dev/null || echo read-only; touch /work/y; stat -c '%g %a' /work",
+              "id -u; id -g; id -G; touch /x 2>/dev/null || echo read-only; touch /share/y; stat -c '%g %a' /share",
             ),
             securityContext: { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false },
-            volumeMounts: [{ name: "work", mountPath: "/work" }],
+            volumeMounts: [{ name: "work", mountPath: "/share" }],
           },
         ],
         volumes: [{ name: "work", emptyDir: {} }],
