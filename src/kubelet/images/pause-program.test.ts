@@ -45,7 +45,7 @@ test("pause program: reaps orphans that end in its PID namespace", async () => {
   await withPause(async (pid) => {
     // The shell ends at once; its child is inherited by process 1 and ends later.
     const args = ["--target", String(pid), "--pid", "--", "sh", "-c", "sleep 2 & exit 0"];
-    assert.equal(spawnSync("nsenter", args).status, 0);
+    assert.equal(spawnSync("nsenter", args, { stdio: "ignore" }).status, 0);
     const children = (): string => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
     for (let attempt = 0; attempt < 500 && children() === ""; attempt++) await systemClock.sleep(1);
     assert.notEqual(children(), "", "the orphan was not inherited");

@@ -44,7 +44,7 @@ describe("k8ts down after kill -9", () => {
       "-c",
       `until kubectl get sa default; do sleep 0.2; done; echo '${pod}' | kubectl apply -f -`,
     );
-    // Other machines share /run: only what this one has mounted there counts.
+    await run("kubectl", "wait", "--for=condition=Ready", "pod/p", "--timeout=60s");
     const ownPaths = async (): Promise<string[]> => {
       const mounts = await run("cat", "/proc/mounts");
       return mounts.match(/\/run\/(?:netns\/cni-[^ ]+|k8ts\/[0-9a-f]+)/g) ?? [];
