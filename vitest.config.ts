@@ -15,8 +15,8 @@ export default defineConfig({
     include: ["{src,tools,bench,test,examples}/**/*.test.ts"],
     pool: "threads",
     isolate: false,
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     passWithNoTests: false,
     globalSetup: "test/temporary-folder.ts",
     deps: { interopDefault: false }, // CommonJS packages look as they do to Node

@@ -6,7 +6,14 @@ import type { Outcome } from "./unit.ts";
 // biome-ignore lint/style/noDefaultExport: vitest loads reporters by their default export
 export default class OutcomeReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const outcome = { passed: 0, failed: 0, skipped: [] as Outcome["skipped"][number][] };
+    const outcome = {
+      passed: 0,
+      failed: 0,
+      failedFiles: modules
+        .filter((one) => one.state() === "failed")
+        .map((one) => one.relativeModuleId),
+      skipped: [] as Outcome["skipped"][number][],
+    };
     for (const module of modules) {
       if (module.state() === "failed" && module.errors().length > 0) outcome.failed += 1;
       for (const test of module.children.allTests()) {

@@ -37,8 +37,11 @@ describe("k8ts up in the background", () => {
     assert.equal(up.stderr, "");
     assert.match(
       up.stdout,
-      /^ {2}apiserver +\d+ ms\n {2}controller-manager +\d+ ms\n {2}scheduler +\d+ ms\nready in \d+ ms: https:\/\/127\.0\.0\.1:\d+\n/,
+      /^ {2}apiserver +\d+ ms\n( {2}\S+ +\d+ ms\n)+ready in \d+ ms: https:\/\/127\.0\.0\.1:\d+\n/,
     );
+    for (const name of ["controller-manager", "scheduler"]) {
+      assert.match(up.stdout, new RegExp(`^ {2}${name} +\\d+ ms$`, "m"));
+    }
     assert.match(up.stdout, /kubectl config use-context k8ts-it-s-data\n/);
     const config = readFileSync(kubeconfig, "utf8");
     assert.match(config, /current-context: k8ts-it-s-data/);

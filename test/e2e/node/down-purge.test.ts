@@ -37,7 +37,7 @@ describe("k8ts down after kill -9", () => {
     run(process.execPath, PROGRAM, ...args, "--data", data);
 
   test("the pods, their networks, mounts and cgroups go; with --purge the data and the context", async () => {
-    assert.match(await k8ts("up"), / {2}node +\d+ ms\nready in/);
+    assert.match(await k8ts("up"), /^ {2}node +\d+ ms$[\s\S]*^ready in /m);
     const pod = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"k8ts.local/pause:1"}]}}`;
     await run(
       "sh",
