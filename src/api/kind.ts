@@ -188,6 +188,11 @@ export interface CustomKind {
   readonly storedSchema?: unknown;
   /** An object from the store as the definition of today has it: pruned, with defaults. */
   fromStore(stored: KubeObject): KubeObject;
+  /**
+   * Of the stored version, if a webhook converts between versions: objects that were stored in another
+   * version stay in it in the cache, and are converted where they are read.
+   */
+  readonly convertOlder?: RemoteConversion["fromStored"];
   /** Its OpenAPI definition. What it refers to are built-in definitions. */
   publishedSchema(dialect: "v2" | "v3"): Readonly<Record<string, unknown>>;
 }

@@ -49,6 +49,9 @@ import { ServerObjects } from "./storage/server-objects.ts";
 import { StorageCodec, type StoredForm } from "./storage/storage-codec.ts";
 import { scaleKind } from "./subresources/scale-kind.ts";
 import { FanOuts } from "./watch/fan-out.ts";
+import { HttpsCaller } from "./webhook/https-caller.ts";
+import { ServiceResolver } from "./webhook/service-resolver.ts";
+import { WebhookClient } from "./webhook/webhook-client.ts";
 
 const WATCH_TIMEOUT_MIN_MS = 1_800_000;
 const WRITE_TIMEOUT_MS = 34_000;
@@ -147,7 +150,12 @@ export async function startApiServer(
   const done = store.cache.run(signal);
   const objects = new ServerObjects({ store, resources, clock, random });
   const { logger } = options;
-  await new CustomResources({ objects, store, resources, clock, logger }).start(signal);
+  const caller = new HttpsCaller(clock);
+  onAbort(signal, () => caller[Symbol.dispose]());
+  const services = new ServiceResolver(objects, random, signal);
+  const webhooks = new WebhookClient(caller, services);
+  const extensions = { objects, store, resources, clock, logger, random, webhooks };
+  await new CustomResources(extensions).start(signal);
   const security = countSecurity(options.security(objects, signal), metrics, clock);
   addFlowMetrics(metrics, security.flow);
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });

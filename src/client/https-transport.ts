@@ -5,11 +5,11 @@
 import type { IncomingMessage } from "node:http";
 import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
 import { failure, type Result, success } from "#api/meta/status.ts";
+import { statusFrom } from "#api/meta/status-from.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Credentials } from "./exec-credentials.ts";
 import type { Connection } from "./kubeconfig.ts";
 import type { BeginRequest } from "./request-metrics.ts";
-import { statusFrom } from "./status-from.ts";
 import {
   type Call,
   METHODS,

@@ -23,9 +23,12 @@ import { jsonEqual } from "#api/patch/json-value.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { Objects } from "../storage/objects.ts";
+import type { WebhookClient } from "../webhook/webhook-client.ts";
+import { conversionOf } from "./conversion-webhook.ts";
 import { syncApiServices } from "./custom-api-services.ts";
 import { decideStatus } from "./decide-status.ts";
 import { type DefinitionSummary, summaryOf } from "./definition-summary.ts";
@@ -37,6 +40,9 @@ export interface CustomResourcesOptions {
   readonly resources: KindRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly random: Random;
+  /** Converts between versions. */
+  readonly webhooks: WebhookClient;
 }
 
 /** A definition whose work failed is tried again after this time. */
@@ -165,7 +171,8 @@ export class CustomResources {
     const { name = "" } = definition.metadata;
     const served = this.#served.get(name);
     if (served !== undefined && isServedAlike(served, definition)) return;
-    const kinds = customResourceKinds(definition, () => this.#terminating.has(name));
+    const convert = conversionOf(this.#options, definition);
+    const kinds = customResourceKinds(definition, () => this.#terminating.has(name), convert);
     const isServed = ({ version }: Kind): boolean =>
       definition.spec.versions?.some((one) => one.name === version && one.served) === true;
     if (served === undefined) await resources.add({ kinds, isServed });

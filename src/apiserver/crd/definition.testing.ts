@@ -59,6 +59,7 @@ export function versionOf(name: string, more: Json = {}): Json {
 
 export function definition(more: Json = {}): Json {
   const { names, versions = [versionOf("v1")], group = "example.com", scope = "Namespaced" } = more;
+  const { conversion } = more;
   const all = {
     plural: "widgets",
     singular: "widget",
@@ -70,7 +71,7 @@ export function definition(more: Json = {}): Json {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
     metadata: { name: `${all.plural}.${group}` },
-    spec: { group, scope, names: all, versions },
+    spec: { group, scope, names: all, versions, ...(conversion && { conversion }) },
   };
 }
 

@@ -8,7 +8,7 @@
  *    that is there, so the caller can decide again without a read of its own.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
+import type { Kind, KubeObject } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import {
   failure,
@@ -250,10 +250,11 @@ export class ObjectStore {
     try {
       const isJson = codec.isJson(bytes);
       const unchanged = expected?.holds(isJson ? bytes : codec.encodeAsJson(object)) ?? false;
-      // An unchanged object is written all the same if that replaces an old encryption key.
-      if (unchanged && !(await this.#options.encryption?.isStale(key))) {
+      // An unchanged object is written all the same if that replaces an old version or encryption key.
+      const isKept = unchanged && expected?.isStale === false;
+      if (isKept && !(await this.#options.encryption?.isStale(key))) {
         failed = false;
-        return success({ outcome: "written", revision: expected! });
+        return success({ outcome: "written", revision: expected });
       }
       const options =
         resource.kind.expires === "event-ttl"
@@ -310,17 +311,17 @@ export class ObjectStore {
     if (isEncrypted(stored)) {
       throw this.#options.encryption?.faultOf(stored) ?? new EncryptionError(READ_ENCRYPTED);
     }
+    const isOfVersion = codec.isOfVersion(stored, kind);
     if (kind.custom !== undefined) {
       const object = codec.decode(resource, stored);
-      const current = kind.custom.fromStore(object);
-      if (current !== object || !codec.isOfVersion(stored, kind)) {
-        return Revision.fromValue(kind, key, number, current);
+      const written = writtenKind(resource, object);
+      const current = written.custom?.fromStore(object) ?? object;
+      if (current !== object || !isOfVersion) {
+        return Revision.fromValue(written, key, number, current, true);
       }
     }
-    if (codec.isJson(stored) && codec.isOfVersion(stored, kind)) {
-      return Revision.fromJson(kind, key, number, stored);
-    }
-    return Revision.fromValue(kind, key, number, codec.decode(resource, stored));
+    if (isOfVersion && codec.isJson(stored)) return Revision.fromJson(kind, key, number, stored);
+    return Revision.fromValue(kind, key, number, codec.decode(resource, stored), !isOfVersion);
   }
 
   async #guarded<T>(
@@ -334,6 +335,12 @@ export class ObjectStore {
     metrics.done(operation, resource, clock.elapsedMs() - startMs, !result.ok);
     return result;
   }
+}
+
+/** The version that a decoded object is in: the stored one, unless a webhook has yet to convert it. */
+function writtenKind({ kind, versions }: StoredResource, { apiVersion }: KubeObject): Kind {
+  if (apiVersion === kind.apiVersion) return kind;
+  return versions.find((one) => one.apiVersion === apiVersion) ?? kind;
 }
 
 async function guarded<T>(work: () => Promise<Result<T>>): Promise<Result<T>> {

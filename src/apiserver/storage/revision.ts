@@ -30,6 +30,8 @@ export class Revision {
   readonly key: string;
   /** 0: the outcome of a dry run, which has no resourceVersion. */
   readonly number: number;
+  /** The store has it in another form than it would be written in now. */
+  readonly isStale: boolean;
   /** The text and a line end. */
   #line: Buffer | undefined;
   #itemStart = 0;
@@ -44,10 +46,11 @@ export class Revision {
   /** The same object in other versions, by apiVersion. */
   #views: Map<string, Revision> | undefined;
 
-  private constructor(kind: Kind, key: string, number: number) {
+  private constructor(kind: Kind, key: string, number: number, isStale = false) {
     this.kind = kind;
     this.key = key;
     this.number = number;
+    this.isStale = isStale;
   }
 
   /** From stored JSON, which has no resourceVersion. */
@@ -60,8 +63,14 @@ export class Revision {
   }
 
   /** From a value; its resourceVersion is replaced. The value is frozen from now on. */
-  static fromValue(kind: Kind, key: string, number: number, object: KubeObject): Revision {
-    const revision = new Revision(kind, key, number);
+  static fromValue(
+    kind: Kind,
+    key: string,
+    number: number,
+    object: KubeObject,
+    isStale = false,
+  ): Revision {
+    const revision = new Revision(kind, key, number, isStale);
     revision.#value = deepFreeze(numbered(object, number));
     return revision;
   }
@@ -126,9 +135,10 @@ export class Revision {
 
   /** The same object in another served version of its kind. */
   as(kind: Kind): Revision {
-    if (kind.apiVersion === this.kind.apiVersion || kind.storedAs === undefined) return this;
+    if (kind.apiVersion === this.kind.apiVersion) return this;
     const known = this.#viewAs(kind);
     if (known !== undefined) return known;
+    if (kind.storedAs === undefined) return this;
     if (kind.storedAs.remote !== undefined) {
       throw new Error(`${this.key} has not been converted to ${kind.apiVersion} yet`);
     }
@@ -142,7 +152,7 @@ export class Revision {
 
   /** Keeps the object in another served version, as something outside of the process converted it. */
   addView(kind: Kind, object: KubeObject): Revision {
-    const view = Revision.fromValue(kind, this.key, this.number, object);
+    const view = Revision.fromValue(kind, this.key, this.number, object, this.isStale);
     this.#views ??= new Map();
     this.#views.set(kind.apiVersion, view);
     return view;

@@ -43,13 +43,20 @@ export class StorageCodec {
     return bytes[0] === OPEN_BRACE;
   }
 
-  /** Whether stored JSON says that it is of the kind's own version. */
+  /** Whether a stored object says that it is of the kind's own version. */
   isOfVersion(bytes: Uint8Array, kind: Kind): boolean {
+    if (!this.isJson(bytes)) {
+      const envelope = readEnvelope(bytes);
+      return envelope.ok && envelope.apiVersion === kind.apiVersion;
+    }
     const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 200));
     return head.includes(`"apiVersion":${JSON.stringify(kind.apiVersion)},`);
   }
 
-  /** The object in the stored version of its resource, whatever it was written in. */
+  /**
+   * The object in the stored version of its resource, whatever it was written in; unless only a webhook
+   * can convert it: then it stays in the version that it was written in.
+   */
   decode(resource: StoredResource, bytes: Uint8Array): KubeObject {
     const { kind } = resource;
     const object = this.isJson(bytes) ? parseStored(bytes, kind) : decodeEnvelope(bytes);
@@ -59,7 +66,7 @@ export class StorageCodec {
       resource.versions.find((version) => version.apiVersion === apiVersion) ??
       this.#resources.findKind(apiVersion, object.kind ?? "");
     if (written?.storedAs === undefined) return { ...object, apiVersion: kind.apiVersion };
-    return written.storedAs.toStored(object);
+    return written.storedAs.remote === undefined ? written.storedAs.toStored(object) : object;
   }
 
   /** Undefined for kinds that are stored as JSON whatever the form of the others is. */

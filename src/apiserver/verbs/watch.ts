@@ -3,6 +3,7 @@ import { failure, success } from "#api/meta/status.ts";
 import { listOptions } from "../request/query-options.ts";
 import { select } from "../request/selection.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
+import { remoteConversionTo } from "../storage/convert.ts";
 import { ConvertedFeed } from "../watch/converted-feed.ts";
 import { WatchFeed } from "../watch/watch-feed.ts";
 import { parseResourceVersion } from "./get.ts";
@@ -28,7 +29,7 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
   const unreadable = await objects.whyUnreadable(resource.stored, selection.value.prefix);
   if (unreadable !== undefined) return failure(unreadable);
   const isOver = (timeoutSeconds ?? 0) < 0; // it has ended before it began
-  const remote = resource.kind.storedAs?.remote !== undefined;
+  const remote = remoteConversionTo(resource.kind) !== undefined;
   const feed = new WatchFeed({
     cache: objects.cacheOf(resource.stored),
     currentRevision: () => objects.cache.revision,

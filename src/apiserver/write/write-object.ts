@@ -27,7 +27,7 @@ import {
 } from "../admission/admission-request.ts";
 import { tooLateStatus } from "../request/time-limit.ts";
 import { groupResourceOf, hooksOf, notFound, type VerbRequest } from "../request/verb.ts";
-import { fromStoredVersion, toStoredVersion } from "../storage/convert.ts";
+import { fromStoredVersion, inStoredVersion, toStoredVersion } from "../storage/convert.ts";
 import { keyOf } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
 import { decideDelete } from "./decide-delete.ts";
@@ -71,13 +71,14 @@ export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promis
   const key = keyOf(stored, verb.info.namespace, verb.info.name);
   const startMs = clock.elapsedMs();
   const attempt = async (): Promise<Result<Written> | "overtaken"> => {
-    const found = await objects.read(stored, key);
-    if (!found.ok) return found;
-    const refusal = await checkWritten(verb, write, key, found.value);
+    const found = inStoredVersion(stored.kind, await objects.read(stored, key));
+    const current = found instanceof Promise ? await found : found;
+    if (!current.ok) return current;
+    const refusal = await checkWritten(verb, write, key, current.value);
     if (refusal !== undefined) return failure(refusal);
-    const admitted = await admitObject(verb, write, found.value);
+    const admitted = await admitObject(verb, write, current.value);
     if (!admitted.ok) return admitted;
-    const step = await prepareAndStore(verb, write, admitted.value, found.value);
+    const step = await prepareAndStore(verb, write, admitted.value, current.value);
     if (!step.ok) return step;
     return step.value.outcome === "written" ? success(step.value) : "overtaken";
   };
@@ -267,7 +268,8 @@ export async function deleteObject(
   const { parts, resource } = verb;
   const { stored } = resource;
   const dryRun = (options.dryRun ?? []).length > 0;
-  const found = await parts.objects.read(stored, keyOf(stored, namespace, name));
+  const read = await parts.objects.read(stored, keyOf(stored, namespace, name));
+  const found = await inStoredVersion(stored.kind, read);
   if (!found.ok) return found;
   let current = found.value;
   for (;;) {

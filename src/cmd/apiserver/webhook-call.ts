@@ -1,9 +1,9 @@
 /** Asks a webhook that a kubeconfig file names: its server with the whole path, and who we are there. */
 import type { IncomingHttpHeaders } from "node:http";
 import { Agent, request } from "node:https";
+import { statusFrom } from "#api/meta/status-from.ts";
 import { type AskWebhook, WebhookError } from "#apiserver/webhook/webhook.ts";
 import { type Connection, connectionFromFile } from "#client/kubeconfig.ts";
-import { statusFrom } from "#client/status-from.ts";
 
 const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 const TRANSIENT_CODES: ReadonlySet<number> = new Set([429, 500, 504]);

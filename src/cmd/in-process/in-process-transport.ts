@@ -5,12 +5,12 @@
  */
 import type { KubeObject } from "#api/kind.ts";
 import { failure, type Result, success } from "#api/meta/status.ts";
+import { statusFrom } from "#api/meta/status-from.ts";
 import type { Handler } from "#apiserver/request/handler.ts";
 import type { RequestBody, User } from "#apiserver/request/request.ts";
 import type { Answer } from "#apiserver/response/answer.ts";
 import type { EventFeed, FeedEvent } from "#apiserver/watch/watch-feed.ts";
 import type { BeginRequest } from "#client/request-metrics.ts";
-import { statusFrom } from "#client/status-from.ts";
 import {
   METHODS,
   PATCH_MEDIA_TYPES,

@@ -19,7 +19,7 @@ import {
   type RemoteConversion,
 } from "#api/kind.ts";
 import { membersOf } from "#api/members.ts";
-import { failure, internalErrorStatus } from "#api/meta/status.ts";
+import { failure, internalErrorStatus, type Result, success } from "#api/meta/status.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { applyDefaults } from "../json-schema/apply-defaults.ts";
@@ -31,21 +31,29 @@ import { publishedSchema } from "./published-schema.ts";
 import { customResourceRules } from "./resource-rules.ts";
 import { selectableFieldsOf } from "./selectable-fields.ts";
 
+/** Converts objects of any version to the one named; they come back in the order given. */
+export type ConvertByWebhook = (
+  objects: readonly KubeObject[],
+  apiVersion: string,
+) => Promise<Result<readonly KubeObject[]>>;
+
 type CustomResource = KubeObject & { readonly status?: unknown };
 
 /**
  * All versions, the stored one among them. Names are those that the status says are accepted.
- * `isTerminating`: the definition is being deleted, and its kind takes no new objects.
+ * `isTerminating`: the definition is being deleted, and its kind takes no new objects. `convert` is used
+ * by definitions with the conversion strategy Webhook.
  */
 export function customResourceKinds(
   definition: CustomResourceDefinition,
   isTerminating: () => boolean,
+  convert?: ConvertByWebhook,
 ): Kind[] {
   const versions = definition.spec.versions ?? [];
   const stored = versions.find(({ storage }) => storage);
   if (stored === undefined) throw new Error(`${definition.metadata.name} stores no version`);
   return versions.map((version) =>
-    defineKind(kindSpec(definition, version, stored, isTerminating)),
+    defineKind(kindSpec(definition, version, stored, isTerminating, convert)),
   );
 }
 
@@ -54,6 +62,7 @@ function kindSpec(
   version: CustomResourceDefinitionVersion,
   stored: CustomResourceDefinitionVersion,
   isTerminating: () => boolean,
+  convert: ConvertByWebhook | undefined,
 ): KindSpec<CustomResource> {
   const { group } = spec;
   const names = status.acceptedNames;
@@ -67,7 +76,9 @@ function kindSpec(
   const rules = customResourceRules(version, schema ?? OPEN);
   const { scale } = version.subresources ?? {};
   const isRemote = spec.conversion?.strategy === "Webhook";
-  const remote = isRemote ? { remote: unconverted(`${apiVersion}, Kind=${names.kind}`) } : {};
+  const storedVersion = `${group}/${stored.name}`;
+  const toOwn = isRemote ? prunedConversion(convert, apiVersion, schema ?? OPEN) : undefined;
+  const storedSchema = keepsAll ? openSchema(stored) : stored.schema?.openAPIV3Schema;
   return {
     group,
     version: version.name,
@@ -96,6 +107,7 @@ function kindSpec(
       prune: (draft) => pruneDraft(draft, schema ?? OPEN),
       storedSchema: schema,
       fromStore: (object) => fromStore(object, schema ?? OPEN),
+      ...(toOwn !== undefined && version === stored ? { convertOlder: toOwn } : {}),
       publishedSchema: (dialect) =>
         publishedSchema(version.schema?.openAPIV3Schema && schema, dialect),
     },
@@ -126,7 +138,19 @@ function kindSpec(
     ...selectableFieldsOf(version),
     ...(version === stored
       ? {}
-      : { storedAs: { ...renamedTo(group, stored.name, version.name), ...remote } }),
+      : {
+          storedAs: {
+            ...renamedTo(group, stored.name, version.name),
+            ...(toOwn === undefined
+              ? {}
+              : {
+                  remote: {
+                    toStored: prunedConversion(convert, storedVersion, storedSchema ?? OPEN),
+                    fromStored: toOwn,
+                  },
+                }),
+          },
+        }),
   };
 }
 
@@ -190,11 +214,22 @@ function renamedTo(
   };
 }
 
-/** Conversion `Webhook` is not there yet: requests in other versions than the stored one fail. */
-function unconverted(type: string): RemoteConversion {
-  const why = `conversion webhook for ${type} failed: conversion webhooks are not supported`;
-  const refuse = async () => failure(internalErrorStatus(why));
-  return { toStored: refuse, fromStored: refuse };
+/** What comes from a webhook is pruned by the schema of the version that it is in. */
+function prunedConversion(
+  convert: ConvertByWebhook | undefined,
+  apiVersion: string,
+  schema: JSONSchemaProps,
+): RemoteConversion["fromStored"] {
+  return async (objects) => {
+    if (convert === undefined) {
+      return failure(internalErrorStatus(`nothing converts objects to ${apiVersion}`));
+    }
+    const converted = await convert(objects, apiVersion);
+    if (!converted.ok) return converted;
+    return success(
+      converted.value.map((object) => prune(object, schema, { isResource: true }) as KubeObject),
+    );
+  };
 }
 
 function once<T>(make: () => T): () => T {
