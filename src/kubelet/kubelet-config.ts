@@ -28,8 +28,45 @@ export interface KubeletConfig {
   /** By signal: `memory.available` is `100Mi`. */
   readonly evictionHard: Readonly<Record<string, string>>;
   readonly evictionPressureTransitionMs: number;
+  /** Thresholds that count once they were crossed for their grace period. */
+  readonly evictionSoft: Readonly<Record<string, string>>;
+  /** By signal: `1m30s`. */
+  readonly evictionSoftGracePeriod: Readonly<Record<string, string>>;
+  /** The longest grace of a pod that is evicted for a soft threshold. */
+  readonly evictionMaxPodGraceSeconds: number;
+  /** How much more than the threshold must be free before a signal counts as resolved. */
+  readonly evictionMinimumReclaim: Readonly<Record<string, string>>;
+  /** Limits of ephemeral storage are enforced. */
+  readonly localStorageCapacityIsolation: boolean;
+  readonly imageGcHighPercent: number;
+  readonly imageGcLowPercent: number;
+  readonly imageMinimumGcAgeMs: number;
+  /** 0: images do not age. */
+  readonly imageMaximumGcAgeMs: number;
+  /** A quantity of bytes; negative: logs are not rotated. */
+  readonly containerLogMaxSize: string;
+  readonly containerLogMaxFiles: number;
+  readonly containerLogMonitorMs: number;
+  /** Processes of one pod; negative: as many as the node allows. */
+  readonly podPidsLimit: number;
   readonly staticPodPath: string;
   readonly fileCheckMs: number;
+  /** "" for none. */
+  readonly staticPodUrl: string;
+  readonly staticPodUrlHeader: Readonly<Record<string, readonly string[]>>;
+  readonly httpCheckMs: number;
+  readonly cpuManagerPolicy: string;
+  readonly cpuManagerPolicyOptions: Readonly<Record<string, string>>;
+  /** `0-1,3` */
+  readonly reservedSystemCpus: string;
+  readonly memoryManagerPolicy: string;
+  readonly topologyManagerPolicy: string;
+  readonly topologyManagerScope: string;
+  readonly enableSystemLogQuery: boolean;
+  /** How long the node's shutdown is held back for its pods; 0: it is not. */
+  readonly shutdownGraceMs: number;
+  /** The part of it that is left for critical pods. */
+  readonly shutdownGraceCriticalMs: number;
   readonly leaseDurationSeconds: number;
   readonly port: number;
   readonly seccompDefault: boolean;
@@ -63,8 +100,33 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
     "imagefs.inodesFree": "5%",
   },
   evictionPressureTransitionMs: 300_000,
+  evictionSoft: {},
+  evictionSoftGracePeriod: {},
+  evictionMaxPodGraceSeconds: 0,
+  evictionMinimumReclaim: {},
+  localStorageCapacityIsolation: true,
+  imageGcHighPercent: 85,
+  imageGcLowPercent: 80,
+  imageMinimumGcAgeMs: 120_000,
+  imageMaximumGcAgeMs: 0,
+  containerLogMaxSize: "10Mi",
+  containerLogMaxFiles: 5,
+  containerLogMonitorMs: 10_000,
+  podPidsLimit: -1,
   staticPodPath: "",
   fileCheckMs: 20_000,
+  staticPodUrl: "",
+  staticPodUrlHeader: {},
+  httpCheckMs: 20_000,
+  cpuManagerPolicy: "none",
+  cpuManagerPolicyOptions: {},
+  reservedSystemCpus: "",
+  memoryManagerPolicy: "None",
+  topologyManagerPolicy: "none",
+  topologyManagerScope: "container",
+  enableSystemLogQuery: false,
+  shutdownGraceMs: 0,
+  shutdownGraceCriticalMs: 0,
   leaseDurationSeconds: 40,
   port: 10_250,
   seccompDefault: false,

@@ -8,6 +8,7 @@ import type { Node, Pod, Service } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import { quantityOf, quantityValue } from "#api/meta/quantity.ts";
 import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
 import { Informer } from "#client/informer.ts";
@@ -20,14 +21,24 @@ import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { type CriClient, createCriClient } from "./cri/cri-client.ts";
 import { decideAdmission } from "./decide/admit-pod.ts";
+import { thresholdsOf } from "./decide/eviction-thresholds.ts";
 import type { NodeState } from "./decide/node-status.ts";
 import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
 import { parseResolvConf } from "./decide/pod-dns.ts";
 import { PodImages } from "./images/pod-images.ts";
 import type { KubeletConfig } from "./kubelet-config.ts";
+import { ImageCollector } from "./maintenance/image-collector.ts";
+import { runLogRotation } from "./maintenance/log-rotation.ts";
+import {
+  type OrphansOptions,
+  removeDeadContainers,
+  runOrphanSweep,
+} from "./maintenance/orphans.ts";
 import { CNI_CONFIG_NAME, cniConfig } from "./network/cni-config.ts";
 import { EvictionManager } from "./node/eviction-manager.ts";
+import { createEvictionMeasures, type EvictionMeasures } from "./node/eviction-measures.ts";
 import { type NodeAmounts, nodeAmounts } from "./node/node-amounts.ts";
+import { type NodeEvent, nodeEventsOf } from "./node/node-events.ts";
 import { NodeKeeper } from "./node/node-keeper.ts";
 import { runNodeLease } from "./node/node-lease.ts";
 import { runtimeHandlerOf } from "./node/runtime-handlers.ts";
@@ -119,10 +130,21 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     for (const pod of workers.pods()) workers.wake(pod.metadata.uid ?? "");
   });
   const workers = new PodWorkers(signal);
+  const paths = { root: config.rootDir, logs: config.podLogsDir };
+  const measures = createEvictionMeasures(cri, paths);
+  const nodeEvent = nodeEventsOf(recorder, config.nodeName);
+  const imageCollector = createImageCollector(options, cri, measures, nodeEvent);
   const eviction = new EvictionManager({
-    ...{ clock, logger, events, workers, runtime: cri.runtime, rootDir: config.rootDir },
-    thresholds: config.evictionHard,
+    ...{ clock, logger, events, workers, measures },
+    thresholds: thresholdsOf(config),
     transitionMs: config.evictionPressureTransitionMs,
+    maxPodGraceSeconds: config.evictionMaxPodGraceSeconds,
+    enforceStorageLimits: config.localStorageCapacityIsolation,
+    reclaimDisk: async () => {
+      await removeDeadContainers(orphans, true);
+      await imageCollector.removeUnused();
+    },
+    onNodeEvent: nodeEvent,
     onChange: () => keeper.wake(),
   });
   const keeper = createKeeper(options, { machine, amounts, hostIps, watch, cri, eviction }, signal);
@@ -134,7 +156,6 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   };
   const objects = new WatchedObjects({ client, clock, random, logger, onChange: onUids }, signal);
   const tokens = new PodTokens(client, clock);
-  const paths = { root: config.rootDir, logs: config.podLogsDir };
   const statics = new StaticPods({
     ...{ client, clock, logger, nodeName: config.nodeName, cache: pods.cache },
     ...{ folder: config.staticPodPath, checkMs: config.fileCheckMs },
@@ -178,6 +199,12 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     services: (): Iterable<Service> => serviceInformer.cache.list(),
   };
   workers.use(services);
+  const orphans: OrphansOptions = {
+    ...{ runtime: cri.runtime, clock, logger, cgroups, cgroupRoot: config.cgroupRoot, paths },
+    volumes: services.volumes,
+    hasPod: (uid) => workers.has(uid),
+    isOver: (uid) => workers.has(uid) && !workers.isActive(uid),
+  };
   signal.addEventListener("abort", () => services.probes.close(), { once: true });
   await keeper.register(signal);
   void keeper.run(signal);
@@ -209,7 +236,9 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   await Promise.race([pods.synced, untilAborted(signal)]);
   if (config.staticPodPath !== "") await startStatics(statics, pods, signal);
   await workers.endOrphans();
-  await removeOrphanFolders(services, workers);
+  void runOrphanSweep(orphans, signal);
+  void imageCollector.run(signal);
+  startLogRotation(options, cri, signal);
   logger.info("kubelet runs", { node: nodeName, pods: pods.cache.size });
   return { cri, workers, status: services.status, node: keeper, cgroups, machine };
 }
@@ -376,11 +405,33 @@ async function prepareCgroups(cgroups: Cgroups, { cgroupRoot }: KubeletConfig): 
   await cgroups.ensure(besteffort, { cpuShares: 2 });
 }
 
-/** Folders and volumes of pods that were removed while the kubelet did not run. */
-async function removeOrphanFolders(services: PodServices, workers: PodWorkers): Promise<void> {
-  for (const uid of await listFolder(join(services.paths.root, "pods"))) {
-    if (!workers.has(uid)) await services.volumes.tearDown(uid);
-  }
+function createImageCollector(
+  { config, clock, logger }: KubeletOptions,
+  cri: CriClient,
+  { imageDisk }: EvictionMeasures,
+  onEvent: NodeEvent,
+): ImageCollector {
+  return new ImageCollector({
+    ...{ runtime: cri.runtime, images: cri.images, clock, logger, disk: imageDisk, onEvent },
+    policy: {
+      highPercent: config.imageGcHighPercent,
+      lowPercent: config.imageGcLowPercent,
+      minimumAgeMs: config.imageMinimumGcAgeMs,
+      maximumAgeMs: config.imageMaximumGcAgeMs,
+    },
+  });
+}
+
+function startLogRotation(
+  { config, clock, logger }: KubeletOptions,
+  { runtime }: CriClient,
+  signal: AbortSignal,
+): void {
+  const bytesMax = quantityValue(quantityOf(config.containerLogMaxSize));
+  if (bytesMax < 0) return;
+  const { containerLogMaxFiles: filesMax, containerLogMonitorMs: checkMs } = config;
+  const logsFolder = config.podLogsDir;
+  void runLogRotation({ runtime, clock, logger, logsFolder, bytesMax, filesMax, checkMs }, signal);
 }
 
 function informer<T extends Node | Pod | Service>(

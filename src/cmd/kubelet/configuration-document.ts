@@ -1,33 +1,19 @@
 /** The configuration in force as a KubeletConfiguration: what `/configz` shows. Pure. */
+import { formatDuration } from "#api/meta/duration.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
+import { CONFIGURATION_FIELDS } from "./configuration-fields.ts";
 
 export function configurationDocument(config: KubeletConfig): object {
+  const fields = Object.entries(CONFIGURATION_FIELDS).flatMap(([name, { type, sets }]) => {
+    if (sets === undefined) return [];
+    const value = config[sets];
+    const shown =
+      type === "duration" ? formatDuration(BigInt(Math.round(Number(value) * 1e6))) : value;
+    return [[name, shown]];
+  });
   return {
+    ...Object.fromEntries(fields),
     kind: "KubeletConfiguration",
     apiVersion: "kubelet.config.k8s.io/v1beta1",
-    staticPodPath: config.staticPodPath,
-    fileCheckFrequency: secondsText(config.fileCheckMs),
-    port: config.port,
-    clusterDNS: config.clusterDns,
-    clusterDomain: config.clusterDomain,
-    resolvConf: config.resolvConf,
-    maxPods: config.maxPods,
-    cgroupRoot: config.cgroupRoot,
-    systemReserved: config.systemReserved,
-    kubeReserved: config.kubeReserved,
-    evictionHard: config.evictionHard,
-    evictionPressureTransitionPeriod: secondsText(config.evictionPressureTransitionMs),
-    nodeLeaseDurationSeconds: config.leaseDurationSeconds,
-    registerWithTaints: config.taints,
-    registerNode: config.registerNode,
-    providerID: config.providerId,
-    podLogsDir: config.podLogsDir,
-    seccompDefault: config.seccompDefault,
-    containerRuntimeEndpoint: config.runtimeEndpoint,
-    imageServiceEndpoint: config.imageEndpoint,
   };
-}
-
-function secondsText(milliseconds: number): string {
-  return `${milliseconds / 1000}s`;
 }

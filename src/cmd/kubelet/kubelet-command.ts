@@ -22,8 +22,11 @@ export const kubeletCommand: Command = {
     if ("exitCode" in parsed) return parsed.exitCode;
     const { flags, log, connection } = parsed.config;
     try {
-      const config = await kubeletConfigOf(flags);
+      const { config, warnings } = await kubeletConfigOf(flags);
       const { clock, random, logger } = processSurroundings(log);
+      for (const why of warnings) {
+        logger.warn("Using lenient decoding as strict decoding failed", { why });
+      }
       using transport = new HttpsTransport(connection, "kubelet");
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config.nodeName, clock);

@@ -1,111 +1,150 @@
 /**
  * Reads KubeletConfiguration (kubelet.config.k8s.io/v1beta1): a file and the drop-in files of a
- * folder, which are laid over it in the order of their names.
+ * folder, which are laid over it in the order of their names. Like upstream, a value of a wrong type
+ * is an error and an unknown field a warning.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { load } from "js-yaml";
-import type { Taint } from "#api/generated/core.v1.ts";
 import { parseDuration } from "#api/meta/duration.ts";
+import { goQuote } from "#api/meta/go-quote.ts";
 import { listFolder } from "#host/files.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
-import { messageOf } from "#lib/caught.ts";
+import { codeOf, messageOf } from "#lib/caught.ts";
 import { FlagError } from "../flags/parse-flags.ts";
+import { CONFIGURATION_FIELDS, type Fields, type FieldType } from "./configuration-fields.ts";
 
-/** The fields that this kubelet acts on. */
-interface KubeletConfiguration {
-  readonly staticPodPath?: string;
-  readonly fileCheckFrequency?: string;
-  readonly port?: number;
-  readonly clusterDNS?: readonly string[];
-  readonly clusterDomain?: string;
-  readonly resolvConf?: string;
-  readonly maxPods?: number;
-  readonly cgroupRoot?: string;
-  readonly systemReserved?: Readonly<Record<string, string>>;
-  readonly kubeReserved?: Readonly<Record<string, string>>;
-  readonly evictionHard?: Readonly<Record<string, string>>;
-  readonly evictionPressureTransitionPeriod?: string;
-  readonly nodeLeaseDurationSeconds?: number;
-  readonly registerWithTaints?: readonly Taint[];
-  readonly registerNode?: boolean;
-  readonly providerID?: string;
-  readonly podLogsDir?: string;
-  readonly seccompDefault?: boolean;
-  readonly containerRuntimeEndpoint?: string;
-  readonly imageServiceEndpoint?: string;
+export interface ReadConfiguration {
+  readonly values: Partial<KubeletConfig>;
+  readonly warnings: readonly string[];
 }
 
-type Values = { -readonly [Field in keyof KubeletConfig]?: KubeletConfig[Field] };
-
-export async function readKubeletConfiguration(file: string, dropIns: string): Promise<Values> {
-  let values: Values = file === "" ? {} : valuesOf(await readDocument(file), file);
+/** `dropIns`: a folder; only names that end in `.conf` are read. */
+export async function readKubeletConfiguration(
+  file: string,
+  dropIns: string,
+): Promise<ReadConfiguration> {
   const names =
     dropIns === "" ? [] : (await listFolder(dropIns)).filter((one) => one.endsWith(".conf"));
-  for (const name of [...names].sort()) {
-    const path = join(dropIns, name);
-    values = { ...values, ...valuesOf(await readDocument(path), path) };
-  }
-  return values;
-}
-
-async function readDocument(path: string): Promise<KubeletConfiguration> {
-  const fail = (why: string): never => {
-    throw new FlagError(`failed to load kubelet config file, path: ${path}, error: ${why}`);
-  };
-  try {
-    const document: unknown = load(await readFile(path, "utf8"));
-    if (typeof document !== "object" || document === null) return fail("it is no object");
-    const { apiVersion, kind } = document as { apiVersion?: unknown; kind?: unknown };
-    if (kind !== "KubeletConfiguration" || apiVersion !== "kubelet.config.k8s.io/v1beta1") {
-      return fail(`no kind "${String(kind)}" is registered for version "${String(apiVersion)}"`);
+  const paths = [...names].sort().map((name) => join(dropIns, name));
+  let values: Partial<KubeletConfig> = {};
+  const warnings: string[] = [];
+  for (const path of file === "" ? paths : [file, ...paths]) {
+    try {
+      const read = valuesOf(await readDocument(path));
+      values = { ...values, ...read.values };
+      warnings.push(...read.warnings);
+    } catch (error) {
+      const kind = path === file ? "Kubelet config" : "drop-in kubelet config";
+      throw new FlagError(
+        `failed to load kubelet config file, path: ${path}, error: failed to load ${kind} file ${path}, error ${messageOf(error)}`,
+      );
     }
-    return document as KubeletConfiguration;
-  } catch (error) {
-    if (error instanceof FlagError) throw error;
-    return fail(messageOf(error));
   }
+  return { values, warnings };
 }
 
-function valuesOf(from: KubeletConfiguration, path: string): Values {
-  const milliseconds = (name: string, text: string): number => {
-    const parsed = parseDuration(text);
-    if (!parsed.ok) throw new FlagError(`${path}: ${name}: ${parsed.error}`);
-    return Number(parsed.nanos / 1_000_000n);
-  };
-  const values: Values = {};
-  const take = <Field extends keyof Values>(
-    field: Field,
-    value: Values[Field] | undefined,
-  ): void => {
-    if (value !== undefined) values[field] = value;
-  };
-  take("staticPodPath", from.staticPodPath);
-  take("port", from.port);
-  take("clusterDns", from.clusterDNS);
-  take("clusterDomain", from.clusterDomain);
-  take("resolvConf", from.resolvConf);
-  take("maxPods", from.maxPods);
-  take("cgroupRoot", from.cgroupRoot);
-  take("systemReserved", from.systemReserved);
-  take("kubeReserved", from.kubeReserved);
-  take("evictionHard", from.evictionHard);
-  take("leaseDurationSeconds", from.nodeLeaseDurationSeconds);
-  take("taints", from.registerWithTaints);
-  take("registerNode", from.registerNode);
-  take("providerId", from.providerID);
-  take("podLogsDir", from.podLogsDir);
-  take("seccompDefault", from.seccompDefault);
-  take("runtimeEndpoint", from.containerRuntimeEndpoint);
-  take("imageEndpoint", from.imageServiceEndpoint);
-  if (from.fileCheckFrequency) {
-    values.fileCheckMs = milliseconds("fileCheckFrequency", from.fileCheckFrequency);
+async function readDocument(path: string): Promise<Record<string, unknown>> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    const why =
+      codeOf(error) === "ENOENT" ? `open ${path}: no such file or directory` : messageOf(error);
+    throw new Error(`failed to read kubelet config file ${goQuote(path)}, error: ${why}`);
   }
-  if (from.evictionPressureTransitionPeriod) {
-    values.evictionPressureTransitionMs = milliseconds(
-      "evictionPressureTransitionPeriod",
-      from.evictionPressureTransitionPeriod,
+  const document: unknown = load(text);
+  const { apiVersion, kind } = isRecord(document) ? document : {};
+  if (!isRecord(document) || apiVersion === undefined) {
+    throw new Error(`failed to decode: Object 'apiVersion' is missing in '${text}'`);
+  }
+  if (kind === undefined)
+    throw new Error(`failed to decode: Object 'Kind' is missing in '${text}'`);
+  if (kind !== "KubeletConfiguration" || apiVersion !== "kubelet.config.k8s.io/v1beta1") {
+    throw new Error(
+      `failed to decode: no kind ${goQuote(String(kind))} is registered for version ${goQuote(String(apiVersion))} in scheme "pkg/kubelet/apis/config/scheme/scheme.go:33"`,
     );
   }
-  return values;
+  return document;
+}
+
+function valuesOf(document: Record<string, unknown>): ReadConfiguration {
+  const values: Record<string, unknown> = {};
+  const unknown = unknownFields(document, CONFIGURATION_FIELDS, "");
+  for (const [name, { type, sets }] of Object.entries(CONFIGURATION_FIELDS)) {
+    const given = document[name];
+    if (given === undefined || given === null) continue;
+    const value = checkedValue(given, type, name);
+    if (sets !== undefined) values[sets] = value;
+  }
+  const fields = unknown.sort().map((name) => `unknown field ${goQuote(name)}`);
+  return {
+    values: values as Partial<KubeletConfig>,
+    warnings: fields.length === 0 ? [] : [`strict decoding error: ${fields.join(", ")}`],
+  };
+}
+
+function unknownFields(
+  document: Record<string, unknown>,
+  fields: Fields,
+  prefix: string,
+): string[] {
+  return Object.entries(document).flatMap(([name, value]) => {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (field === undefined) return [`${prefix}${name}`];
+    if (typeof field.type === "string" || !isRecord(value)) return [];
+    return unknownFields(value, field.type.fields, `${prefix}${name}.`);
+  });
+}
+
+function checkedValue(value: unknown, type: FieldType, name: string): unknown {
+  if (typeof type !== "string") {
+    if (!isRecord(value)) throw wrongType(value, name, "struct");
+    for (const [inner, field] of Object.entries(type.fields)) {
+      const given = value[inner];
+      if (given !== undefined && given !== null)
+        checkedValue(given, field.type, `${name}.${inner}`);
+    }
+    return value;
+  }
+  switch (type) {
+    case "any":
+      return value;
+    case "duration":
+      return durationMs(value, name);
+    case "string":
+    case "bool":
+      if (typeof value === (type === "bool" ? "boolean" : "string")) return value;
+      throw wrongType(value, name, type);
+    case "int32":
+    case "int64":
+    case "float64":
+      if (typeof value === "number" && (type === "float64" || Number.isInteger(value)))
+        return value;
+      throw wrongType(value, name, type);
+    case "strings":
+      if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value;
+      throw wrongType(value, name, "[]string");
+    case "map":
+      if (isRecord(value)) return value;
+      throw wrongType(value, name, "map[string]string");
+  }
+}
+
+function durationMs(value: unknown, name: string): number {
+  if (typeof value !== "string") throw wrongType(value, name, "string");
+  const parsed = parseDuration(value);
+  if (!parsed.ok) throw new Error(`failed to decode: ${parsed.error}`);
+  return Number(parsed.nanos / 1_000_000n);
+}
+
+function wrongType(value: unknown, name: string, goType: string): Error {
+  const is = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return new Error(
+    `failed to decode: json: cannot unmarshal ${is} into Go struct field KubeletConfiguration.${name} of type ${goType}`,
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

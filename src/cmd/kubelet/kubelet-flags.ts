@@ -10,6 +10,7 @@ import { list } from "../flags/flag-values.ts";
 import { addLogFlags } from "../flags/log-flags.ts";
 import { FlagError } from "../flags/parse-flags.ts";
 import { type Flags, isOn, textOf } from "../flags/read-flags.ts";
+import { checkKubeletConfig } from "./check-kubelet-config.ts";
 import { readKubeletConfiguration } from "./kubelet-configuration.ts";
 import type { NodeServing } from "./run-node.ts";
 
@@ -37,6 +38,21 @@ export function kubeletFlags(): Parser {
     .option("--system-reserved <amounts>", "cpu=…,memory=…")
     .option("--kube-reserved <amounts>", "cpu=…,memory=…")
     .option("--eviction-hard <thresholds>", "memory.available<100Mi,…")
+    .option("--eviction-soft <thresholds>", "memory.available<300Mi,…")
+    .option("--eviction-soft-grace-period <periods>", "memory.available=1m30s,…")
+    .option("--eviction-max-pod-grace-period <seconds>", "of pods evicted for a soft threshold")
+    .option("--eviction-minimum-reclaim <amounts>", "nodefs.available=500Mi,…")
+    .option("--image-gc-high-threshold <percent>", "disk use above which unused images are removed")
+    .option("--image-gc-low-threshold <percent>", "disk use down to which they are removed")
+    .option("--container-log-max-size <bytes>", "a log file is rotated at this size")
+    .option("--container-log-max-files <n>", "log files of one container")
+    .option("--pod-max-pids <n>", "processes of one pod; -1 for as many as the node allows")
+    .option("--manifest-url <url>", "static pods")
+    .option("--cpu-manager-policy <policy>", "none or static")
+    .option("--reserved-cpus <cpus>", "processors that pods are not given: 0-1,3")
+    .option("--memory-manager-policy <policy>", "None or Static")
+    .option("--topology-manager-policy <policy>", "none, best-effort, restricted, single-numa-node")
+    .option("--topology-manager-scope <scope>", "container or pod")
     .option("--pod-manifest-path <dir>", "static pods")
     .option("--port <port>", "of the kubelet's own server")
     .option("--address <ip>", "that the kubelet's own server listens on", "0.0.0.0")
@@ -48,14 +64,23 @@ export function kubeletFlags(): Parser {
     .option("--cni-conf-dir <dir>", "where a CNI configuration is written from the pod CIDR");
 }
 
-export async function kubeletConfigOf(flags: Flags): Promise<KubeletConfig> {
-  const file = await readKubeletConfiguration(
+/** `warnings`: what the configuration files say that this kubelet does not know. */
+export async function kubeletConfigOf(
+  flags: Flags,
+): Promise<{ readonly config: KubeletConfig; readonly warnings: readonly string[] }> {
+  const { values, warnings } = await readKubeletConfiguration(
     textOf(flags, "config") ?? "",
     textOf(flags, "config-dir") ?? "",
   );
   const nodeName = (textOf(flags, "hostname-override") ?? hostname()).trim().toLowerCase();
   if (nodeName === "") throw new FlagError("empty hostname is invalid");
-  return { ...DEFAULT_KUBELET_CONFIG, ...file, ...given(flags), nodeName };
+  const config = { ...DEFAULT_KUBELET_CONFIG, ...values, ...given(flags), nodeName };
+  const problems = checkKubeletConfig(config);
+  if (problems.length > 0) {
+    const list = problems.length === 1 ? problems[0] : `[${problems.join(", ")}]`;
+    throw new FlagError(`failed to validate kubelet configuration, error: ${list}`);
+  }
+  return { config, warnings };
 }
 
 /** How the kubelet's own server is reached, and by whom. */
@@ -114,6 +139,29 @@ function given(flags: Flags): Values {
   take("systemReserved", "system-reserved", pairs);
   take("kubeReserved", "kube-reserved", pairs);
   take("evictionHard", "eviction-hard", thresholds);
+  take("evictionSoft", "eviction-soft", thresholds);
+  take("evictionSoftGracePeriod", "eviction-soft-grace-period", pairs);
+  take("evictionMaxPodGraceSeconds", "eviction-max-pod-grace-period", (text) =>
+    whole("eviction-max-pod-grace-period", text),
+  );
+  take("evictionMinimumReclaim", "eviction-minimum-reclaim", pairs);
+  take("imageGcHighPercent", "image-gc-high-threshold", (text) =>
+    whole("image-gc-high-threshold", text),
+  );
+  take("imageGcLowPercent", "image-gc-low-threshold", (text) =>
+    whole("image-gc-low-threshold", text),
+  );
+  take("containerLogMaxSize", "container-log-max-size", same);
+  take("containerLogMaxFiles", "container-log-max-files", (text) =>
+    whole("container-log-max-files", text),
+  );
+  take("podPidsLimit", "pod-max-pids", Number);
+  take("staticPodUrl", "manifest-url", same);
+  take("cpuManagerPolicy", "cpu-manager-policy", same);
+  take("reservedSystemCpus", "reserved-cpus", same);
+  take("memoryManagerPolicy", "memory-manager-policy", same);
+  take("topologyManagerPolicy", "topology-manager-policy", same);
+  take("topologyManagerScope", "topology-manager-scope", same);
   take("staticPodPath", "pod-manifest-path", same);
   take("port", "port", (text) => whole("port", text));
   take("cniConfDir", "cni-conf-dir", same);

@@ -25,7 +25,7 @@ export interface NodeCluster extends AsyncDisposable {
   pod(name: string): Promise<PodView>;
   /** Kills the kubelet (SIGKILL) or ends it (SIGTERM). */
   stopKubelet(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
-  startKubelet(): void;
+  startKubelet(...moreArgs: string[]): void;
   log(): string;
 }
 
@@ -121,7 +121,7 @@ async function startIn(machine: Machine, kubeletArgs: readonly string[]): Promis
     spec: { podCIDR: CIDR, podCIDRs: [CIDR] },
   };
   let kubelet: ReturnType<Machine["start"]> | undefined;
-  const startKubelet = (): void => {
+  const startKubelet = (...moreArgs: string[]): void => {
     kubelet = run("kubelet", [
       "kubelet",
       ...["--kubeconfig", join(dir, "node.kubeconfig"), "--hostname-override", NODE],
@@ -129,7 +129,7 @@ async function startIn(machine: Machine, kubeletArgs: readonly string[]): Promis
       ...["--root-dir", join(dir, "kubelet"), "--pod-log-dir", join(dir, "logs")],
       ...["--cgroup-root", machine.cgroupRoot, "--node-ip", "192.168.77.1", "--resolv-conf="],
       ...["--client-ca-file", join(data, "pki/ca.crt")],
-      ...kubeletArgs,
+      ...[...kubeletArgs, ...moreArgs],
     ]);
   };
   const cluster: NodeCluster = {

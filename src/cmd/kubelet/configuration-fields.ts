@@ -1,0 +1,185 @@
+/**
+ * The fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the Go type of each, as error
+ * messages name it, and, for those that this kubelet acts on, the entry of KubeletConfig that it
+ * sets. Fields without an entry are accepted and change nothing.
+ */
+import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
+
+export type FieldType =
+  | "string"
+  | "bool"
+  | "int32"
+  | "int64"
+  | "float64"
+  /** A Go duration: `10s`. */
+  | "duration"
+  | "strings"
+  | "map"
+  /** Checked no further. */
+  | "any"
+  | { readonly fields: Fields };
+
+export interface Field {
+  readonly type: FieldType;
+  /** Durations are set in milliseconds. */
+  readonly sets?: keyof KubeletConfig;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+const string: Field = { type: "string" };
+const bool: Field = { type: "bool" };
+const int32: Field = { type: "int32" };
+const duration: Field = { type: "duration" };
+const strings: Field = { type: "strings" };
+const map: Field = { type: "map" };
+
+export const CONFIGURATION_FIELDS: Fields = {
+  kind: string,
+  apiVersion: string,
+  enableServer: bool,
+  staticPodPath: { type: "string", sets: "staticPodPath" },
+  podLogsDir: { type: "string", sets: "podLogsDir" },
+  syncFrequency: duration,
+  fileCheckFrequency: { type: "duration", sets: "fileCheckMs" },
+  httpCheckFrequency: { type: "duration", sets: "httpCheckMs" },
+  staticPodURL: { type: "string", sets: "staticPodUrl" },
+  staticPodURLHeader: { type: "map", sets: "staticPodUrlHeader" },
+  address: string,
+  port: { type: "int32", sets: "port" },
+  readOnlyPort: int32,
+  tlsCertFile: string,
+  tlsPrivateKeyFile: string,
+  tlsCipherSuites: strings,
+  tlsCurvePreferences: { type: "any" },
+  tlsMinVersion: string,
+  rotateCertificates: bool,
+  serverTLSBootstrap: bool,
+  authentication: {
+    type: {
+      fields: {
+        x509: { type: { fields: { clientCAFile: string } } },
+        webhook: { type: { fields: { enabled: bool, cacheTTL: duration } } },
+        anonymous: { type: { fields: { enabled: bool } } },
+      },
+    },
+  },
+  authorization: {
+    type: {
+      fields: {
+        mode: string,
+        webhook: {
+          type: { fields: { cacheAuthorizedTTL: duration, cacheUnauthorizedTTL: duration } },
+        },
+      },
+    },
+  },
+  registryPullQPS: int32,
+  registryBurst: int32,
+  imagePullCredentialsVerificationPolicy: string,
+  preloadedImagesVerificationAllowlist: strings,
+  eventRecordQPS: int32,
+  eventBurst: int32,
+  enableDebuggingHandlers: bool,
+  enableContentionProfiling: bool,
+  healthzPort: int32,
+  healthzBindAddress: string,
+  oomScoreAdj: int32,
+  clusterDomain: { type: "string", sets: "clusterDomain" },
+  clusterDNS: { type: "strings", sets: "clusterDns" },
+  streamingConnectionIdleTimeout: duration,
+  nodeStatusUpdateFrequency: duration,
+  nodeStatusReportFrequency: duration,
+  nodeLeaseDurationSeconds: { type: "int32", sets: "leaseDurationSeconds" },
+  imageMinimumGCAge: { type: "duration", sets: "imageMinimumGcAgeMs" },
+  imageMaximumGCAge: { type: "duration", sets: "imageMaximumGcAgeMs" },
+  imageGCHighThresholdPercent: { type: "int32", sets: "imageGcHighPercent" },
+  imageGCLowThresholdPercent: { type: "int32", sets: "imageGcLowPercent" },
+  volumeStatsAggPeriod: duration,
+  kubeletCgroups: string,
+  systemCgroups: string,
+  cgroupRoot: { type: "string", sets: "cgroupRoot" },
+  cgroupsPerQOS: bool,
+  cgroupDriver: string,
+  cpuManagerPolicy: { type: "string", sets: "cpuManagerPolicy" },
+  singleProcessOOMKill: bool,
+  cpuManagerPolicyOptions: { type: "map", sets: "cpuManagerPolicyOptions" },
+  cpuManagerReconcilePeriod: duration,
+  memoryManagerPolicy: { type: "string", sets: "memoryManagerPolicy" },
+  topologyManagerPolicy: { type: "string", sets: "topologyManagerPolicy" },
+  topologyManagerScope: { type: "string", sets: "topologyManagerScope" },
+  topologyManagerPolicyOptions: map,
+  qosReserved: map,
+  runtimeRequestTimeout: duration,
+  hairpinMode: string,
+  maxPods: { type: "int32", sets: "maxPods" },
+  podCIDR: string,
+  podPidsLimit: { type: "int64", sets: "podPidsLimit" },
+  resolvConf: { type: "string", sets: "resolvConf" },
+  runOnce: bool,
+  cpuCFSQuota: bool,
+  cpuCFSQuotaPeriod: duration,
+  nodeStatusMaxImages: int32,
+  maxOpenFiles: { type: "int64" },
+  contentType: string,
+  kubeAPIQPS: int32,
+  kubeAPIBurst: int32,
+  serializeImagePulls: bool,
+  maxParallelImagePulls: int32,
+  evictionHard: { type: "map", sets: "evictionHard" },
+  evictionSoft: { type: "map", sets: "evictionSoft" },
+  evictionSoftGracePeriod: { type: "map", sets: "evictionSoftGracePeriod" },
+  evictionPressureTransitionPeriod: { type: "duration", sets: "evictionPressureTransitionMs" },
+  evictionMaxPodGracePeriod: { type: "int32", sets: "evictionMaxPodGraceSeconds" },
+  evictionMinimumReclaim: { type: "map", sets: "evictionMinimumReclaim" },
+  mergeDefaultEvictionSettings: bool,
+  podsPerCore: int32,
+  enableControllerAttachDetach: bool,
+  protectKernelDefaults: bool,
+  makeIPTablesUtilChains: bool,
+  iptablesMasqueradeBit: int32,
+  iptablesDropBit: int32,
+  featureGates: map,
+  failSwapOn: bool,
+  memorySwap: { type: { fields: { swapBehavior: string } } },
+  containerLogMaxSize: { type: "string", sets: "containerLogMaxSize" },
+  containerLogMaxFiles: { type: "int32", sets: "containerLogMaxFiles" },
+  containerLogMaxWorkers: int32,
+  containerLogMonitorInterval: { type: "duration", sets: "containerLogMonitorMs" },
+  configMapAndSecretChangeDetectionStrategy: string,
+  systemReserved: { type: "map", sets: "systemReserved" },
+  kubeReserved: { type: "map", sets: "kubeReserved" },
+  reservedSystemCPUs: { type: "string", sets: "reservedSystemCpus" },
+  showHiddenMetricsForVersion: string,
+  systemReservedCgroup: string,
+  kubeReservedCgroup: string,
+  enforceNodeAllocatable: strings,
+  allowedUnsafeSysctls: strings,
+  volumePluginDir: string,
+  providerID: { type: "string", sets: "providerId" },
+  kernelMemcgNotification: bool,
+  logging: { type: "any" },
+  enableSystemLogHandler: bool,
+  enableSystemLogQuery: { type: "bool", sets: "enableSystemLogQuery" },
+  shutdownGracePeriod: { type: "duration", sets: "shutdownGraceMs" },
+  shutdownGracePeriodCriticalPods: { type: "duration", sets: "shutdownGraceCriticalMs" },
+  shutdownGracePeriodByPodPriority: { type: "any" },
+  crashLoopBackOff: { type: { fields: { maxContainerRestartPeriod: duration } } },
+  reservedMemory: { type: "any" },
+  enableProfilingHandler: bool,
+  enableDebugFlagsHandler: bool,
+  seccompDefault: { type: "bool", sets: "seccompDefault" },
+  memoryThrottlingFactor: { type: "float64" },
+  memoryReservationPolicy: string,
+  registerWithTaints: { type: "any", sets: "taints" },
+  registerNode: { type: "bool", sets: "registerNode" },
+  tracing: { type: "any" },
+  localStorageCapacityIsolation: {
+    type: "bool",
+    sets: "localStorageCapacityIsolation",
+  },
+  containerRuntimeEndpoint: { type: "string", sets: "runtimeEndpoint" },
+  imageServiceEndpoint: { type: "string", sets: "imageEndpoint" },
+  failCgroupV1: bool,
+  userNamespaces: { type: { fields: { idsPerPod: { type: "int64" } } } },
+};

@@ -1,0 +1,115 @@
+/**
+ * Rotates the logs of running containers.
+ *
+ * Promises:
+ * 1. A log that has grown beyond the limit is renamed with the time, and the runtime opens a new one;
+ *    when the runtime cannot, the old name comes back.
+ * 2. Rotated files are compressed at the next rotation, so that readers can finish; at most
+ *    `filesMax` files of a container are kept, the one that is written included.
+ */
+import { createReadStream, createWriteStream } from "node:fs";
+import { rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { listFolder } from "#host/files.ts";
+import { CONTAINER_STATE, type CriContainer } from "#kubelet/cri/container-messages.ts";
+import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
+import { decideLogFiles, rotationStamp } from "#kubelet/decide/log-files.ts";
+import {
+  CONTAINER_NAME,
+  POD_NAME,
+  POD_NAMESPACE,
+  POD_UID,
+  RESTART_COUNT,
+} from "#kubelet/runtime/labels.ts";
+import { codeOf, messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+
+export interface LogRotationOptions {
+  readonly runtime: Pick<RuntimeService, "listContainers" | "reopenContainerLog">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** `/var/log/pods` */
+  readonly logsFolder: string;
+  readonly bytesMax: number;
+  readonly filesMax: number;
+  readonly checkMs: number;
+}
+
+export async function runLogRotation(
+  options: LogRotationOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, logger, checkMs } = options;
+  while (!signal.aborted) {
+    await clock.sleep(checkMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    try {
+      await rotateLogs(options);
+    } catch (error) {
+      if (!signal.aborted) logger.warn("logs were not rotated", { why: messageOf(error) });
+    }
+  }
+}
+
+/** Looks at every running container once. */
+async function rotateLogs(options: LogRotationOptions): Promise<void> {
+  const { runtime, logger, bytesMax } = options;
+  const filter = { state: { state: CONTAINER_STATE.RUNNING } };
+  const { containers } = await runtime.listContainers({ filter });
+  for (const container of containers) {
+    const log = logPathOf(options.logsFolder, container);
+    try {
+      const size = await sizeOf(log);
+      if (size === undefined) await runtime.reopenContainerLog({ containerId: container.id });
+      else if (size >= bytesMax) await rotate(log, container.id, options);
+    } catch (error) {
+      logger.warn("a container's log was not rotated", { log, why: messageOf(error) });
+    }
+  }
+}
+
+function logPathOf(logsFolder: string, { labels, annotations, metadata }: CriContainer): string {
+  const pod = `${labels[POD_NAMESPACE]}_${labels[POD_NAME]}_${labels[POD_UID]}`;
+  const run = annotations[RESTART_COUNT] ?? String(metadata?.attempt ?? 0);
+  return join(logsFolder, pod, labels[CONTAINER_NAME] ?? "", `${run}.log`);
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function rotate(
+  log: string,
+  containerId: string,
+  { runtime, clock, filesMax }: LogRotationOptions,
+): Promise<void> {
+  const folder = dirname(log);
+  const names = (await listFolder(folder)).filter((name) => name.startsWith(`${basename(log)}.`));
+  const { remove, compress } = decideLogFiles(names, filesMax);
+  for (const name of remove) await rm(join(folder, name), { force: true });
+  for (const name of compress) await gzipFile(join(folder, name));
+  const rotated = `${log}.${rotationStamp(clock.nowMs())}`;
+  await rename(log, rotated);
+  try {
+    await runtime.reopenContainerLog({ containerId });
+  } catch (error) {
+    await rename(rotated, log);
+    throw error;
+  }
+}
+
+async function gzipFile(path: string): Promise<void> {
+  const { mode } = await stat(path);
+  const draft = `${path}.tmp`;
+  await pipeline(createReadStream(path), createGzip(), createWriteStream(draft, { mode }));
+  await rename(draft, `${path}.gz`);
+  await rm(path);
+}

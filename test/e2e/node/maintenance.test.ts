@@ -1,0 +1,147 @@
+/** What the kubelet looks after on a real node: logs, images, dead containers, orphans, storage limits. */
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { writeBusyboxImage } from "./busybox-image.ts";
+import { NODE, type NodeCluster, startNodeCluster } from "./cluster.ts";
+import { until } from "./eventually.ts";
+import { BUSYBOX } from "./runtime.ts";
+
+let cluster: NodeCluster;
+const LONG = { timeoutMs: 90_000, everyMs: 200 };
+
+beforeAll(async () => {
+  cluster = await startNodeCluster((dir) => {
+    const file = join(dir, "kubelet.yaml");
+    const settings = {
+      containerLogMaxSize: "8Ki",
+      containerLogMaxFiles: 3,
+      containerLogMonitorInterval: "3s",
+    };
+    const type = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
+    writeFileSync(file, JSON.stringify({ ...type, ...settings }));
+    return ["--config", file];
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await cluster?.[Symbol.asyncDispose]();
+});
+
+describe.concurrent("maintenance", () => {
+  test("containerLogMaxSize and containerLogMaxFiles: the log is rotated, compressed and reopened", async () => {
+    const script =
+      "i=0; while :; do echo line $i; i=$((i+1)); [ $((i % 200)) = 0 ] && sleep 1; done";
+    await cluster.apply(pod("chatty", { containers: [container(script)] }));
+    const { metadata } = await cluster.pod("chatty");
+    const folder = join(cluster.machine.dir, "logs", `default_chatty_${metadata.uid}`, "main");
+    const names = (): Promise<string[]> => readdir(folder).catch(() => []);
+    await until(async () => (await names()).some((name) => name.endsWith(".gz")), LONG);
+    await until(async () => (await names()).includes("0.log"), LONG);
+    const all = await names();
+    assert.ok(all.length <= 4, all.join(" ")); // one may be on its way from one name to the next
+    const packed = all.find((name) => name.endsWith(".gz"));
+    if (packed !== undefined) {
+      const text = await new Promise<string>((resolve) => {
+        try {
+          resolve(gunzipSync(readFileSync(join(folder, packed))).toString());
+        } catch {
+          resolve("stdout F line"); // rotated away meanwhile
+        }
+      });
+      assert.match(text, /stdout F line/);
+    }
+  }, 120_000);
+
+  test("emptyDir sizeLimit: the pod is Evicted with upstream's message", async () => {
+    const writer = {
+      ...container("dd if=/dev/zero of=/scratch/file bs=1024 count=2048; sleep 1000"),
+      volumeMounts: [{ name: "scratch", mountPath: "/scratch" }],
+    };
+    const volumes = [{ name: "scratch", emptyDir: { sizeLimit: "1Mi" } }];
+    await cluster.apply(pod("big-volume", { containers: [writer], volumes }));
+    await until(async () => (await cluster.pod("big-volume")).status.phase === "Failed", LONG);
+    const { status } = await cluster.pod("big-volume");
+    assert.deepEqual(
+      [status.reason, status.message],
+      ["Evicted", 'Usage of EmptyDir volume "scratch" exceeds the limit "1Mi". '],
+    );
+  }, 120_000);
+
+  test("limits.ephemeral-storage: a container that fills its writable layer is Evicted", async () => {
+    const writer = {
+      ...container("dd if=/dev/zero of=/tmp/file bs=1024 count=4096; sleep 1000"),
+      resources: { limits: { "ephemeral-storage": "1Mi" } },
+    };
+    await cluster.apply(pod("big-layer", { containers: [writer] }));
+    await until(async () => (await cluster.pod("big-layer")).status.phase === "Failed", LONG);
+    const { status } = await cluster.pod("big-layer");
+    assert.deepEqual(
+      [status.reason, status.message],
+      ["Evicted", "Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. "],
+    );
+  }, 120_000);
+});
+
+test("a kubelet that starts removes folders, logs and cgroups of pods that are gone", async () => {
+  const uid = "11111111-2222-3333-4444-555555555555";
+  const { machine } = cluster;
+  await cluster.stopKubelet("SIGKILL");
+  await mkdir(join(machine.dir, "kubelet/pods", uid, "volumes"), { recursive: true });
+  await mkdir(join(machine.dir, "logs", `default_lost_${uid}`), { recursive: true });
+  const [group] = await cgroupFolders(machine.cgroupRoot);
+  await mkdir(join(group!, "kubepods/besteffort", `pod${uid}`));
+  cluster.startKubelet();
+  await until(async () => {
+    const pods = await readdir(join(machine.dir, "kubelet/pods"));
+    const logs = await readdir(join(machine.dir, "logs"));
+    const groups = await readdir(join(group!, "kubepods/besteffort"));
+    return ![...pods, ...logs, ...groups].some((name) => name.includes(uid));
+  }, LONG);
+}, 120_000);
+
+test("imageGCHighThresholdPercent: an image that no container uses is removed, one in use stays", async () => {
+  const { machine, runtime } = cluster;
+  const archive = join(machine.dir, "unused.tar");
+  const unused = "docker.io/library/unused:1";
+  await writeBusyboxImage(archive, { name: unused, command: ["true"] });
+  const socket = runtime.endpoint.replace("unix://", "");
+  const ctr = ["--address", socket, "--namespace", "k8s.io", "images"];
+  await machine.run("ctr", [...ctr, "import", archive]);
+  await cluster.apply(pod("user", { containers: [container("sleep 1000")] }));
+  await until(async () => (await cluster.pod("user")).status.phase === "Running", LONG);
+  await cluster.stopKubelet("SIGTERM");
+  cluster.startKubelet("--image-gc-high-threshold=1", "--image-gc-low-threshold=0");
+  await until(async () => {
+    const { stdout } = await machine.run("ctr", [...ctr, "ls", "-q"]);
+    return !stdout.includes(unused) && stdout.includes(BUSYBOX);
+  }, LONG);
+  const path = `{range .items[?(@.involvedObject.kind=="Node")]}{.reason} {end}`;
+  await until(async () => {
+    const events = await cluster.kubectl("get", "events", "-A", "-o", `jsonpath=${path}`);
+    return events.includes("FreeDiskSpaceFailed");
+  }, LONG);
+  assert.equal((await cluster.pod("user")).status.phase, "Running");
+}, 120_000);
+
+async function cgroupFolders(root: string): Promise<string[]> {
+  const tops = await readdir("/sys/fs/cgroup");
+  const top = tops.includes("cgroup.controllers") ? "" : "memory";
+  return [join("/sys/fs/cgroup", top, root)];
+}
+
+function container(script: string): Record<string, unknown> {
+  return { name: "main", image: BUSYBOX, imagePullPolicy: "Never", command: ["sh", "-c", script] };
+}
+
+function pod(name: string, spec: object): object {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "default" },
+    spec: { nodeName: NODE, terminationGracePeriodSeconds: 1, ...spec },
+  };
+}
