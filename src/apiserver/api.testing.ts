@@ -42,7 +42,9 @@ export interface TestApi extends AsyncDisposable {
 }
 
 export interface TestApiOptions
-  extends Partial<Pick<ApiServerOptions, "storedForm" | "hooks" | "components" | "admission">> {
+  extends Partial<
+    Pick<ApiServerOptions, "storedForm" | "hooks" | "components" | "admission" | "frontProxyClient">
+  > {
   readonly store?: MemoryStore;
   /** Beside the built-in ones. */
   readonly kinds?: readonly Kind[];

@@ -12,6 +12,10 @@ import { SharedTurn } from "#lib/shared-turn.ts";
 import type { Store } from "#store/contract.ts";
 import { createAdmission } from "./admission/admission-chain.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
+import { AvailabilityChecks } from "./aggregation/availability.ts";
+import { aggregatedPaths } from "./aggregation/proxy-request.ts";
+import { type ClientCertificate, RemoteApis } from "./aggregation/remote-apis.ts";
+import { RemoteDiscovery } from "./aggregation/remote-discovery.ts";
 import { CustomResources } from "./crd/custom-resources.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import type { EncryptedStore } from "./encryption/encrypted-store.ts";
@@ -87,6 +91,8 @@ export interface ApiServerOptions {
     findKind: KindRegistry["findKind"],
   ): readonly AdmissionPlugin[];
   readonly kubelets: Omit<KubeletOptions, "objects">;
+  /** What aggregated API servers are shown; asked for anew for each request, since it is renewed. */
+  frontProxyClient?(): ClientCertificate;
   /** The other parts of the control plane, for those who still read ComponentStatuses. */
   readonly components?: Readonly<Record<string, ComponentCheck>>;
   readonly metrics: Metrics;
@@ -156,12 +162,18 @@ export async function startApiServer(
   const webhooks = new WebhookClient(caller, services);
   const extensions = { objects, store, resources, clock, logger, random, webhooks };
   await new CustomResources(extensions).start(signal);
+  const apis = new RemoteApis(services, () => options.frontProxyClient?.());
+  const aggregation = { objects, apis, services, caller, clock, random, logger };
+  const remoteDiscovery = new RemoteDiscovery(aggregation);
+  apis.start(objects, signal);
+  new AvailabilityChecks(aggregation).start(signal);
+  remoteDiscovery.start(signal);
   const security = countSecurity(options.security(objects, signal), metrics, clock);
   addFlowMetrics(metrics, security.flow);
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });
   const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });
   addClusterMetrics(metrics, objects, addresses, options.nodePorts);
-  const discovery = new Discovery(resources);
+  const discovery = new Discovery(resources, remoteDiscovery);
   const health = new Health(store, options.hooks ?? [], options.healthChecks);
   health.finished("caches");
   const tables = new Tables(new ColumnDescriptions([...kinds, scaleKind], options.prose), clock);
@@ -196,6 +208,7 @@ export async function startApiServer(
       startMs,
       flags: options.flags ?? {},
     }),
+    aggregated: aggregatedPaths({ apis, isCredential: security.isCredential, clock, logger }),
     special: specialVerbs({ ...options, objects, store, security, components: options.components }),
     tables,
   });

@@ -4,34 +4,9 @@ import type { APIService } from "#api/generated/apiregistration.v1.ts";
 import { customResourceDefinitionKind } from "#api/kinds/apiextensions/v1/custom-resource-definition.ts";
 import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
 import type { Discovery } from "../discovery/discovery.ts";
+import { builtInGroupPriority } from "../discovery/group-priorities.ts";
 import type { Objects } from "../storage/objects.ts";
 import { localApiService, MANAGED } from "./local-api-service.ts";
-
-/** How high a group stands among the others. */
-const GROUP_PRIORITIES: Readonly<Record<string, number>> = {
-  "": 18000,
-  apps: 17800,
-  "events.k8s.io": 17750,
-  "authentication.k8s.io": 17700,
-  "authorization.k8s.io": 17600,
-  autoscaling: 17500,
-  batch: 17400,
-  "certificates.k8s.io": 17300,
-  "networking.k8s.io": 17200,
-  policy: 17100,
-  "rbac.authorization.k8s.io": 17000,
-  "storage.k8s.io": 16800,
-  "apiextensions.k8s.io": 16700,
-  "admissionregistration.k8s.io": 16700,
-  "scheduling.k8s.io": 16600,
-  "coordination.k8s.io": 16500,
-  "node.k8s.io": 16300,
-  "discovery.k8s.io": 16200,
-  "resource.k8s.io": 16200,
-  "flowcontrol.apiserver.k8s.io": 16100,
-  "internal.apiserver.k8s.io": 16000,
-  "storagemigration.k8s.io": 15700,
-};
 
 const VERSION_PRIORITIES: Readonly<Record<string, number>> = {
   "/v1": 1,
@@ -50,7 +25,10 @@ export async function ensureApiServices(
   const custom = new Set(definitions.map(({ spec }) => spec.group));
   const wanted = discovery
     .groupVersions()
-    .filter(({ group }) => group !== "apiregistration.k8s.io" && !custom.has(group))
+    .filter(
+      ({ group, isRemote }) =>
+        !isRemote && group !== "apiregistration.k8s.io" && !custom.has(group),
+    )
     .map(({ group, version }) => apiServiceOf(group, version, nowMs));
   const created = await Promise.all(
     wanted
@@ -64,7 +42,7 @@ function apiServiceOf(group: string, version: string, nowMs: number): APIService
   const spec = {
     ...(group === "" ? {} : { group }),
     version,
-    groupPriorityMinimum: GROUP_PRIORITIES[group] ?? 15000,
+    groupPriorityMinimum: builtInGroupPriority(group) ?? 15000,
     versionPriority: VERSION_PRIORITIES[`${group}/${version}`] ?? versionPriority(version),
   };
   return localApiService(spec, { [MANAGED]: "onstart" }, nowMs);

@@ -14,7 +14,6 @@ import type { StartStep } from "../health/start-hooks.ts";
 import type { PortAllocator } from "../services/port-allocator.ts";
 import { runServiceRepair } from "../services/run-repair.ts";
 import type { Objects } from "../storage/objects.ts";
-import { tellAvailability } from "./api-availability.ts";
 import { ensureApiServices } from "./api-services.ts";
 import { runIdentityLease } from "./identity-lease.ts";
 import { ensureKubernetesService, runAnnouncement } from "./kubernetes-service.ts";
@@ -81,7 +80,6 @@ export async function bootstrapCluster(
   keepSystemNamespaces(objects, loopback, signal);
   keepPublished(objects, loopback, published, signal);
   tellDangling(objects, clock, logger, signal);
-  tellAvailability(objects, clock, logger, signal);
   const peerAddress = `${options.advertiseAddress}:${options.port}`;
   Promise.all([
     ...(ports === undefined ? [] : [runServiceRepair({ ...options, ports }, signal)]),

@@ -1,7 +1,7 @@
 /** The APIService of a group version that this server serves itself. */
 import type { APIService, APIServiceSpec } from "#api/generated/apiregistration.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import { LOCAL } from "./api-availability.ts";
+import { LOCAL } from "../aggregation/decide-availability.ts";
 
 /** The label that says that the server keeps the APIService: `onstart` or `true`. */
 export const MANAGED = "kube-aggregator.kubernetes.io/automanaged";

@@ -2,10 +2,9 @@
 
 import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
 import { localApiService, MANAGED } from "../cluster/local-api-service.ts";
+import { CUSTOM_PRIORITIES } from "../discovery/group-priorities.ts";
 import type { Objects } from "../storage/objects.ts";
 
-/** Below all groups that are built in. */
-const PRIORITIES = { groupPriorityMinimum: 1000, versionPriority: 100 };
 /** As long as the definition is there; those of built-in groups stay. */
 const LABELS = { [MANAGED]: "true" };
 
@@ -25,7 +24,7 @@ export async function syncApiServices(
   }
   for (const version of versions) {
     if (objects.get(apiServiceKind, "", `${version}.${group}`) !== undefined) continue;
-    const service = localApiService({ group, version, ...PRIORITIES }, LABELS, nowMs);
+    const service = localApiService({ group, version, ...CUSTOM_PRIORITIES }, LABELS, nowMs);
     await objects.create(apiServiceKind, service);
   }
 }

@@ -5,41 +5,24 @@
 import { createHash } from "node:crypto";
 import type { Kind } from "#api/kind.ts";
 import type { SubresourceRoute } from "#api/subresource-route.ts";
+import type { RemoteVersion } from "../aggregation/remote-discovery.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import { subresourcesOf } from "../request/subresource-routes.ts";
 import type { ApiValue } from "../response/answer.ts";
 import type { ServedResource } from "../storage/resources.ts";
-
-/** The order in which groups are told, the most important first. */
-const GROUP_ORDER: readonly string[] = [
-  "apiregistration.k8s.io",
-  "apps",
-  "events.k8s.io",
-  "authentication.k8s.io",
-  "authorization.k8s.io",
-  "autoscaling",
-  "batch",
-  "certificates.k8s.io",
-  "networking.k8s.io",
-  "policy",
-  "rbac.authorization.k8s.io",
-  "storage.k8s.io",
-  "admissionregistration.k8s.io",
-  "apiextensions.k8s.io",
-  "scheduling.k8s.io",
-  "coordination.k8s.io",
-  "node.k8s.io",
-  "discovery.k8s.io",
-  "resource.k8s.io",
-  "flowcontrol.apiserver.k8s.io",
-  "internal.apiserver.k8s.io",
-  "storagemigration.k8s.io",
-];
+import { builtInGroupPriority, CUSTOM_PRIORITIES } from "./group-priorities.ts";
 
 export interface GroupVersions {
   readonly group: string;
   /** The preferred one first. */
   readonly versions: readonly string[];
+}
+
+interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
+  /** Another server serves it. */
+  readonly isRemote: boolean;
 }
 
 interface Hashed {
@@ -50,20 +33,32 @@ interface Hashed {
 /** What is known of the resources until the next change. */
 interface View {
   readonly resources: readonly ServedResource[];
+  /** By `GROUP/VERSION`. */
+  readonly remote: ReadonlyMap<string, RemoteVersion>;
   readonly groups: readonly GroupVersions[];
   readonly aggregated: Map<boolean, Hashed>;
 }
 
+/** Group versions that other servers serve. */
+export interface RemoteVersions {
+  versions(): readonly RemoteVersion[];
+  onChange(listener: () => void): void;
+}
+
 export class Discovery {
   readonly #registry: KindRegistry;
+  readonly #remote: RemoteVersions | undefined;
   #known: View | undefined;
 
-  /** It follows the registry. */
-  constructor(registry: KindRegistry) {
+  /** It follows the registry, and what is known of other servers. */
+  constructor(registry: KindRegistry, remote?: RemoteVersions) {
     this.#registry = registry;
-    registry.onChange(() => {
+    this.#remote = remote;
+    const forget = (): void => {
       this.#known = undefined;
-    });
+    };
+    registry.onChange(forget);
+    remote?.onChange(forget);
   }
 
   /** Named groups; the core group is told elsewhere. */
@@ -71,9 +66,13 @@ export class Discovery {
     return this.#view.groups.filter(({ group }) => group !== "");
   }
 
-  groupVersions(): readonly { readonly group: string; readonly version: string }[] {
-    return this.#view.groups.flatMap(({ group, versions }) =>
-      versions.map((version) => ({ group, version })),
+  groupVersions(): readonly GroupVersion[] {
+    const { groups, remote } = this.#view;
+    return groups.flatMap(({ group, versions }) =>
+      versions.map((version) => {
+        const isRemote = remote.has(`${group}/${version}`);
+        return { group, version, isRemote };
+      }),
     );
   }
 
@@ -122,7 +121,7 @@ export class Discovery {
   }
 
   get #view(): View {
-    this.#known ??= viewOf(this.#registry.served());
+    this.#known ??= viewOf(this.#registry.served(), this.#remote?.versions() ?? []);
     return this.#known;
   }
 
@@ -134,13 +133,22 @@ export class Discovery {
       metadata: {},
       items: groups.map(({ group, versions }) => ({
         metadata: group === "" ? {} : { name: group },
-        versions: versions.map((one) => ({
-          version: one,
-          resources: this.#of(group, one).map(aggregatedEntry),
-          freshness: "Current",
-        })),
+        versions: versions.map((one) => this.#aggregatedVersion(group, one)),
       })),
     } as ApiValue;
+  }
+
+  #aggregatedVersion(group: string, version: string) {
+    const remote = this.#view.remote.get(`${group}/${version}`);
+    if (remote !== undefined) {
+      const { resources, freshness } = remote;
+      return { version, ...(resources.length === 0 ? {} : { resources }), freshness };
+    }
+    return {
+      version,
+      resources: this.#of(group, version).map(aggregatedEntry),
+      freshness: "Current",
+    };
   }
 
   #of(group: string, version: string): readonly ServedResource[] {
@@ -219,25 +227,42 @@ function storageVersionHash({ kind, stored }: ServedResource): string | undefine
   return createHash("sha256").update(name).digest().subarray(0, 8).toString("base64");
 }
 
-function viewOf(served: Iterable<ServedResource>): View {
+function viewOf(served: Iterable<ServedResource>, remote: readonly RemoteVersion[]): View {
   const resources = [...served].sort((a, b) => byText(a.kind.names.plural, b.kind.names.plural));
+  const elsewhere = new Map(remote.map((one) => [`${one.group}/${one.version}`, one]));
   const versions = new Map<string, Set<string>>();
-  for (const { kind } of resources) {
-    versions.set(kind.group, (versions.get(kind.group) ?? new Set()).add(kind.version));
-  }
-  const groups = [...versions]
-    .map(([group, all]) => ({ group, versions: [...all].sort(byPriority) }))
-    .sort((a, b) => rankOf(a.group) - rankOf(b.group) || byText(a.group, b.group));
-  return { resources, groups, aggregated: new Map() };
+  const add = (group: string, version: string): void =>
+    void versions.set(group, (versions.get(group) ?? new Set()).add(version));
+  for (const { kind } of resources) add(kind.group, kind.version);
+  for (const { group, version } of remote) add(group, version);
+  const priorityOf = (group: string, version: string): number =>
+    elsewhere.get(`${group}/${version}`)?.versionPriority ?? CUSTOM_PRIORITIES.versionPriority;
+  const groups = [...versions].map(([group, all]) => ({
+    group,
+    rank: rankOf(group, [...all], elsewhere),
+    versions: [...all].sort(
+      (a, b) => priorityOf(group, b) - priorityOf(group, a) || byPriority(a, b),
+    ),
+  }));
+  groups.sort((a, b) => b.rank - a.rank || byText(a.group, b.group));
+  return { resources, groups, aggregated: new Map(), remote: elsewhere };
 }
 
 function apiVersionOf(group: string, version: string): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-function rankOf(group: string): number {
-  const rank = GROUP_ORDER.indexOf(group);
-  return rank < 0 ? GROUP_ORDER.length : rank;
+/** The highest of the priorities that its versions give it. */
+function rankOf(
+  group: string,
+  versions: readonly string[],
+  remote: ReadonlyMap<string, RemoteVersion>,
+): number {
+  if (group === "apiregistration.k8s.io") return Number.POSITIVE_INFINITY;
+  const own = builtInGroupPriority(group) ?? CUSTOM_PRIORITIES.groupPriorityMinimum;
+  return Math.max(
+    ...versions.map((version) => remote.get(`${group}/${version}`)?.groupPriority ?? own),
+  );
 }
 
 function byText(a: string, b: string): number {

@@ -20,9 +20,9 @@ export interface Forwarded {
 
 /** Rejects, saying why, if the target cannot be reached. */
 export function forward(
-  request: ApiRequest,
+  request: Pick<ApiRequest, "method" | "body" | "signal">,
   target: Target,
-  headers: Readonly<Record<string, string>>,
+  headers: OutgoingHeaders,
 ): Promise<Forwarded> {
   return new Promise((resolve, reject) => {
     const { secure, host, port, path, tls } = target;
@@ -32,7 +32,7 @@ export function forward(
       host,
       port,
       path,
-      headers,
+      headers: headers as Record<string, string | string[]>,
       signal,
       ...(secure ? { ...tls, rejectUnauthorized: tls?.verify ?? false } : {}),
     });
@@ -83,12 +83,16 @@ export async function rewriteAnswer(answer: Forwarded, place: ProxyPlace): Promi
   };
 }
 
-function sendBody({ body }: ApiRequest, outgoing: ReturnType<typeof requestHttp>): void {
+function sendBody(
+  { body }: Pick<ApiRequest, "body">,
+  outgoing: ReturnType<typeof requestHttp>,
+): void {
   if (body.form === "stream") {
     body.stream.pipe(outgoing);
     return;
   }
   if (body.form === "bytes") outgoing.end(body.bytes);
+  else if (body.form === "object") outgoing.end(JSON.stringify(body.object));
   else outgoing.end();
 }
 

@@ -15,6 +15,8 @@ export interface Target {
 
 export interface TargetTls extends Pick<SecureContextOptions, "cert" | "key" | "ca"> {
   readonly verify: boolean;
+  /** The name that its certificate must have; its host unless given. */
+  readonly servername?: string;
 }
 
 /** `name`, `name:port` or `scheme:name:port`. */

@@ -7,6 +7,7 @@
  *   4. flow control        a seat of a priority level, or 429                     request-frame.ts
  *   5. authorization                                                              security.ts
  *   6. body                is read only now, when the client may do what it asks
+ *                          Group versions of other servers go there    aggregation/
  *   7. route               the verb of a resource and the form of its answer      dispatch.ts
  *   8. verb                verbs/, special/, subresources/; paths that are no
  *                          resource (health, discovery) are in paths/
@@ -45,6 +46,8 @@ export interface HandlerOptions {
   readonly security: Security;
   readonly metrics: ApiMetrics;
   readonly paths: readonly PathHandler[];
+  /** Group versions that other servers serve. They are asked for before those of this server. */
+  readonly aggregated?: PathHandler;
   readonly special: SpecialVerbs;
   readonly tables: Tables;
 }
@@ -159,6 +162,8 @@ async function answerOf(
   if (request.receiveBody !== undefined && !(await request.receiveBody())) {
     return statusAnswer(badRequestStatus("unexpected EOF"));
   }
+  const elsewhere = options.aggregated?.(request, info, user);
+  if (elsewhere !== undefined) return await elsewhere;
   if (info.isResource && isServedBelow(options.parts.resources, info)) {
     return await dispatch(options, request, info, user, trail);
   }

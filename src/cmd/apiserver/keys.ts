@@ -18,6 +18,8 @@ export interface Keys {
   readonly serviceAccountKeyPem: string;
   /** What kubelets are shown; asked for anew for each connection, since it is renewed. */
   kubeletClient(): KeyPair;
+  /** What aggregated API servers are shown. */
+  frontProxyClient(): KeyPair;
   published(): Omit<PublishedConfig, "nowMs">;
   authorities(): ClientAuthorities;
   tlsContext(): SecureContextOptions & { ca: string[] };
@@ -66,6 +68,13 @@ export function openKeys(
       return {
         certificatePem: given(flags.kubeletClientCertificate, certificatePem),
         keyPem: given(flags.kubeletClientKey, keyPem),
+      };
+    },
+    frontProxyClient: () => {
+      const { certificatePem, keyPem } = pki.material.frontProxyClient;
+      return {
+        certificatePem: given(flags.proxyClientCertFile, certificatePem),
+        keyPem: given(flags.proxyClientKeyFile, keyPem),
       };
     },
     published: () => ({
@@ -117,6 +126,8 @@ function filesOf(flags: ApiServerFlags): string[] {
     flags.requestheaderClientCaFile,
     flags.kubeletClientCertificate,
     flags.kubeletClientKey,
+    flags.proxyClientCertFile,
+    flags.proxyClientKeyFile,
     ...flags.tlsSniCertKey.flatMap(({ certFile, keyFile }) => [certFile, keyFile]),
   ].filter((file) => file !== undefined);
 }
@@ -130,6 +141,7 @@ function readFiles(flags: ApiServerFlags): ReadonlyMap<string, string> {
   for (const [certificate, key] of [
     [flags.tlsCertFile, flags.tlsPrivateKeyFile],
     [flags.kubeletClientCertificate, flags.kubeletClientKey],
+    [flags.proxyClientCertFile, flags.proxyClientKeyFile],
     ...flags.tlsSniCertKey.map(({ certFile, keyFile }) => [certFile, keyFile]),
   ]) {
     if (certificate !== undefined && key !== undefined) readKeyPair(certificate, key);

@@ -88,6 +88,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
       addressTypes: flags.kubeletPreferredAddressTypes,
       tls: () => kubeletTls(flags, keys),
     },
+    frontProxyClient: () => keys.frontProxyClient(),
     components: {
       "controller-manager": probeComponent(CONTROLLER_MANAGER_PORT),
       scheduler: probeComponent(SCHEDULER_PORT),

@@ -23,6 +23,8 @@ import {
 } from "#client/transport.ts";
 
 const EVENTS_PER_PULL = 200;
+/** Of one list or event from another API server. */
+const STREAMED_BYTES_MAX = 64 * 1024 * 1024;
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
 export function inProcessTransport(
@@ -56,13 +58,16 @@ export function inProcessTransport(
         contentType: patchType === undefined ? JSON_TYPE : PATCH_MEDIA_TYPES[patchType],
       };
       const answer = await ask(question, signal);
-      answer.sent?.();
-      return resultOf(answer);
+      try {
+        return await resultOf(answer);
+      } finally {
+        answer.sent?.();
+      }
     },
     raw: async (path, signal = never) => {
       const [name = "", search = ""] = path.split("?", 2);
       const query = Object.fromEntries(new URLSearchParams(search));
-      return resultOf(await ask(readOf(name, query), signal));
+      return await resultOf(await ask(readOf(name, query), signal));
     },
     watch: (call, signal) => watch(call, signal, ask),
   };
@@ -87,8 +92,12 @@ function readOf(path: string, query: Question["query"]): Question {
 async function* watch(call: WatchCall, signal: AbortSignal, ask: Ask): AsyncGenerator<WatchEvent> {
   const answer = await ask(readOf(pathOf(call), call.query), signal);
   using _ended = { [Symbol.dispose]: () => answer.sent?.() };
+  if (answer.body.form === "stream" && answer.code === 200) {
+    yield* streamedEvents(answer.body.stream.chunks);
+    return;
+  }
   if (answer.body.form !== "watch") {
-    const result = resultOf(answer);
+    const result = await resultOf(answer);
     if (result.ok) throw new TransportError(`a watch was answered with ${answer.body.form}`);
     yield { type: "ERROR", object: result.status };
     return;
@@ -150,8 +159,8 @@ function bodyOf(body: unknown, patchType: PatchType | undefined): RequestBody {
   return { form: "object", object: body as KubeObject };
 }
 
-function resultOf({ code, body }: Answer): Result<unknown> {
-  const value = contentOf(body);
+async function resultOf({ code, body }: Answer): Promise<Result<unknown>> {
+  const value = body.form === "stream" ? await streamedContent(body) : contentOf(body);
   return code >= 200 && code < 300 ? success(value) : failure(statusFrom(code, value));
 }
 
@@ -176,10 +185,36 @@ function contentOf(body: Answer["body"]): unknown {
       return body.value;
     case "bytes":
       return parsed(Buffer.from(body.bytes).toString("utf8"));
-    case "watch":
     case "stream":
+    case "watch":
     case "tunnel":
       throw new TransportError(`an answer of the form ${body.form} has no value`);
+  }
+}
+
+/** What another API server answered: it came as bytes. */
+async function streamedContent({
+  stream,
+}: Extract<Answer["body"], { form: "stream" }>): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of stream.chunks) {
+    length += chunk.length;
+    if (length > STREAMED_BYTES_MAX) throw new TransportError("the answer is too long");
+    chunks.push(chunk);
+  }
+  return parsed(Buffer.concat(chunks).toString("utf8"));
+}
+
+/** A line of JSON for each event. */
+async function* streamedEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > STREAMED_BYTES_MAX) throw new TransportError("the event is too long");
+    for (const line of lines) if (line !== "") yield JSON.parse(line) as WatchEvent;
   }
 }
 

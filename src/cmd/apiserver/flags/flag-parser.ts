@@ -197,7 +197,12 @@ function addSecurity(command: Parser): void {
       "--kubelet-client-certificate <file>",
       "certificate to show kubelets; made unless given",
     )
-    .option("--kubelet-client-key <file>", "its key");
+    .option("--kubelet-client-key <file>", "its key")
+    .option(
+      "--proxy-client-cert-file <file>",
+      "certificate to show aggregated API servers; made unless given",
+    )
+    .option("--proxy-client-key-file <file>", "its key");
 }
 
 function addWebhooks(command: Parser): void {

@@ -218,12 +218,7 @@ test("a manifest as kubeadm writes it is taken, and what has no effect is told",
     "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA",
     ...["--http2-max-streams-per-connection=100", "--disable-http2-serving"],
   ]);
-  assert.deepEqual(flags.withoutEffect, [
-    "--profiling",
-    "--proxy-client-cert-file",
-    "--proxy-client-key-file",
-    "--feature-gates",
-  ]);
+  assert.deepEqual(flags.withoutEffect, ["--profiling", "--feature-gates"]);
   assert.deepEqual(
     [flags.shutdownDelaySeconds, flags.http2MaxStreamsPerConnection, flags.disableHttp2Serving],
     [5, 100, true],

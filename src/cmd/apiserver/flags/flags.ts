@@ -95,6 +95,8 @@ export interface ApiServerFlags extends LogFlags {
   readonly auditLogTruncateEnabled: boolean;
   readonly auditLogTruncateMaxEventSize: number;
   readonly kubeletCertificateAuthority: string | undefined;
+  readonly proxyClientCertFile: string | undefined;
+  readonly proxyClientKeyFile: string | undefined;
   readonly kubeletClientCertificate: string | undefined;
   readonly kubeletClientKey: string | undefined;
   readonly kubeletPreferredAddressTypes: readonly string[];

@@ -19,7 +19,6 @@ const WITHOUT_EFFECT: readonly string[] = [
   ...["audit-webhook-batch-throttle-qps", "audit-webhook-truncate-max-batch-size"],
   ...["cert-dir", "debug-socket-path", "delete-collection-workers", "enable-logs-handler"],
   ...["aggregator-reject-forwarding-redirect", "enable-aggregator-routing"],
-  ...["proxy-client-cert-file", "proxy-client-key-file"],
   ...["coordinated-leadership-lease-duration", "coordinated-leadership-renew-deadline"],
   ...["coordinated-leadership-retry-period", "peer-advertise-ip", "peer-advertise-port"],
   ...["peer-ca-file", "emulation-forward-compatible", "min-compatibility-version"],

@@ -6,10 +6,15 @@ import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { silentLogger } from "#lib/logger.ts";
+import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import { completed, type Draft } from "#testing/build.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
-import { type Backend, decideAvailability, tellAvailability } from "./api-availability.ts";
+import { HttpsCaller } from "../webhook/https-caller.ts";
+import { ServiceResolver } from "../webhook/service-resolver.ts";
+import { AvailabilityChecks } from "./availability.ts";
+import { type Backend, whyUnavailable } from "./decide-availability.ts";
+import { RemoteApis } from "./remote-apis.ts";
 
 const service = (more: Draft<ServiceSpec> = {}) =>
   completed(serviceKind, {
@@ -48,31 +53,33 @@ describe("what keeps an API from being reached", () => {
       reason: "MissingEndpoints",
       message: /^endpointslices for service\/s in "n" have no addresses with port name "https"$/,
     },
-    {
-      name: "nothing but that requests are not forwarded",
-      backend: { service: service(), slices: [slice(true, "https")] },
-      reason: "FailedDiscoveryCheck",
-      message: /^failing or missing response from service\/s in "n": /,
-    },
-    {
-      name: "the same of an external name",
-      backend: { service: service({ type: "ExternalName", ports: [] }), slices: [] },
-      reason: "FailedDiscoveryCheck",
-      message: /^failing/,
-    },
   ];
   test.each(rows)("$name", ({ backend, reason, message }) => {
-    const decided = decideAvailability({ name: "s", namespace: "n", port: 443 }, backend);
-    assert.deepEqual([decided.status, decided.reason], ["False", reason]);
-    assert.match(decided.message, message);
+    const decided = whyUnavailable({ name: "s", namespace: "n", port: 443 }, backend);
+    assert.deepEqual([decided?.status, decided?.reason], ["False", reason]);
+    assert.match(decided?.message ?? "", message);
+  });
+
+  test("a ready endpoint with the port, and an external name, can be asked", () => {
+    const reference = { name: "s", namespace: "n", port: 443 };
+    const ready = { service: service(), slices: [slice(true, "https")] };
+    assert.equal(whyUnavailable(reference, ready), undefined);
+    const external = { service: service({ type: "ExternalName", ports: [] }), slices: [] };
+    assert.equal(whyUnavailable(reference, external), undefined);
   });
 });
 
-test("is told in the status, and again when it changes", async () => {
+test("APIService: the condition Available follows Services and EndpointSlices", async () => {
   const objects = new MemoryObjects();
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
+  const random = seededRandom(1);
   const life = new AbortController();
-  tellAvailability(objects, clock, silentLogger, life.signal);
+  const services = new ServiceResolver(objects, random, life.signal);
+  const apis = new RemoteApis(services, () => undefined);
+  using caller = new HttpsCaller(clock);
+  const around = { objects, apis, services, caller, clock, random, logger: silentLogger };
+  apis.start(objects, life.signal);
+  new AvailabilityChecks(around).start(life.signal);
   const spec = { group: "g", version: "v1", groupPriorityMinimum: 1, versionPriority: 1 };
   const put = (name: string, more: Draft<APIService["spec"]>): void =>
     void objects.put(

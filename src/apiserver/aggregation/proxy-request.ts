@@ -1,0 +1,141 @@
+/**
+ * Hands requests below `/apis/GROUP/VERSION` on to the server that the APIService names, with the
+ * front-proxy headers of the authenticated user and the front-proxy client certificate. Answers and
+ * watches are passed on as they come; connections that change their protocol are joined.
+ *
+ * A server that is not available is not asked: the client gets 503 at once. Requests for discovery
+ * documents have DISCOVERY_TIMEOUT_MS, so that one slow server does not hold up clients that read all.
+ */
+import { requestTooLargeStatus } from "#api/meta/status.ts";
+import { onAbort } from "#lib/aborted.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { IsCredentialHeader } from "../authn/credential-headers.ts";
+import { forward, forwardedHeaders } from "../proxy/forward.ts";
+import type { Target } from "../proxy/target.ts";
+import type { PathHandler } from "../request/handler.ts";
+import type { ApiRequest, RequestInfo, User } from "../request/request.ts";
+import { type Answer, answer, statusAnswer, textAnswer } from "../response/answer.ts";
+import type { HttpsEndpoint } from "../webhook/https-caller.ts";
+import type { RemoteApi, RemoteApis } from "./remote-apis.ts";
+import { type ProxyHeaders, userHeaders } from "./user-headers.ts";
+
+export interface ProxyOptions {
+  readonly apis: RemoteApis;
+  readonly isCredential: IsCredentialHeader;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const DISCOVERY_TIMEOUT_MS = 5_000;
+const UNAVAILABLE = "service unavailable\n";
+const REDIRECTS = "the backend attempted to redirect this request, which is not permitted";
+
+/** Undefined for paths of group versions that this server serves itself. */
+export function aggregatedPaths(options: ProxyOptions): PathHandler {
+  return (request, info, user) => {
+    const api = options.apis.findByPath(request.path);
+    return api === undefined ? undefined : proxyRequest(options, api, request, info, user);
+  };
+}
+
+export async function proxyRequest(
+  options: ProxyOptions,
+  api: RemoteApi,
+  request: ApiRequest,
+  info: Pick<RequestInfo, "isResource">,
+  user: User,
+): Promise<Answer> {
+  const { apis, isCredential, logger } = options;
+  if (!api.isAvailable) return textAnswer(503, UNAVAILABLE);
+  const endpoint = apis.endpointOf(api);
+  if (!endpoint.ok) {
+    logger.warn("an APIService cannot be resolved", {
+      name: api.name,
+      why: endpoint.status.message,
+    });
+    return textAnswer(503, UNAVAILABLE);
+  }
+  if (request.body.form === "too-long") {
+    return statusAnswer(requestTooLargeStatus("limit is 3145728"));
+  }
+  const target = targetOf(endpoint.value, urlOf(request));
+  const headers: ProxyHeaders = {
+    ...forwardedHeaders(request, isCredential),
+    host: `${target.host}:${target.port}`,
+    ...(request.auditId === undefined ? {} : { "audit-id": request.auditId }),
+    ...userHeaders(user),
+  };
+  if (wantsUpgrade(request)) {
+    const protocol = request.headers.upgrade ?? "";
+    const upgrade = { method: request.method, headers, protocol, target };
+    return answer(101, { form: "tunnel", tunnel: { how: { form: "joined" }, request: upgrade } });
+  }
+  return await forwarded(options, request, info, target, headers);
+}
+
+async function forwarded(
+  { clock }: ProxyOptions,
+  { method, body, path, signal }: ApiRequest,
+  { isResource }: Pick<RequestInfo, "isResource">,
+  target: Target,
+  headers: ProxyHeaders,
+): Promise<Answer> {
+  const limited = new AbortController();
+  const isDiscovery = !isResource && path.split("/").filter((part) => part !== "").length === 3;
+  const timer = isDiscovery
+    ? clock.schedule(DISCOVERY_TIMEOUT_MS, () => limited.abort())
+    : undefined;
+  onAbort(signal, () => limited.abort(signal.reason));
+  try {
+    const {
+      code,
+      headers: answered,
+      chunks,
+    } = await forward({ method, body, signal: limited.signal }, target, headers);
+    if (code >= 300 && code <= 399 && answered.location !== undefined) {
+      limited.abort();
+      return textAnswer(502, REDIRECTS);
+    }
+    const stream = { contentType: "", headers: answered, chunks };
+    return answer(code, { form: "stream", stream });
+  } catch (error) {
+    const isLate = limited.signal.aborted && !signal.aborted;
+    const why = isLate ? "context deadline exceeded" : messageOf(error);
+    return textAnswer(503, `error trying to reach service: ${why}\n`);
+  } finally {
+    timer?.cancel();
+  }
+}
+
+function urlOf({ rawUrl, path, query }: ApiRequest): string {
+  if (rawUrl !== undefined) return rawUrl;
+  const search = query.toString();
+  const escaped = path.split("/").map(encodeURIComponent).join("/");
+  return search === "" ? escaped : `${escaped}?${search}`;
+}
+
+function targetOf(
+  { host, port, serverName, ca, insecure, cert, key }: HttpsEndpoint,
+  path: string,
+): Target {
+  return {
+    secure: true,
+    host,
+    port,
+    path,
+    shown: `https://${host}:${port}${path}`,
+    tls: {
+      verify: insecure !== true,
+      ...(serverName === undefined ? {} : { servername: serverName }),
+      ...(ca === undefined ? {} : { ca }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+    },
+  };
+}
+
+function wantsUpgrade({ headers }: ApiRequest): boolean {
+  return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? "");
+}
