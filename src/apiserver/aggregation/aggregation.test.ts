@@ -147,7 +147,7 @@ test("APIService: requests are proxied with X-Remote-* headers and the front-pro
   assert.equal(proxied?.cn, "front-proxy-client");
   const { headers, body } = proxied!;
   assert.equal(headers["x-remote-user"], "tester");
-  assert.match(String(headers["x-remote-group"]), /system:/);
+  assert.match(String(headers["x-remote-group"]), /^system:masters/);
   assert.deepEqual([headers.authorization, headers["x-kept"]], [undefined, "1"]);
   assert.deepEqual(JSON.parse(body), { kind: "Flunder", metadata: { name: "a" } });
 });

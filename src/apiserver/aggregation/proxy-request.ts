@@ -40,7 +40,7 @@ export function aggregatedPaths(options: ProxyOptions): PathHandler {
   };
 }
 
-export async function proxyRequest(
+async function proxyRequest(
   options: ProxyOptions,
   api: RemoteApi,
   request: ApiRequest,

@@ -188,7 +188,7 @@ interface LegacyResource {
 }
 
 /** An APIResourceList in the form of the aggregated document. */
-export function resourcesInList({
+function resourcesInList({
   resources = [],
 }: {
   readonly resources?: readonly LegacyResource[];
