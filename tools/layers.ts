@@ -34,6 +34,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   sim: { imports: ["lib", "api", "client", "kubelet"] },
   proxy: { imports: ["lib", "api", "client", "host"] },
   "proxy/rules": { imports: ["lib", "api"], pure: true },
+  network: { imports: ["lib", "api", "client", "host"] },
+  "network/policy/rules": { imports: ["lib", "api"], pure: true },
   dns: { imports: ["lib", "api", "client"] },
   "dns/zone": { imports: ["lib", "api"], pure: true },
   cloud: { imports: ["lib", "api", "client", "runtime"] },
@@ -42,6 +44,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   testing: { imports: "any" },
   entries: { imports: "any" },
 };
+
+/** A layer is a folder below src, or one up to this many levels deep. */
+const FOLDER_DEPTH_MAX = 3;
 
 /** Where the system's clock, timers and randomness are let in. */
 const IMPURE_EXCEPTIONS: ReadonlySet<string> = new Set(["lib/system-clock.ts", "lib/random.ts"]);
@@ -113,9 +118,12 @@ function targetOf(path: string, specifier: string): string | undefined {
 }
 
 function layerOf(path: string): string | undefined {
-  const [first = "", second = ""] = path.split("/");
-  if (`${first}/${second}` in LAYERS) return `${first}/${second}`;
-  return first in LAYERS ? first : undefined;
+  const folders = path.split("/");
+  for (let depth = FOLDER_DEPTH_MAX; depth > 0; depth--) {
+    const name = folders.slice(0, depth).join("/");
+    if (Object.hasOwn(LAYERS, name)) return name;
+  }
+  return undefined;
 }
 
 function ambientUses(program: Parameters<Visitor["visit"]>[0], pure: boolean): string[] {

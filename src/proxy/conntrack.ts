@@ -2,9 +2,10 @@
  * Removes connection tracking entries of UDP Services that lead to endpoints which are gone. TCP ends
  * such connections by itself; a UDP client that keeps its port would be sent to the old address for ever.
  */
+
+import type { IpFamily } from "#api/meta/ip-family.ts";
 import { runProgram } from "#host/run-program.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { IpFamily } from "./rules/ip-family.ts";
 import { reachableEndpoints, type ServicePortRules } from "./rules/service-rules.ts";
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;

@@ -1,6 +1,7 @@
 /** Which writers this machine can run. */
+
+import type { IpFamily } from "#api/meta/ip-family.ts";
 import { runProgram } from "#host/run-program.ts";
-import type { IpFamily } from "./rules/ip-family.ts";
 import { IptablesWriter } from "./writers/iptables/iptables-writer.ts";
 import { NftablesWriter } from "./writers/nftables/nftables-writer.ts";
 import type { RuleWriter } from "./writers/writer.ts";

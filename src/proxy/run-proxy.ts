@@ -17,6 +17,7 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
+import type { IpFamily } from "#api/meta/ip-family.ts";
 import type { Client } from "#client/client.ts";
 import { SharedInformers } from "#client/shared-informers.ts";
 import { pathExists } from "#host/files.ts";
@@ -26,6 +27,7 @@ import { deferred } from "#lib/deferred.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import { WakeUp } from "#lib/wake-up.ts";
 import { PROXY_MODES, type ProxyMode, removeRules, writerOf } from "./detect-mode.ts";
 import { startPageServer } from "./health/page-server.ts";
 import { ProxyHealth } from "./health/proxy-health.ts";
@@ -33,10 +35,8 @@ import { ServiceHealthServers } from "./health/service-health-servers.ts";
 import { addProxyMetrics } from "./proxy-metrics.ts";
 import { decideBaseRules, type NodePortSetting, nodeFactsOf } from "./rules/decide-base-rules.ts";
 import { PROXY_NAME_LABEL } from "./rules/decide-service-rules.ts";
-import type { IpFamily } from "./rules/ip-family.ts";
 import { ServiceTable } from "./service-table.ts";
 import { runSyncLoop } from "./sync-loop.ts";
-import { WakeUp } from "./wake-up.ts";
 
 export interface ProxyOptions {
   readonly client: Client;

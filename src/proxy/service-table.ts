@@ -4,10 +4,10 @@
  */
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import type { IpFamily } from "#api/meta/ip-family.ts";
 import type { Cache } from "#client/cache.ts";
 import { decideServiceRules, type NodeFacts } from "./rules/decide-service-rules.ts";
 import { decideServiceHealth, type ServiceHealth } from "./rules/health-check-ports.ts";
-import type { IpFamily } from "./rules/ip-family.ts";
 import type { ServicePortRules } from "./rules/service-rules.ts";
 
 const SERVICE_NAME_LABEL = "kubernetes.io/service-name";

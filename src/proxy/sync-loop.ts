@@ -1,17 +1,18 @@
 /** Writes rules whenever something changed, and looks now and then whether they are still there. */
+
+import type { IpFamily } from "#api/meta/ip-family.ts";
 import { Backoff } from "#lib/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { WakeUp } from "#lib/wake-up.ts";
 import { removeStaleUdpFlows } from "./conntrack.ts";
 import type { ProxyHealth } from "./health/proxy-health.ts";
 import type { ServiceHealthServers } from "./health/service-health-servers.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 import type { NodeFacts } from "./rules/decide-service-rules.ts";
-import type { IpFamily } from "./rules/ip-family.ts";
 import type { ServiceTable } from "./service-table.ts";
-import type { WakeUp } from "./wake-up.ts";
 import type { BaseRules, RuleWriter } from "./writers/writer.ts";
 
 export interface SyncLoopOptions {

@@ -7,15 +7,14 @@
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 import type { ClusterRole, ClusterRoleBinding } from "#api/generated/rbac.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { clusterRoleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
 import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
-import type { Result } from "#api/meta/status.ts";
 import { isIpv6, parseCidr } from "#api/validation/ip.ts";
 import { addressAt, addressRange } from "#apiserver/services/address-range.ts";
-import type { Client, Typed } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
+import { answerOf, ensureObject } from "../component/ensure-object.ts";
 
 const NAMESPACE = "kube-system";
 const NAME = "kube-dns";
@@ -37,8 +36,8 @@ export function dnsAddress(serviceRange: string): string {
 
 /** Lets the account read what names are made of. */
 export async function ensureDnsAccess(client: Client, signal: AbortSignal): Promise<void> {
-  await ensure(client, clusterRoleKind, dnsRole(), signal);
-  await ensure(client, clusterRoleBindingKind, dnsRoleBinding(), signal);
+  await ensureObject(client, clusterRoleKind, dnsRole(), signal);
+  await ensureObject(client, clusterRoleBindingKind, dnsRoleBinding(), signal);
 }
 
 export interface KubeDnsPlace {
@@ -54,42 +53,25 @@ export async function ensureKubeDns(
   { clusterIp, address, port }: KubeDnsPlace,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const service = await ensure(client, serviceKind, dnsService(clusterIp), signal);
+  const service = await ensureObject(client, serviceKind, dnsService(clusterIp), signal);
   if (Object.keys(service.spec.selector ?? {}).length > 0) return false;
   const wanted = dnsSlice(address, port);
-  const slice = await ensure(client, endpointSliceKind, wanted, signal);
+  const slice = await ensureObject(client, endpointSliceKind, wanted, signal);
   if (slice.addressType !== wanted.addressType) {
     // The type of the addresses cannot be changed.
-    value(await client.delete(endpointSliceKind, KEY_OF_SLICE, {}, signal));
-    await ensure(client, endpointSliceKind, wanted, signal);
+    answerOf(await client.delete(endpointSliceKind, KEY_OF_SLICE, {}, signal), NAME);
+    await ensureObject(client, endpointSliceKind, wanted, signal);
     return true;
   }
   const { endpoints, ports } = wanted;
-  value(
+  answerOf(
     await client.patch(endpointSliceKind, KEY_OF_SLICE, "merge", { endpoints, ports }, {}, signal),
+    NAME,
   );
   return true;
 }
 
 const KEY_OF_SLICE = { namespace: NAMESPACE, name: NAME };
-
-/** What is there already is answered as it is. */
-async function ensure<T extends KubeObject>(
-  client: Client,
-  kind: Typed<T>,
-  object: T,
-  signal: AbortSignal,
-): Promise<T> {
-  const { namespace, name = "" } = object.metadata;
-  const found = await client.get(kind, { namespace, name }, signal);
-  if (found.ok || found.status.reason !== "NotFound") return value(found);
-  return value(await client.create(kind, object, {}, signal));
-}
-
-function value<T>(result: Result<T>): T {
-  if (!result.ok) throw new Error(`kube-dns: ${result.status.message}`);
-  return result.value;
-}
 
 function dnsService(clusterIP: string): Service {
   return {

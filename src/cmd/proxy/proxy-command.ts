@@ -1,12 +1,15 @@
 /** `k8ts proxy`: the service proxy of a node (kube-proxy), against any API server of version 1.36. */
+
+import { IP_FAMILIES } from "#api/meta/ip-family.ts";
 import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { PolicyWriter } from "#network/policy/nft/policy-writer.ts";
+import { runNetworkPolicy } from "#network/policy/run-network-policy.ts";
 import { detectMode, PROXY_MODES, type ProxyMode, removeRules } from "#proxy/detect-mode.ts";
 import { type Page, startPageServer, textPage } from "#proxy/health/page-server.ts";
-import { IP_FAMILIES } from "#proxy/rules/ip-family.ts";
 import { runProxy } from "#proxy/run-proxy.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -30,6 +33,7 @@ export const proxyCommand: Command = {
     const { clock, random, logger } = processSurroundings(log);
     if (connection === undefined) {
       await removeRules(PROXY_MODES, IP_FAMILIES);
+      await new PolicyWriter().remove().catch(() => undefined); // without nft there are none
       logger.info("service rules are removed");
       return 0;
     }
@@ -44,7 +48,17 @@ export const proxyCommand: Command = {
       const page = (path: string): Page | undefined => metricsPage(path, metrics, mode);
       await startPageServer({ ...served, page }, signal);
     }
-    await runProxy({ ...proxy, client, clock, random, logger, metrics, mode }, signal).done;
+    const shared = { client, clock, random, logger };
+    const { nodeName, checkPeriodMs } = proxy;
+    const policies = {
+      ...shared,
+      nodeName,
+      ...(checkPeriodMs === undefined ? {} : { checkPeriodMs }),
+    };
+    await Promise.all([
+      runProxy({ ...proxy, ...shared, metrics, mode }, signal).done,
+      parsed.config.networkPolicy ? runNetworkPolicy(policies, signal).done : undefined,
+    ]);
     return 0;
   },
 };

@@ -22,6 +22,8 @@ export interface ProxyProcessConfig {
   /** Undefined: what the machine can do. */
   readonly mode: ProxyMode | undefined;
   readonly metrics: Socket | undefined;
+  /** Whether NetworkPolicies are enforced too. */
+  readonly networkPolicy: boolean;
   readonly proxy: Pick<ProxyOptions, "nodeName"> & Partial<ProxyOptions>;
 }
 
@@ -49,6 +51,8 @@ export function proxyFlags(): Parser {
       collect,
       [],
     )
+    .option("--network-policy", "enforce NetworkPolicies on this node", true)
+    .option("--no-network-policy", "leave NetworkPolicies to an add-on")
     .option("--hostname-override <name>", "the name of the Node")
     .option("--cleanup", "remove the rules of every mode, and end")
     .option("--masquerade-all [bool]", "masquerade all traffic to cluster IPs", "false")
@@ -72,6 +76,7 @@ export function proxyConfigOf(flags: Flags): ProxyProcessConfig {
     master: textOf(flags, "master") ?? "",
     cleanup: isOn(flags, "cleanup"),
     mode: mode === "" ? undefined : modeOf(mode),
+    networkPolicy: isOn(flags, "network-policy"),
     metrics: socketOf(file.metricsBindAddress ?? textOf(flags, "metrics-bind-address") ?? ""),
     proxy: {
       nodeName: name.trim().toLowerCase(),

@@ -6,6 +6,7 @@ import { apiServerComponent } from "./apiserver-component.ts";
 import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
 import { dnsComponent } from "./dns-component.ts";
+import { networkPolicyComponent } from "./network-policy-component.ts";
 import { nodeComponent } from "./node-component.ts";
 import { proxyComponent } from "./proxy-component.ts";
 import { schedulerComponent } from "./scheduler-component.ts";
@@ -14,13 +15,14 @@ import type { UpFlags } from "./up-flags.ts";
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
-  { node, server }: UpFlags,
+  { node, server, networkPolicy }: UpFlags,
 ): readonly Component[] {
   return [
     apiServerComponent(surroundings, onRunning),
     controllerManagerComponent,
     schedulerComponent,
     ...(node ? [nodeComponent, proxyComponent, dnsComponent] : []),
+    ...(node && networkPolicy ? [networkPolicyComponent] : []),
     ...(node && isLoopback(server.bindAddress) ? [apiAccessComponent] : []),
   ];
 }

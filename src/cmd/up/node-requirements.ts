@@ -7,6 +7,7 @@ const PROGRAMS: readonly NeededProgram[] = [
   { program: "runc", package: "runc" },
   { program: "/usr/lib/cni/bridge", package: "containernetworking-plugins" },
   { program: "iptables", package: "iptables" },
+  { program: "nft", package: "nftables" },
   { program: "conntrack", package: "conntrack" },
 ];
 

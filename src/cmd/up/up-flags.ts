@@ -17,6 +17,8 @@ export interface UpFlags {
   readonly server: ApiServerFlags;
   /** Whether a real node is part of the cluster. */
   readonly node: boolean;
+  /** Whether NetworkPolicies are enforced on the node. */
+  readonly networkPolicy: boolean;
   /** Whether missing packages may be installed. */
   readonly install: boolean;
   /** Undefined unless the flag was given. */
@@ -58,6 +60,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     ),
     controllers: { given: givenFlags(managerParser), all: managerParser.opts() },
     node: given.node,
+    networkPolicy: given.networkPolicy,
     install: given.install,
     encryptSecrets,
     kubeconfig: given.kubeconfig,
@@ -72,6 +75,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
 interface GivenUpFlags {
   readonly encryptSecrets?: boolean;
   readonly node: boolean;
+  readonly networkPolicy: boolean;
   readonly install: boolean;
   readonly data: string;
   readonly port: string;
@@ -103,6 +107,8 @@ function upParser(): Parser {
     )
     .option("--node", "run a node on this machine", true)
     .option("--no-node", "run no node")
+    .option("--network-policy", "enforce NetworkPolicies on the node", true)
+    .option("--no-network-policy", "leave NetworkPolicies to an add-on, or to nobody")
     .option("--data <dir>", "where everything is kept", defaultDataDir())
     .option("--port <port>", "HTTPS port", "6443")
     .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")

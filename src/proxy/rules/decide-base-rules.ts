@@ -1,7 +1,13 @@
 /** Decides what holds for all Services: where pods and cluster IPs are, where node ports answer. */
 import type { Node } from "#api/generated/core.v1.ts";
+import {
+  addressesOf,
+  type IpFamily,
+  isInNetwork,
+  networksOf,
+  outermost,
+} from "#api/meta/ip-family.ts";
 import type { NodeFacts } from "./decide-service-rules.ts";
-import { addressesOf, type IpFamily, isInNetwork, networksOf } from "./ip-family.ts";
 
 /** Networks, or "primary" for the addresses of the Node object. Empty: all addresses. */
 export type NodePortSetting = readonly string[];
@@ -68,19 +74,4 @@ function nodePortAddresses(family: IpFamily, facts: BaseFacts): readonly string[
     .filter((ip) => networks.some((network) => isInNetwork(ip, network)))
     .filter((ip) => !isInNetwork(ip, LOOPBACK[family]))
     .sort();
-}
-
-/** Sets of networks may not overlap. */
-function outermost(networks: readonly string[]): string[] {
-  return networks.filter(
-    (inner) =>
-      !networks.some(
-        (outer) =>
-          outer !== inner && isInNetwork(inner.split("/")[0] ?? "", outer) && isWider(outer, inner),
-      ),
-  );
-}
-
-function isWider(outer: string, inner: string): boolean {
-  return Number(outer.split("/")[1]) < Number(inner.split("/")[1]);
 }

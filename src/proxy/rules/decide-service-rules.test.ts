@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import type { IpFamily } from "#api/meta/ip-family.ts";
 import { decideServiceRules } from "./decide-service-rules.ts";
-import type { IpFamily } from "./ip-family.ts";
 import type { ServicePortRules } from "./service-rules.ts";
 
 const NODE = { nodeName: "here", zone: "a", nodeIps: ["192.168.0.5"] };

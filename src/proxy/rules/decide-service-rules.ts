@@ -1,9 +1,9 @@
 /** Decides the rules of one Service on one node: a pure function of the Service and its slices. */
 import type { Service, ServicePort } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { addressesOf, type IpFamily, isInNetwork, networksOf } from "#api/meta/ip-family.ts";
 import { chooseEndpoints } from "./choose-endpoints.ts";
 import { type Endpoint, endpointsByPort, portKey } from "./endpoint.ts";
-import { addressesOf, type IpFamily, isInNetwork, networksOf } from "./ip-family.ts";
 import type { Policy, Protocol, Refusal, ServicePortRules } from "./service-rules.ts";
 
 /** Services with this label belong to another proxy. */

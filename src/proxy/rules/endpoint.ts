@@ -1,6 +1,6 @@
 /** The endpoints of a Service's ports, gathered from its EndpointSlices. */
 import type { EndpointSlice, Endpoint as SliceEndpoint } from "#api/generated/discovery.v1.ts";
-import { addressesOf, type IpFamily } from "./ip-family.ts";
+import { addressesOf, type IpFamily } from "#api/meta/ip-family.ts";
 
 export interface Endpoint {
   readonly ip: string;

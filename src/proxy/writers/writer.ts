@@ -7,7 +7,7 @@
  * 3. `isIntact` is cheap and tells whether the rules that were last written are still there.
  * 4. `cleanup` removes everything that this kind of writer makes, whoever made it.
  */
-import type { IpFamily } from "../rules/ip-family.ts";
+import type { IpFamily } from "#api/meta/ip-family.ts";
 import type { ServicePortRules } from "../rules/service-rules.ts";
 
 export interface RuleWriter {

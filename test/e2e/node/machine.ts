@@ -21,7 +21,7 @@ export interface Machine extends AsyncDisposable {
   start(program: string, args: readonly string[], env?: Record<string, string>): ChildProcess;
 }
 
-const NEEDED = ["containerd", "runc", "crun", "busybox", "iptables", "/usr/lib/cni/bridge"];
+const NEEDED = ["containerd", "runc", "crun", "busybox", "iptables", "nft", "/usr/lib/cni/bridge"];
 
 export async function startMachine(): Promise<Machine> {
   for (const program of NEEDED) {

@@ -2,8 +2,9 @@
  * Writes rules with `iptables-restore --noflush`, IPv6 with `ip6tables-restore`. Shared chains are
  * written whole, chains of Services only where they changed.
  */
+
+import type { IpFamily } from "#api/meta/ip-family.ts";
 import { mustRun, runProgram } from "#host/run-program.ts";
-import type { IpFamily } from "../../rules/ip-family.ts";
 import type { BaseRules, RuleWorld, RuleWriter } from "../writer.ts";
 import { FILTER_CHAINS, filterTail, JUMPS, type Jump, NAT_CHAINS, natTail } from "./render-base.ts";
 import { type IptablesLines, renderService, type SharedChain } from "./render-service.ts";

@@ -2,6 +2,8 @@
  * One Service as iptables rules: lines for the shared chains, and chains of its own in the nat table.
  * Chains are named as upstream's kube-proxy names them, so that either one removes the other's.
  */
+
+import { shortHash } from "#lib/short-hash.ts";
 import type { Endpoint } from "../../rules/endpoint.ts";
 import {
   type Policy,
@@ -9,7 +11,6 @@ import {
   reachableEndpoints,
   type ServicePortRules,
 } from "../../rules/service-rules.ts";
-import { shortHash } from "../rule-names.ts";
 import type { BaseRules } from "../writer.ts";
 
 export const MARK_MASQUERADE = "KUBE-MARK-MASQ";

@@ -1,6 +1,7 @@
 /** Writes rules with `nft -f -`. Holds what it wrote, to write differences only. */
+
+import type { IpFamily } from "#api/meta/ip-family.ts";
 import { mustRun, runProgram } from "#host/run-program.ts";
-import type { IpFamily } from "../../rules/ip-family.ts";
 import type { RuleWorld, RuleWriter } from "../writer.ts";
 import { NftState } from "./nft-state.ts";
 import { ipWord, renderBase, TABLE, tableName } from "./render-base.ts";

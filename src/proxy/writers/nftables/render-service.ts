@@ -2,9 +2,10 @@
  * One Service as nftables objects: elements of the shared sets and maps, and chains of its own.
  * Endpoints are picked by one `dnat … map` rule; only session affinity needs a chain for each.
  */
+
+import { shortHash } from "#lib/short-hash.ts";
 import type { Endpoint } from "../../rules/endpoint.ts";
 import { reachableEndpoints, type ServicePortRules } from "../../rules/service-rules.ts";
-import { shortHash } from "../rule-names.ts";
 import type { BaseRules } from "../writer.ts";
 import { addressType, fromPods, ipWord, markForMasquerade } from "./render-base.ts";
 

@@ -1,5 +1,5 @@
 /** Lets a loop sleep until something has changed. Changes before `reset` count for the coming turn. */
-import { type Deferred, deferred } from "#lib/deferred.ts";
+import { type Deferred, deferred } from "./deferred.ts";
 
 export class WakeUp {
   #waiting: Deferred<void> = deferred<void>();

@@ -1,4 +1,4 @@
-/** The two IP families. Each has a rule set of its own, as upstream's kube-proxy has. */
+/** The two IP families, and sorting addresses and networks by them. */
 import { formatIp, parseCidr, parseIp } from "#api/validation/ip.ts";
 
 export type IpFamily = "IPv4" | "IPv6";
@@ -32,6 +32,22 @@ export function isInNetwork(address: string, network: string): boolean {
   const left = maskedBytes(ip.bytes, cidr.prefixBits);
   const right = maskedBytes(bytes, cidr.prefixBits);
   return left.every((byte, i) => byte === right[i]);
+}
+
+/** Without duplicates and networks that lie inside another one: sets of networks may not overlap. */
+export function outermost(networks: readonly string[]): string[] {
+  const unique = [...new Set(networks)];
+  return unique.filter(
+    (inner) =>
+      !unique.some(
+        (outer) =>
+          outer !== inner && isWider(outer, inner) && isInNetwork(inner.split("/")[0] ?? "", outer),
+      ),
+  );
+}
+
+function isWider(outer: string, inner: string): boolean {
+  return Number(outer.split("/")[1]) < Number(inner.split("/")[1]);
 }
 
 function familyOf(bytes: readonly number[]): IpFamily {

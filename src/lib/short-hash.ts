@@ -1,4 +1,4 @@
-/** Short hashes in the names of chains, so that names of any length fit into the kernel's limits. */
+/** Short hashes for names (of packet filter chains, sets) that must fit into the kernel's limits. */
 import { createHash } from "node:crypto";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
