@@ -84,11 +84,12 @@ export interface ApiServerOptions {
   readonly storedForm: StoredForm;
   /** Made with the server's own view of its objects. */
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
-  /** `findKind`: the kinds that are registered at the time of the call. */
+  /** Made with the server's own view of its objects and kinds; lives until the signal aborts. */
   admission(
     objects: Objects,
     security: RequestSecurity,
-    findKind: KindRegistry["findKind"],
+    resources: KindRegistry,
+    signal: AbortSignal,
   ): readonly AdmissionPlugin[];
   readonly kubelets: Omit<KubeletOptions, "objects">;
   /** What aggregated API servers are shown; asked for anew for each request, since it is renewed. */
@@ -182,7 +183,7 @@ export async function startApiServer(
       resources,
       objects: store,
       admission: createAdmission(
-        options.admission(objects, security, (version, kind) => resources.findKind(version, kind)),
+        options.admission(objects, security, resources, signal),
         objects,
         clock,
         createAdmissionMetrics(metrics),

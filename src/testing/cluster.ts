@@ -83,8 +83,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
           objects,
           signal,
         ),
-      admission: (_objects, security, findKind) =>
-        secured ? defaultAdmission(security, clock, random, findKind) : [],
+      admission: (objects, security, resources, signal) =>
+        secured ? defaultAdmission({ objects, security, resources, clock, random }, signal) : [],
     },
     life.signal,
   );

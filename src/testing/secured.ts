@@ -2,30 +2,35 @@
 
 import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import { admissionPlugins } from "#apiserver/admission/registry.ts";
+import { webhooksAndPolicies } from "#apiserver/admission/webhooks-and-policies.ts";
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
-import type { KindRegistry } from "#apiserver/registry/kind-registry.ts";
 import type { User } from "#apiserver/request/request.ts";
-import type { RequestSecurity } from "#apiserver/request/security.ts";
 import type { ApiServer } from "#apiserver/server.ts";
 import type { Transport, WatchCall, WatchEvent } from "#client/transport.ts";
+import type { AdmissionParts } from "#cmd/apiserver/admission.ts";
 import type { Clock } from "#lib/clock.ts";
 import { silentLogger } from "#lib/logger.ts";
+import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 
 export function defaultAdmission(
-  { authorizer, rules }: RequestSecurity,
-  clock: Clock,
-  random: Random,
-  findKind: KindRegistry["findKind"],
+  parts: Omit<AdmissionParts, "metrics">,
+  signal: AbortSignal,
 ): readonly AdmissionPlugin[] {
-  const tolerationSeconds = { notReady: 300, unreachable: 300 };
-  const dependencies = { authorizer, clock, random, tolerationSeconds };
+  const { security, resources, clock, random } = parts;
+  const { authorizer, rules } = security;
+  const metrics = new Metrics();
   return [
     ...admissionPlugins(
-      { ...dependencies, mutating: [], validating: [], findKind },
+      {
+        ...{ authorizer, clock, random },
+        tolerationSeconds: { notReady: 300, unreachable: 300 },
+        ...webhooksAndPolicies({ ...parts, authorizer, metrics }, signal),
+        findKind: (version, kind) => resources.findKind(version, kind),
+      },
       { enable: [], disable: [] },
     ),
     createEscalationCheck(rules, authorizer),

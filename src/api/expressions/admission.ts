@@ -38,7 +38,7 @@ export function admissionFault(expression: string, use: AdmissionUse): Expressio
 }
 
 function compileAdmission(expression: string, use: AdmissionUse): Compilation {
-  return compile(environmentOf(use), expression);
+  return compile(admissionEnvironment(use), expression);
 }
 
 const OBJECT_TYPE = objectType("Object");
@@ -160,7 +160,8 @@ const PATCHING = extendEnvironment(
   PATCH_TYPES,
 );
 
-function environmentOf(use: AdmissionUse, types = variableTypes(use)): Environment {
+/** What an expression of this role sees. */
+export function admissionEnvironment(use: AdmissionUse, types = variableTypes(use)): Environment {
   const patches = use.role === "applyConfiguration" || use.role === "jsonPatch";
   const environment = patches ? PATCHING : COMMON_ENVIRONMENT;
   const optional = {
@@ -191,7 +192,7 @@ function variableTypes({ variables, hasParams }: AdmissionUse): FieldTypes {
     let type = known.get(variable);
     if (type === undefined) {
       const use = { hasParams, hasAuthorizer: true, stored: true, variables: [] };
-      const environment = environmentOf({ ...use, role: "variable" }, types);
+      const environment = admissionEnvironment({ ...use, role: "variable" }, types);
       const compiled = compile(environment, variable.expression);
       type = compiled.ok ? declaredType(compiled.value.type) : DYN;
       known.set(variable, type);

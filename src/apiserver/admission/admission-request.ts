@@ -30,9 +30,9 @@ export interface AdmissionRequest<Written = KubeObject | undefined> {
   readonly operation: Operation;
   /** The resource that is written, in the stored version. `object` and `old` are in that version. */
   readonly kind: Kind;
-  /** An AdmissionReview's `kind` and `resource`: in the stored version. */
+  /** The stored version. */
   readonly stored: AdmissionTarget;
-  /** An AdmissionReview's `requestKind` and `requestResource`: in the version of the request's path. */
+  /** An AdmissionReview's `requestKind` and `requestResource`: the version of the request's path. */
   readonly requested: AdmissionTarget;
   readonly subresource: string;
   readonly namespace: string;

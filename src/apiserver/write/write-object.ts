@@ -294,14 +294,14 @@ async function admitDelete(
   dryRun: boolean,
 ): Promise<Status | undefined> {
   if (verb.info.subresource !== "") return undefined; // an eviction was admitted as such
-  const { name = "", namespace = "" } = old.metadata;
   const admitted = await admitOnly(verb, {
     operation: "DELETE",
     object: undefined,
     old,
     options: { kind: "DeleteOptions", apiVersion: "meta.k8s.io/v1", ...options },
     dryRun,
-    place: { namespace, name },
+    // Those of a collection are not named, as upstream.
+    place: { ...placeOf(verb, old), name: verb.info.name },
   });
   return admitted.ok ? undefined : admitted.status;
 }
@@ -356,7 +356,7 @@ function requestFor<Written extends KubeObject>(
   });
 }
 
-/** A new object says itself where it is. A namespace is in itself. */
+/** New objects, and those that are deleted, say themselves where they are. A namespace is in itself. */
 function placeOf(
   { resource }: VerbRequest,
   { metadata: { name = "", namespace = "" } }: KubeObject,

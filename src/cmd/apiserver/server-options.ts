@@ -98,8 +98,8 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     flags: flagTexts(flags),
     externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
     security: (objects, until) => followedSecurity(parts, objects, until),
-    admission: (_objects, security, findKind) =>
-      admissionOf(flags, security, clock, random, findKind),
+    admission: (objects, security, resources, signal) =>
+      admissionOf(flags, { objects, security, resources, clock, random, metrics }, signal),
   };
 }
 

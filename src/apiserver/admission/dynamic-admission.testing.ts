@@ -1,0 +1,92 @@
+/** An API server with webhooks and policies, and short ways to write policies, for tests. */
+import { Metrics } from "#lib/metrics.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { startTestApi, type TestApi } from "../api.testing.ts";
+import type { AdmissionRequest } from "./admission-request.ts";
+import { type DynamicAdmissionOptions, webhooksAndPolicies } from "./webhooks-and-policies.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: tests write objects of every shape
+export type Json = any;
+
+const GROUP = "/apis/admissionregistration.k8s.io";
+export const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+export const MATCH_CONFIG_MAPS = {
+  resourceRules: [
+    { apiGroups: [""], apiVersions: ["v1"], operations: ["*"], resources: ["configmaps"] },
+  ],
+};
+
+export interface DynamicApi extends TestApi {
+  readonly metrics: Metrics;
+  /** Of the requests, in order. */
+  readonly annotations: Record<string, string>[];
+  createPolicy(
+    type: "validating" | "mutating",
+    name: string,
+    spec: Json,
+    binding?: Json,
+  ): Promise<void>;
+}
+
+export async function startDynamicApi(
+  options: Partial<DynamicAdmissionOptions> = {},
+): Promise<DynamicApi> {
+  const metrics = new Metrics();
+  const annotations: Record<string, string>[] = [];
+  const api = await startTestApi({
+    admission: (objects, { authorizer }, resources, signal) => {
+      const parts = { objects, resources, authorizer, clock: systemClock, metrics };
+      const all = webhooksAndPolicies({ ...parts, ...options }, signal);
+      return [noteAnnotations(annotations), ...all.mutating, ...all.validating];
+    },
+  });
+  await api.want(201, "POST", "/api/v1/namespaces", {
+    body: { metadata: { name: "default", labels: { team: "blue" } } },
+  });
+  const createPolicy: DynamicApi["createPolicy"] = async (type, name, spec, binding = {}) => {
+    const actions = type === "validating" ? { validationActions: ["Deny"] } : {};
+    const metadata = { name };
+    await api.want(201, "POST", `${GROUP}/v1/${type}admissionpolicies`, {
+      body: { metadata, spec: { matchConstraints: MATCH_CONFIG_MAPS, ...spec } },
+    });
+    await api.want(201, "POST", `${GROUP}/v1/${type}admissionpolicybindings`, {
+      body: { metadata, spec: { policyName: name, ...actions, ...binding } },
+    });
+  };
+  return {
+    ...api,
+    metrics,
+    annotations,
+    createPolicy,
+    [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
+  };
+}
+
+/** Requests of tests have no audit log: their annotations are noted here. */
+function noteAnnotations(all: Record<string, string>[]) {
+  return {
+    name: "NoteAnnotations",
+    admit(request: AdmissionRequest) {
+      const own: Record<string, string> = {};
+      all.push(own);
+      (request as { annotate: NonNullable<AdmissionRequest["annotate"]> }).annotate = (
+        key,
+        value,
+      ) => {
+        own[key] = value;
+      };
+      return undefined;
+    },
+    validate(request: AdmissionRequest) {
+      const own = all.at(-1);
+      if (own === undefined) return undefined;
+      (request as { annotate: NonNullable<AdmissionRequest["annotate"]> }).annotate = (
+        key,
+        value,
+      ) => {
+        own[key] = value;
+      };
+      return undefined;
+    },
+  };
+}
