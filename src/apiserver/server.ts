@@ -84,13 +84,8 @@ export interface ApiServerOptions {
   readonly storedForm: StoredForm;
   /** Made with the server's own view of its objects. */
   security(objects: Objects, signal: AbortSignal): RequestSecurity;
-  /** Made with the server's own view of its objects and kinds; lives until the signal aborts. */
-  admission(
-    objects: Objects,
-    security: RequestSecurity,
-    resources: KindRegistry,
-    signal: AbortSignal,
-  ): readonly AdmissionPlugin[];
+  /** The plug-ins live until the signal aborts. */
+  admission(parts: AdmissionParts, signal: AbortSignal): readonly AdmissionPlugin[];
   readonly kubelets: Omit<KubeletOptions, "objects">;
   /** What aggregated API servers are shown; asked for anew for each request, since it is renewed. */
   frontProxyClient?(): ClientCertificate;
@@ -108,6 +103,14 @@ export interface ApiServerOptions {
   readonly nodePorts: PortRange;
   /** `HOST:PORT` that clients outside are told to use. */
   readonly externalAddress: string;
+}
+
+/** What admission plug-ins may use of the server. */
+export interface AdmissionParts {
+  readonly objects: Objects;
+  readonly security: RequestSecurity;
+  readonly resources: KindRegistry;
+  readonly webhooks: WebhookClient;
 }
 
 export interface ApiServer {
@@ -183,7 +186,7 @@ export async function startApiServer(
       resources,
       objects: store,
       admission: createAdmission(
-        options.admission(objects, security, resources, signal),
+        options.admission({ objects, security, resources, webhooks }, signal),
         objects,
         clock,
         createAdmissionMetrics(metrics),

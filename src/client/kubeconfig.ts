@@ -59,6 +59,43 @@ export function connectionFromFile(path: string, options: KubeconfigOptions = {}
   };
 }
 
+/** One user of a kubeconfig file. */
+export interface UserCredentials {
+  readonly clientCertificate?: string;
+  readonly clientKey?: string;
+  readonly username?: string;
+  readonly password?: string;
+  token(): string | undefined;
+}
+
+/** All users of a file by their names, and that of the current context, if there is one. */
+export function usersFromFile(path: string): {
+  readonly users: ReadonlyMap<string, UserCredentials>;
+  readonly current: string | undefined;
+} {
+  const config = readConfig(path);
+  const context = config.contexts?.find(({ name }) => name === config["current-context"])?.context;
+  const users = (config.users ?? []).map(
+    ({ name, user }) => [name, userCredentials(user, dirname(path))] as const,
+  );
+  return { users: new Map(users), current: context && textOf(context, "user") };
+}
+
+function userCredentials(user: Fields, folder: string): UserCredentials {
+  const tokenFile = textOf(user, "tokenFile");
+  const token = textOf(user, "token");
+  return withoutUndefined({
+    clientCertificate: dataOf(user, "client-certificate", folder),
+    clientKey: dataOf(user, "client-key", folder),
+    username: textOf(user, "username"),
+    password: textOf(user, "password"),
+    token:
+      tokenFile === undefined
+        ? () => token
+        : () => readFileSync(resolve(folder, tokenFile), "utf8").trim(),
+  });
+}
+
 function readConfig(path: string): Kubeconfig {
   try {
     return (load(readFileSync(path, "utf8")) ?? {}) as Kubeconfig;
@@ -88,21 +125,12 @@ function connectionFrom(
   if (server === undefined) throw new KubeconfigError(`cluster "${context.cluster}" has no server`);
 
   const ca = dataOf(cluster, "certificate-authority", folder);
-  const tokenFile = textOf(user, "tokenFile");
-  const token = textOf(user, "token");
-  return withoutUndefined({
+  return withoutUndefined<Connection>({
+    ...userCredentials(user, folder),
     server: server.replace(/\/+$/, ""),
     ca,
     insecure: cluster["insecure-skip-tls-verify"] === true,
     serverName: textOf(cluster, "tls-server-name"),
-    clientCertificate: dataOf(user, "client-certificate", folder),
-    clientKey: dataOf(user, "client-key", folder),
-    username: textOf(user, "username"),
-    password: textOf(user, "password"),
-    token:
-      tokenFile === undefined
-        ? () => token
-        : () => readFileSync(resolve(folder, tokenFile), "utf8").trim(),
     credentials: credentialsOf(user, cluster, ca, folder, options.clock ?? systemClock),
   });
 }

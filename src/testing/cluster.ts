@@ -83,8 +83,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
           objects,
           signal,
         ),
-      admission: (objects, security, resources, signal) =>
-        secured ? defaultAdmission({ objects, security, resources, clock, random }, signal) : [],
+      admission: (parts, signal) =>
+        secured ? defaultAdmission({ ...parts, clock, random }, signal) : [],
     },
     life.signal,
   );

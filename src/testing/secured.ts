@@ -7,9 +7,8 @@ import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import type { User } from "#apiserver/request/request.ts";
-import type { ApiServer } from "#apiserver/server.ts";
+import type { AdmissionParts, ApiServer } from "#apiserver/server.ts";
 import type { Transport, WatchCall, WatchEvent } from "#client/transport.ts";
-import type { AdmissionParts } from "#cmd/apiserver/admission.ts";
 import type { Clock } from "#lib/clock.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -17,7 +16,7 @@ import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 
 export function defaultAdmission(
-  parts: Omit<AdmissionParts, "metrics">,
+  parts: AdmissionParts & { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
 ): readonly AdmissionPlugin[] {
   const { security, resources, clock, random } = parts;
@@ -28,7 +27,7 @@ export function defaultAdmission(
       {
         ...{ authorizer, clock, random },
         tolerationSeconds: { notReady: 300, unreachable: 300 },
-        ...webhooksAndPolicies({ ...parts, authorizer, metrics }, signal),
+        ...webhooksAndPolicies({ ...parts, authorizer, metrics, logger: silentLogger }, signal),
         findKind: (version, kind) => resources.findKind(version, kind),
       },
       { enable: [], disable: [] },

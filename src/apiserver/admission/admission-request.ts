@@ -50,8 +50,8 @@ export interface AdmissionRequest<Written = KubeObject | undefined> {
   readonly signal: AbortSignal;
   /** Adds a Warning header to the answer. */
   warn(text: string): void;
-  /** Adds an annotation to the audit event, if there is one. */
-  annotate?(key: string, value: string): void;
+  /** Adds an annotation to the audit event, if there is one and, with a level, if it has at least that. */
+  annotate?(key: string, value: string, level?: "Request"): void;
 }
 
 /** What differs from one write to another; the rest of the request is known from its verb. */

@@ -1,8 +1,12 @@
 /** An API server with webhooks and policies, and short ways to write policies, for tests. */
+
+import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { startTestApi, type TestApi } from "../api.testing.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
+import type { AdmissionPlugin } from "./plugin.ts";
 import { type DynamicAdmissionOptions, webhooksAndPolicies } from "./webhooks-and-policies.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: tests write objects of every shape
@@ -34,8 +38,17 @@ export async function startDynamicApi(
   const metrics = new Metrics();
   const annotations: Record<string, string>[] = [];
   const api = await startTestApi({
-    admission: (objects, { authorizer }, resources, signal) => {
-      const parts = { objects, resources, authorizer, clock: systemClock, metrics };
+    admission: ({ security, ...server }, signal) => {
+      const { authorizer } = security;
+      const random = seededRandom(1);
+      const parts = {
+        ...server,
+        authorizer,
+        clock: systemClock,
+        random,
+        logger: silentLogger,
+        metrics,
+      };
       const all = webhooksAndPolicies({ ...parts, ...options }, signal);
       return [noteAnnotations(annotations), ...all.mutating, ...all.validating];
     },
@@ -63,30 +76,20 @@ export async function startDynamicApi(
 }
 
 /** Requests of tests have no audit log: their annotations are noted here. */
-function noteAnnotations(all: Record<string, string>[]) {
+function noteAnnotations(all: Record<string, string>[]): AdmissionPlugin {
+  const note = (request: AdmissionRequest): undefined => {
+    const own = all.at(-1)!;
+    const annotate = (key: string, value: string): void => {
+      own[key] = value;
+    };
+    Object.assign(request, { annotate });
+  };
   return {
     name: "NoteAnnotations",
-    admit(request: AdmissionRequest) {
-      const own: Record<string, string> = {};
-      all.push(own);
-      (request as { annotate: NonNullable<AdmissionRequest["annotate"]> }).annotate = (
-        key,
-        value,
-      ) => {
-        own[key] = value;
-      };
-      return undefined;
+    admit(request, { reinvocation }) {
+      if (reinvocation === undefined) all.push({});
+      return note(request);
     },
-    validate(request: AdmissionRequest) {
-      const own = all.at(-1);
-      if (own === undefined) return undefined;
-      (request as { annotate: NonNullable<AdmissionRequest["annotate"]> }).annotate = (
-        key,
-        value,
-      ) => {
-        own[key] = value;
-      };
-      return undefined;
-    },
+    validate: note,
   };
 }

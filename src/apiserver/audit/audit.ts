@@ -51,7 +51,8 @@ export interface AuditTrail {
   /** Answers wait for what is told of them. */
   readonly waits: boolean;
   received(): Stored;
-  annotate(key: string, value: string): void;
+  /** `level`: only in events of at least this level. The first value of a key stays. */
+  annotate(key: string, value: string, level?: "Request"): void;
   /** What the client sent, as it was understood; without it, as it came. */
   sent(object?: object): void;
   /** The first bytes of an answer that goes on for long. */
@@ -159,8 +160,9 @@ class Trail implements AuditTrail {
     return this.#write("RequestReceived", {});
   }
 
-  annotate(key: string, value: string): void {
-    this.#annotations[key] = value;
+  annotate(key: string, value: string, level?: "Request"): void {
+    if (level !== undefined && !this.#tellsSent()) return;
+    this.#annotations[key] ??= value;
   }
 
   sent(object?: object): void {

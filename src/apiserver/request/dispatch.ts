@@ -121,7 +121,7 @@ export async function dispatch(
     ...(trail === undefined
       ? {}
       : {
-          annotate: (key, value) => trail.annotate(key, value),
+          annotate: (key, value, level) => trail.annotate(key, value, level),
           sent: (object) => trail.sent(object),
         }),
     mayCreate: () => security.authorize(request, { ...info, verb: "create" }, user),

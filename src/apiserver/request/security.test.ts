@@ -61,7 +61,7 @@ async function start(): Promise<Running> {
           objects,
           signal,
         ),
-      admission: (_objects, { authorizer, rules }) => [
+      admission: ({ security: { authorizer, rules } }) => [
         ...admissionPlugins(
           {
             authorizer,

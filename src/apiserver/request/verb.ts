@@ -45,8 +45,8 @@ export interface VerbRequest {
   readonly user: User;
   readonly media: Media;
   warn(text: string): void;
-  /** Adds a note to the audit log's entry, if there is one. */
-  annotate?(key: string, value: string): void;
+  /** Adds an annotation to the audit event, if there is one and, with a level, if it has at least that. */
+  annotate?(key: string, value: string, level?: "Request"): void;
   /** What the client sent, as it was understood or else as it came, for the audit log. */
   sent?(object?: object): void;
   /** Updates that create need the right to create; a Status says that it is missing. */

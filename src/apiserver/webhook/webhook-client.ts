@@ -29,13 +29,23 @@ export interface WebhookCall {
   readonly config: WebhookClientConfig;
   readonly body: string;
   readonly timeoutMs: number;
-  /** Chosen by the host name of the webhook. */
-  credentialsFor?(host: string): WebhookCredentials | undefined;
+  /** Chosen by the host name and port of the webhook. */
+  credentialsFor?(host: string, port: number): WebhookCredentials | undefined;
   readonly signal?: AbortSignal;
 }
 
 /** Of one answer. It is parsed in one piece. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+
+/** The webhook was asked and answered with an HTTP status that is no success. */
+export class WebhookStatusError extends Error {
+  readonly code: number;
+
+  constructor(message: string, code: number) {
+    super(message);
+    this.code = code;
+  }
+}
 
 export class WebhookClient {
   readonly #caller: HttpsCaller;
@@ -50,7 +60,7 @@ export class WebhookClient {
   async post({ config, body, timeoutMs, credentialsFor, signal }: WebhookCall): Promise<unknown> {
     const place = placeOf(config, timeoutMs);
     const failed = (why: string): Error => new Error(`Post "${place.shown}": ${why}`);
-    const credentials = credentialsFor?.(place.hostname);
+    const credentials = credentialsFor?.(place.hostname, place.port);
     const endpoint = this.#endpointOf(config, place, failed);
     const call = {
       endpoint: { ...endpoint, ...certificateOf(credentials) },
@@ -121,7 +131,7 @@ function jsonOf({ code, headers, body }: HttpsAnswer): unknown {
   if (code < 200 || code >= 300) {
     const type = String(headers["content-type"] ?? "");
     const content = type === "" || type.startsWith("text/") ? text.trim() : parsedStatus(text);
-    throw new Error(statusFrom(code, content).message ?? "");
+    throw new WebhookStatusError(statusFrom(code, content).message ?? "", code);
   }
   try {
     return JSON.parse(text);

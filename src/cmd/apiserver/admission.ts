@@ -10,34 +10,34 @@ import type { AdmissionPlugin } from "#apiserver/admission/plugin.ts";
 import { admissionPlugins } from "#apiserver/admission/registry.ts";
 import { webhooksAndPolicies } from "#apiserver/admission/webhooks-and-policies.ts";
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
-import type { KindRegistry } from "#apiserver/registry/kind-registry.ts";
-import type { RequestSecurity } from "#apiserver/request/security.ts";
-import type { Objects } from "#apiserver/storage/objects.ts";
+import type { AdmissionParts } from "#apiserver/server.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { webhookFrom } from "./webhook-call.ts";
+import { webhookCredentials } from "./webhook-credentials.ts";
 
 const WEBHOOK_TIMEOUT_MS = 30_000;
 
-export interface AdmissionParts {
-  readonly objects: Objects;
-  readonly security: RequestSecurity;
-  readonly resources: KindRegistry;
+export interface AdmissionSurroundings extends AdmissionParts {
   readonly clock: Clock;
   readonly random: Random;
+  readonly logger: Logger;
   readonly metrics: Metrics;
 }
 
 export function admissionOf(
   flags: ApiServerFlags,
-  parts: AdmissionParts,
+  parts: AdmissionSurroundings,
   signal: AbortSignal,
 ): readonly AdmissionPlugin[] {
   const { security, resources, clock, random } = parts;
   const { authorizer, rules } = security;
+  const configured = configurationsOf(flags);
+  const credentialsFor = webhookCredentials(configured.configurations);
   return [
     ...admissionPlugins(
       {
@@ -48,11 +48,11 @@ export function admissionOf(
           notReady: flags.defaultNotReadyTolerationSeconds,
           unreachable: flags.defaultUnreachableTolerationSeconds,
         },
-        ...webhooksAndPolicies({ ...parts, authorizer }, signal),
+        ...webhooksAndPolicies({ ...parts, authorizer, credentialsFor }, signal),
         findKind: (version, kind) => resources.findKind(version, kind),
         openWebhook: (kubeconfig, firstRetryMs) =>
           withRetries(webhookFrom(kubeconfig, WEBHOOK_TIMEOUT_MS), { clock, random }, firstRetryMs),
-        ...configurationsOf(flags),
+        ...configured,
       },
       { enable: flags.enableAdmissionPlugins, disable: flags.disableAdmissionPlugins },
     ),

@@ -98,8 +98,8 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     flags: flagTexts(flags),
     externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
     security: (objects, until) => followedSecurity(parts, objects, until),
-    admission: (objects, security, resources, signal) =>
-      admissionOf(flags, { objects, security, resources, clock, random, metrics }, signal),
+    admission: (server, signal) =>
+      admissionOf(flags, { ...server, clock, random, logger, metrics }, signal),
   };
 }
 

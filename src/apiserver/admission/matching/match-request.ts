@@ -49,7 +49,7 @@ export type Match =
   /** It would match, but a selector cannot be evaluated. */
   | { readonly matches: "unknown"; readonly status: Status };
 
-export const NO_MATCH: Match = Object.freeze({ matches: false });
+const NO_MATCH: Match = Object.freeze({ matches: false });
 
 export function matchRequest(
   match: CompiledMatch,
