@@ -13,9 +13,10 @@ import type { Store } from "#store/contract.ts";
 import { createAdmission } from "./admission/admission-chain.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
 import { AvailabilityChecks } from "./aggregation/availability.ts";
-import { aggregatedPaths } from "./aggregation/proxy-request.ts";
+import { aggregatedPaths, proxyRequest } from "./aggregation/proxy-request.ts";
 import { type ClientCertificate, RemoteApis } from "./aggregation/remote-apis.ts";
 import { RemoteDiscovery } from "./aggregation/remote-discovery.ts";
+import { RemoteSchemas } from "./aggregation/remote-schemas.ts";
 import { CustomResources } from "./crd/custom-resources.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import type { EncryptedStore } from "./encryption/encrypted-store.ts";
@@ -181,6 +182,11 @@ export async function startApiServer(
   const health = new Health(store, options.hooks ?? [], options.healthChecks);
   health.finished("caches");
   const tables = new Tables(new ColumnDescriptions([...kinds, scaleKind], options.prose), clock);
+  const proxying = { apis, isCredential: security.isCredential, clock, logger };
+  const remoteSchemas = new RemoteSchemas(aggregation, (api, request, info, user) =>
+    proxyRequest(proxying, api, request, info, user),
+  );
+  remoteSchemas.start(signal);
   const handle = createHandler({
     parts: {
       resources,
@@ -211,8 +217,9 @@ export async function startApiServer(
       security,
       startMs,
       flags: options.flags ?? {},
+      remoteSchemas,
     }),
-    aggregated: aggregatedPaths({ apis, isCredential: security.isCredential, clock, logger }),
+    aggregated: aggregatedPaths(proxying),
     special: specialVerbs({ ...options, objects, store, security, components: options.components }),
     tables,
   });

@@ -27,22 +27,65 @@ export interface OpenApiInput {
   readonly serverVersion: string;
 }
 
+/** A part of a document, and the names of the definitions elsewhere that it refers to. */
+export interface OpenApiPiece {
+  readonly paths: Json;
+  readonly definitions: Json;
+  readonly roots: readonly string[];
+}
+
 /** The document at /openapi/v2. */
 export function openApiV2(input: OpenApiInput): Json {
-  const { resources, serverVersion } = input;
-  const items = [
-    ...resources.flatMap(pathItems),
-    ...Object.values(discoveryItems(resources)),
-    ...Object.values(SERVER_ITEMS),
-  ];
+  const { resources } = input;
+  const pieces = [...resources.map(resourcePieceV2), serverPieceV2(resources)];
+  const roots = new Set(pieces.flatMap((piece) => piece.roots));
+  const customs = pieces.map(({ definitions }) => definitions);
+  const definitions = Object.assign(
+    Object.fromEntries(definitionsV2(roots, input)),
+    ...customs,
+  ) as Json;
   return {
-    swagger: "2.0",
-    info: { title: "Kubernetes", version: serverVersion },
-    paths: renderPaths(items, "v2"),
-    definitions: definitionsOf(items, "v2", input, groupVersionsOf(resources)),
+    ...openApiV2Head(input),
+    paths: sorted(Object.assign({}, ...pieces.map(({ paths }) => paths))),
+    definitions: sorted(definitions),
+    ...openApiV2Tail(),
+  };
+}
+
+/** What stands before the paths. */
+export function openApiV2Head({ serverVersion }: Pick<OpenApiInput, "serverVersion">): Json {
+  return { swagger: "2.0", info: { title: "Kubernetes", version: serverVersion } };
+}
+
+/** What stands after the definitions. */
+export function openApiV2Tail(): Json {
+  return {
     securityDefinitions: { BearerToken: { ...BEARER_TOKEN } },
     security: [{ BearerToken: [] }],
   };
+}
+
+/** The paths of one resource and, if it is a custom one, its definitions. */
+export function resourcePieceV2(resource: OpenApiResource): OpenApiPiece {
+  const items = pathItems(resource);
+  const own = customDefinitions([resource], "v2");
+  const references = [...own.values()].flatMap(referencesIn);
+  const roots = [...rootsOf(items), ...references].filter((name) => !own.has(name));
+  return { paths: renderPaths(items, "v2"), definitions: Object.fromEntries(own), roots };
+}
+
+/** What can be asked about groups, and the paths of the server itself. */
+export function serverPieceV2(resources: readonly OpenApiResource[]): OpenApiPiece {
+  const items = [...Object.values(discoveryItems(resources)), ...Object.values(SERVER_ITEMS)];
+  return { paths: renderPaths(items, "v2"), definitions: {}, roots: rootsOf(items) };
+}
+
+/** The definitions of version 2 that the roots lead to, one after another. */
+export function* definitionsV2(
+  roots: Iterable<string>,
+  input: OpenApiInput,
+): Generator<readonly [string, Json]> {
+  yield* definitionPieces(roots, "v2", input, groupVersionsOf(input.resources));
 }
 
 /** The paths below /openapi/v3 with a document of their own: `api`, `api/v1`, `apis/apps`, `version`, … */
@@ -58,7 +101,9 @@ export function openApiV3(input: OpenApiInput, path: string): Json | undefined {
   const own = resources.filter((r) => rootPath(r.group, r.version) === `/${path}`);
   const all = [...own.flatMap(pathItems), about];
   const homes = [CORE, ...groupVersionsOf(own).filter(({ group }) => group !== "")];
-  const schemas = definitionsOf(all, "v3", input, homes);
+  const schemas = sorted(
+    Object.fromEntries(definitionPieces(rootsOf(all), "v3", { ...input, resources: own }, homes)),
+  );
   return {
     openapi: "3.0.0",
     info: { title: "Kubernetes", version: serverVersion },
@@ -138,41 +183,62 @@ function discoveryItem(path: string, id: string, tag: string, answer: string): P
   return { path, operations: [operation] };
 }
 
-/** Every definition that the paths lead to. What belongs to every group version belongs to `homes`. */
-function definitionsOf(
-  items: readonly PathItem[],
+/** The names of the definitions that operations take and answer with. */
+function rootsOf(items: readonly PathItem[]): string[] {
+  const names = items.flatMap(({ operations }) =>
+    operations.flatMap(({ body, answer }) => [body?.definition, answer]),
+  );
+  return [...new Set(names)].filter((name) => name !== undefined);
+}
+
+/**
+ * Every definition that the roots lead to, one after another. What belongs to every group version
+ * belongs to `homes`.
+ */
+function* definitionPieces(
+  roots: Iterable<string>,
   dialect: Dialect,
   { prose, resources }: OpenApiInput,
   homes: readonly GroupVersion[],
-): Json {
-  const definitions: Record<string, Json> = {};
-  const customs = customDefinitions(resources, dialect);
+): Generator<readonly [string, Json]> {
+  const seen = new Set<string>();
+  const customs = customResourcesByDefinition(resources);
+  const waiting: [string, StructSchema | undefined][] = [];
   const add = (name: string, struct: StructSchema | undefined): void => {
-    if (Object.hasOwn(definitions, name)) return;
-    const custom = customs.get(name);
-    if (custom !== undefined) {
-      definitions[name] = custom;
-      for (const inner of referencesIn(custom)) add(inner, findSchemaByDefinition(inner));
-      return;
-    }
-    if (struct === undefined) {
-      const value = name === VERSION_INFO ? describeVersion(dialect) : undefined;
-      definitions[name] = value ?? describeValue(name, dialect, prose) ?? {};
-      return;
-    }
-    const kinds = kindsOf(struct, homes);
-    const gvk = kinds.length > 0 ? { "x-kubernetes-group-version-kind": kinds } : {};
-    definitions[name] = { ...describeStruct(struct, dialect, prose), ...gvk };
-    for (const [inner, innerStruct] of mentionedDefinitions(struct)) add(inner, innerStruct);
+    if (seen.has(name)) return;
+    seen.add(name);
+    waiting.push([name, struct]);
   };
-  for (const { operations } of items) {
-    for (const { body, answer } of operations) {
-      for (const name of [body?.definition, answer]) {
-        if (name !== undefined) add(name, findSchemaByDefinition(name));
-      }
+  for (const root of roots) add(root, findSchemaByDefinition(root));
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const [name, struct] = next;
+    const resource = customs.get(name);
+    if (resource !== undefined) {
+      const custom = customDefinitions([resource], dialect).get(name) ?? {};
+      for (const inner of referencesIn(custom)) add(inner, findSchemaByDefinition(inner));
+      yield [name, custom];
+    } else if (struct === undefined) {
+      const value = name === VERSION_INFO ? describeVersion(dialect) : undefined;
+      yield [name, value ?? describeValue(name, dialect, prose) ?? {}];
+    } else {
+      const kinds = kindsOf(struct, homes);
+      const gvk = kinds.length > 0 ? { "x-kubernetes-group-version-kind": kinds } : {};
+      for (const [inner, innerStruct] of mentionedDefinitions(struct)) add(inner, innerStruct);
+      yield [name, { ...describeStruct(struct, dialect, prose), ...gvk }];
     }
   }
-  return sorted(definitions);
+}
+
+function customResourcesByDefinition(
+  resources: readonly OpenApiResource[],
+): ReadonlyMap<string, OpenApiResource> {
+  const named = resources
+    .filter(({ custom }) => custom !== undefined)
+    .flatMap((resource): [string, OpenApiResource][] => [
+      [resource.definition, resource],
+      [`${resource.definition}List`, resource],
+    ]);
+  return new Map(named);
 }
 
 const EVERYWHERE: ReadonlySet<string> = new Set([

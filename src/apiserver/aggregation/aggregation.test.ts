@@ -26,6 +26,23 @@ const FLUNDER = {
   verbs: ["create", "get", "list", "watch"],
 };
 
+const V3_URL = "/openapi/v3/apis/wardle.example.com/v1alpha1?hash=ABC";
+const META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+const refersTo = (name: string): Json => ({ $ref: `#/definitions/${name}` });
+const OPEN_API_V2 = {
+  paths: {
+    "/apis/wardle.example.com/v1alpha1/flunders": {
+      get: { responses: { "200": { schema: refersTo("com.example.wardle.Flunder") } } },
+    },
+    "/version/": { get: { operationId: "theirs" } },
+  },
+  definitions: {
+    "com.example.wardle.Flunder": { type: "object", properties: { metadata: refersTo(META) } },
+    [META]: { type: "object", description: "of another version" },
+    "com.example.wardle.Unused": { type: "object" },
+  },
+};
+
 interface Wardle extends AsyncDisposable {
   readonly https: TestHttpsServer;
   readonly asked: { url: string; headers: IncomingMessage["headers"]; cn: string; body: string }[];
@@ -65,6 +82,18 @@ async function startWardle(): Promise<Wardle> {
         groupVersion: "wardle.example.com/v1alpha1",
         resources: [],
       });
+      return;
+    }
+    if (url === "/openapi/v3") {
+      json(200, { paths: { "apis/wardle.example.com/v1alpha1": { serverRelativeURL: V3_URL } } });
+      return;
+    }
+    if (url === V3_URL) {
+      json(200, { openapi: "3.0.0", info: { title: "Wardle" } });
+      return;
+    }
+    if (url === "/openapi/v2") {
+      json(200, OPEN_API_V2);
       return;
     }
     if (url.includes("redirect")) {
@@ -118,7 +147,8 @@ async function register(t: TestApi, { port, caBundle }: TestHttpsServer, more: J
 /** Waits for a condition. Time goes on a little with each look. */
 async function until(t: TestApi, url: string, isDone: (found: Json) => boolean, options = {}) {
   for (let round = 0; round < 2000; round++) {
-    const { body } = await t.ask("GET", url, options);
+    const { body: found } = await t.ask("GET", url, options);
+    const body = typeof found === "string" ? JSON.parse(found) : found; // /openapi/v3 is text/plain
     if (isDone(body)) return body;
     await t.clock.advance(10);
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -179,6 +209,25 @@ test("APIService: discovery has the group by its priority, aggregated with the r
   assert.equal(groups.at(-1), "wardle.example.com");
   const group = await t.want(200, "GET", "/apis/wardle.example.com");
   assert.equal(group.preferredVersion.groupVersion, "wardle.example.com/v1alpha1");
+});
+
+test("APIService: OpenAPI v2 has the API's paths with definitions renamed, v3 is proxied", async () => {
+  await using wardle = await startWardle();
+  await using t = await startApi();
+  await register(t, wardle.https);
+  const path = "apis/wardle.example.com/v1alpha1";
+  const root = await until(t, "/openapi/v3", ({ paths }) => paths[path] !== undefined);
+  assert.equal(root.paths[path].serverRelativeURL, V3_URL);
+  const { answer } = await t.ask("GET", V3_URL);
+  assert.ok(answer.body.form === "stream");
+  assert.deepEqual(JSON.parse(await bodyOf(answer.body.stream.chunks)).info, { title: "Wardle" });
+  const isThere = ({ paths }: Json): boolean => paths[`/${path}/flunders`] !== undefined;
+  const { paths, definitions } = await until(t, "/openapi/v2", isThere);
+  assert.equal(paths["/version/"].get.operationId, "getCodeVersion");
+  const flunder = definitions["com.example.wardle.Flunder"];
+  assert.deepEqual(flunder.properties.metadata, refersTo(`${META}_v2`));
+  assert.equal(definitions[`${META}_v2`].description, "of another version");
+  assert.equal(definitions["com.example.wardle.Unused"], undefined);
 });
 
 test("APIService: a server that has ended is Stale in discovery and answered with 503 at once", async () => {

@@ -40,7 +40,7 @@ export function aggregatedPaths(options: ProxyOptions): PathHandler {
   };
 }
 
-async function proxyRequest(
+export async function proxyRequest(
   options: ProxyOptions,
   api: RemoteApi,
   request: ApiRequest,

@@ -10,35 +10,55 @@ import { type Document, type OpenApi, plainText } from "./openapi.ts";
 const BELOW = "/openapi/v3/";
 const YEAR_SECONDS = 31_536_000;
 
-export function openApiPaths(openApi: OpenApi, nowMs: () => number): PathHandler {
-  return (request) => {
+/** Documents of version 3 that aggregated servers have. */
+export interface RemoteSchemas {
+  /** By path (`apis/GROUP/VERSION`): the URL with its hash. */
+  paths(): Iterable<readonly [path: string, url: string]>;
+  /** Undefined if it is no path of theirs. */
+  readonly answer: PathHandler;
+}
+
+export function openApiPaths(
+  openApi: OpenApi,
+  nowMs: () => number,
+  remote?: RemoteSchemas,
+): PathHandler {
+  return (request, info, user) => {
     if (request.path === "/openapi/v2") return answerV2(openApi, request);
-    if (request.path === "/openapi/v3") return answerRoot(openApi);
+    if (request.path === "/openapi/v3") return answerRoot(openApi, remote);
     if (!request.path.startsWith(BELOW)) return undefined;
+    const elsewhere = remote?.answer(request, info, user);
+    if (elsewhere !== undefined) return elsewhere;
     return answerV3(openApi, request.path.slice(BELOW.length), request, nowMs());
   };
 }
 
-function answerV2(openApi: OpenApi, request: ApiRequest): Answer {
+async function answerV2(openApi: OpenApi, request: ApiRequest): Promise<Answer> {
   const type = firstAccepted(request.headers.accept ?? "", [JSON_TYPE, ...V2_PROTOBUF_ASKED]);
   const headers = { vary: ["Accept-Encoding", "Accept"] };
   if (type === undefined) return notAcceptable(headers);
   return type === JSON_TYPE
-    ? withTag(openApi.v2(), request, headers)
-    : withTag(openApi.v2Protobuf(), request, headers, V2_PROTOBUF);
+    ? withTag(await openApi.v2(), request, headers)
+    : withTag(await openApi.v2Protobuf(), request, headers, V2_PROTOBUF);
 }
 
-function answerRoot(openApi: OpenApi): Answer {
-  const paths = Object.fromEntries(
-    openApi.paths().map((path) => {
-      const serverRelativeURL = `/openapi/v3/${path}?hash=${openApi.hashOf(path)}`;
-      return [path, { serverRelativeURL }];
-    }),
-  );
+async function answerRoot(openApi: OpenApi, remote: RemoteSchemas | undefined): Promise<Answer> {
+  const paths: Record<string, { serverRelativeURL: string }> = {};
+  for (const [path, hash] of await openApi.hashes()) {
+    paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` };
+  }
+  for (const [path, serverRelativeURL] of remote?.paths() ?? []) {
+    paths[path] = { serverRelativeURL };
+  }
   return textAnswer(200, JSON.stringify({ paths }));
 }
 
-function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: number): Answer {
+async function answerV3(
+  openApi: OpenApi,
+  path: string,
+  request: ApiRequest,
+  nowMs: number,
+): Promise<Answer> {
   if (!openApi.paths().includes(path)) {
     return answer(404, { form: "bytes", contentType: "", bytes: NOTHING });
   }
@@ -50,7 +70,7 @@ function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: nu
   const type = firstAccepted(accept, [JSON_TYPE, ...V3_PROTOBUF_ASKED]);
   if (type === undefined) return notAcceptable({ vary: "Accept" });
   const asked = request.query.get("hash") ?? "";
-  const hash = openApi.hashOf(path);
+  const hash = await openApi.hashOf(path);
   if (asked !== "" && asked !== hash) {
     const headers = { location: `/openapi/v3/${path}?hash=${hash}`, vary: "Accept" };
     return answer(301, { form: "bytes", contentType: JSON_TYPE, bytes: NOTHING }, { headers });
@@ -62,8 +82,8 @@ function answerV3(openApi: OpenApi, path: string, request: ApiRequest, nowMs: nu
   };
   const headers = { vary: "Accept", ...(asked === "" ? {} : forever) };
   return type === JSON_TYPE
-    ? withTag(openApi.v3(path)!, request, headers)
-    : withTag(openApi.v3Protobuf(path)!, request, headers, V3_PROTOBUF);
+    ? withTag(await openApi.v3(path), request, headers)
+    : withTag(await openApi.v3Protobuf(path), request, headers, V3_PROTOBUF);
 }
 
 const NOTHING = new Uint8Array(0);
@@ -74,11 +94,14 @@ function notAcceptable(headers: OutgoingHeaders): Answer {
 }
 
 function withTag(
-  document: Document,
+  document: Document | undefined,
   request: ApiRequest,
   extra: OutgoingHeaders,
   contentType = JSON_TYPE,
 ): Answer {
+  if (document === undefined) {
+    return answer(404, { form: "bytes", contentType: "", bytes: NOTHING }); // it has just gone
+  }
   const headers = { etag: `"${document.hash}"`, ...extra };
   if (request.headers["if-none-match"] === headers.etag) {
     return answer(304, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });

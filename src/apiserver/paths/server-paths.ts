@@ -4,8 +4,8 @@ import type { Clock } from "#lib/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Discovery } from "../discovery/discovery.ts";
 import { discoveryPaths } from "../discovery/discovery-paths.ts";
-import { OpenApi } from "../discovery/openapi.ts";
-import { openApiPaths } from "../discovery/openapi-paths.ts";
+import { OpenApi, type RemoteDefinitions } from "../discovery/openapi.ts";
+import { openApiPaths, type RemoteSchemas } from "../discovery/openapi-paths.ts";
 import type { Health } from "../health/health.ts";
 import { healthPaths } from "../health/health-paths.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
@@ -30,12 +30,20 @@ export interface ServerPathsOptions {
   /** `HOST:PORT` that clients outside are told to use. */
   readonly externalAddress: string;
   prose(): Prose;
+  /** The OpenAPI documents of aggregated servers. */
+  readonly remoteSchemas?: RemoteSchemas & RemoteDefinitions;
 }
 
 export function serverPaths(options: ServerPathsOptions): readonly PathHandler[] {
   const { discovery, security, metrics, clock, startMs, flags, externalAddress } = options;
   const nowMs = (): number => clock.nowMs();
-  const openApi = new OpenApi(options.resources, API_VERSION, options.prose);
+  const openApi = new OpenApi(
+    options.resources,
+    API_VERSION,
+    options.prose,
+    clock,
+    options.remoteSchemas,
+  );
   const { checks } = options.health;
   const checkCounts = new Metrics();
   const checked = checkCounts.counter({
@@ -52,7 +60,7 @@ export function serverPaths(options: ServerPathsOptions): readonly PathHandler[]
     zPages({ startMs, nowMs, flags }),
     indexPath(discovery, checks),
     discoveryPaths(discovery, externalAddress),
-    openApiPaths(openApi, nowMs),
+    openApiPaths(openApi, nowMs, options.remoteSchemas),
     flowPaths(security.flow),
     issuerPaths(security, `https://${externalAddress}${KEYS_PATH}`),
   ];
