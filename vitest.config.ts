@@ -7,6 +7,7 @@ export default defineConfig({
   // What users import, unbuilt.
   resolve: {
     alias: {
+      "k8ts/cloud": fileURLToPath(new URL("src/entries/cloud.ts", import.meta.url)),
       "k8ts/controller": fileURLToPath(new URL("src/entries/controller.ts", import.meta.url)),
       "k8ts/scheduler": fileURLToPath(new URL("src/entries/scheduler.ts", import.meta.url)),
     },

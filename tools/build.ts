@@ -87,7 +87,12 @@ const BUILT_IN = new RegExp(`^${VIRTUAL}(${REQUIRED})?(node:.*)$`);
 const ENTRY = "k8ts.js";
 
 /** What people import is left readable: an error in it shows the line, not all of the file. */
-const LIBRARIES: ReadonlySet<string> = new Set(["controller.js", "scheduler.js", "testing.js"]);
+const LIBRARIES: ReadonlySet<string> = new Set([
+  "cloud.js",
+  "controller.js",
+  "scheduler.js",
+  "testing.js",
+]);
 
 async function bundle(input: string, file: string, plugins: Plugin[]): Promise<void> {
   await build({
@@ -117,6 +122,7 @@ writeDescriptions();
 await bundle("src/cmd/commands.ts", "server.js", []);
 await bundle("src/apiserver/edge/worker.ts", "edge.js", []);
 await bundle("src/apiserver/request/yaml-worker.ts", "yaml.js", []);
+await bundle("src/entries/cloud.ts", "cloud.js", []);
 await bundle("src/entries/controller.ts", "controller.js", []);
 await bundle("src/entries/scheduler.ts", "scheduler.js", []);
 await bundle("src/entries/testing.ts", "testing.js", []);

@@ -38,7 +38,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "network/policy/rules": { imports: ["lib", "api"], pure: true },
   dns: { imports: ["lib", "api", "client"] },
   "dns/zone": { imports: ["lib", "api"], pure: true },
-  cloud: { imports: ["lib", "api", "client", "runtime"] },
+  cloud: { imports: ["lib", "api", "client", "runtime", "host"] },
   cmd: { imports: "all but testing" },
   cli: { imports: ["lib", "api", "client", "cmd"] },
   testing: { imports: "any" },

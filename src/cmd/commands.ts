@@ -1,5 +1,6 @@
 /** Every command that the server side offers. The entry loads this file only when one is asked for. */
 import { apiserverCommand } from "./apiserver/apiserver-command.ts";
+import { cloudControllerManagerCommand } from "./cloud-controller-manager/cloud-manager-command.ts";
 import type { Command } from "./command.ts";
 import { completionCommand } from "./completion/completion-command.ts";
 import { controllerManagerCommand } from "./controller-manager/controller-manager.ts";
@@ -20,6 +21,7 @@ import { versionCommand } from "./version/version-command.ts";
 
 export const commands: readonly Command[] = [
   apiserverCommand,
+  cloudControllerManagerCommand,
   controllerManagerCommand,
   dnsCommand,
   doctorCommand,

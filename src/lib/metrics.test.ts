@@ -125,3 +125,18 @@ test("a registry that is included is shown among the others, for as long", () =>
   included[Symbol.dispose]();
   assert.deepEqual(shown(), ["a 1", "c 1"]);
 });
+
+test("metrics: families of the same name in two parts have one HELP and one TYPE line", () => {
+  const all = new Metrics();
+  for (const label of ["a", "b"]) {
+    const part = new Metrics();
+    part
+      .counter({ name: "things_total", help: "Things.", labels: ["of"] })(label)
+      .add(1);
+    all.include(part);
+  }
+  assert.equal(
+    all.text(),
+    '# HELP things_total Things.\n# TYPE things_total counter\nthings_total{of="a"} 1\nthings_total{of="b"} 1\n',
+  );
+});

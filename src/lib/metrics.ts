@@ -95,7 +95,8 @@ export class Metrics {
   /** The whole registry as text, families in order of name. */
   text(): string {
     const families = this.#allFamilies().sort((a, b) => (a.name < b.name ? -1 : 1));
-    return families.map((family) => family.text()).join("");
+    // Parts may have families of the same name, for other labels: their head is written once.
+    return families.map((family, i) => family.text(family.name !== families[i - 1]?.name)).join("");
   }
 
   #allFamilies(): Family[] {
@@ -149,9 +150,10 @@ class Family<S extends Series = Series> {
     return this.#getOrCreate(key);
   }
 
-  text(): string {
+  text(withHead: boolean): string {
     const { name, help } = this.#options;
-    const head = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${this.#type}\n`;
+    const described = `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${this.#type}\n`;
+    const head = withHead ? described : "";
     const lines = [...this.#series].flatMap(([labels, series]) => series.lines(name, labels));
     return lines.length === 0 ? head : `${head}${lines.join("\n")}\n`;
   }

@@ -122,6 +122,12 @@ export type Measure<State> = (
   caches: Caches,
 ) => (reconciled: Reconciled<State>) => void;
 
+/** When an observation is made, and until when it may go on: for reads beyond the caches. */
+export interface Moment {
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
 export interface Controller<State, Memory = never> {
   /** As `--controllers` knows it. */
   readonly name: string;
@@ -140,6 +146,7 @@ export interface Controller<State, Memory = never> {
     key: Key,
     reader: Reader,
     remembered: Memory | undefined,
+    moment: Moment,
   ): State | Promise<State>;
   decide(state: State, nowMs: number): Outcome<Memory>;
   readonly measure?: Measure<State>;

@@ -250,7 +250,9 @@ export class Runtime {
     let outcome: Outcome<unknown> = {};
     try {
       const id = idOfKey(key);
-      const observed = controller.observe(caches, key, this.#clientFor(controller), memory.get(id));
+      const reader = this.#clientFor(controller);
+      const moment = { nowMs: clock.nowMs(), signal };
+      const observed = controller.observe(caches, key, reader, memory.get(id), moment);
       const state = observed instanceof Promise ? await observed : observed;
       outcome = controller.decide(state, clock.nowMs());
       if (state === undefined)

@@ -42,6 +42,8 @@ const SETTLE_ROUNDS_MAX = 1_000;
 export interface ClusterOptions {
   /** An RFC 3339 time. */
   readonly at?: string;
+  /** For parts outside the cluster that share its time; then `at` is not used. */
+  readonly clock?: VirtualClock;
   // biome-ignore lint/suspicious/noExplicitAny: controllers of different states run together
   readonly controllers?: readonly Controller<any, any>[];
   readonly seed?: number;
@@ -58,7 +60,7 @@ export interface RecordedEvent extends Omit<Note, "about"> {
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const clock = new VirtualClock(options.at ?? "2030-01-01T00:00:00Z");
+  const clock = options.clock ?? new VirtualClock(options.at ?? "2030-01-01T00:00:00Z");
   const random = seededRandom(options.seed ?? 1);
   const life = new AbortController();
   setMaxListeners(0, life.signal); // every part of the cluster listens
@@ -165,6 +167,11 @@ export class Cluster implements AsyncDisposable {
     this.metrics = parts.metrics;
     this.events = parts.events;
     this.refusals = parts.refusals;
+  }
+
+  /** Calls the server as another user than the administrator. */
+  transportAs(user: User, userAgent: string): Transport {
+    return inProcessTransport(this.#parts.server.handle, user, userAgent);
   }
 
   /** The server's registry of kinds. */

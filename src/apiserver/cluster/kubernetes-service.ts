@@ -13,12 +13,12 @@ import { endpointsKind } from "#api/kinds/core/v1/endpoints.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
+import { addressAt, addressRange } from "#api/meta/address-range.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { isIpv6, parseCidr } from "#api/validation/ip.ts";
 import type { Clock } from "#lib/clock.ts";
 import { runEvery } from "#lib/sleep.ts";
 import type { Store } from "#store/contract.ts";
-import { addressAt, addressRange } from "../services/address-range.ts";
 import type { Loopback } from "./loopback.ts";
 
 const LEASES = "/registry/masterleases/";

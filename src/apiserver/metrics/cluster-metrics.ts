@@ -2,8 +2,8 @@
 import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
+import { type AddressRange, contains } from "#api/meta/address-range.ts";
 import type { Metrics } from "#lib/metrics.ts";
-import { type AddressRange, contains } from "../services/address-range.ts";
 import type { IpAllocator } from "../services/ip-allocator.ts";
 import type { PortRange } from "../services/port-allocator.ts";
 import type { Objects } from "../storage/objects.ts";

@@ -8,11 +8,11 @@ import type { ServiceCIDR } from "#api/generated/networking.v1.ts";
 import type { ClusterFamilies } from "#api/kinds/core/v1/service/ip-families.ts";
 import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
 import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
+import { type AddressRange, addressRange, candidates, contains } from "#api/meta/address-range.ts";
 import { formatIp, parseCidr, parseIp } from "#api/validation/ip.ts";
 import type { Random } from "#lib/random.ts";
 import type { Objects } from "../storage/objects.ts";
 import { addressObject } from "./address-object.ts";
-import { type AddressRange, addressRange, candidates, contains } from "./address-range.ts";
 
 export type Family = "IPv4" | "IPv6";
 

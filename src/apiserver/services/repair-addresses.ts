@@ -5,10 +5,10 @@
 import type { Service } from "#api/generated/core.v1.ts";
 import type { IPAddress, ServiceCIDR } from "#api/generated/networking.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
+import { addressRange, contains } from "#api/meta/address-range.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { formatIp, parseCidr, parseIp } from "#api/validation/ip.ts";
 import { ADDRESS_LABELS, MANAGED_BY } from "./address-object.ts";
-import { addressRange, contains } from "./address-range.ts";
 
 export interface AddressState {
   readonly services: readonly Service[];

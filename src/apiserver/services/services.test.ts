@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { addressAt, addressRange, candidates, contains } from "#api/meta/address-range.ts";
 import { parseCidr } from "#api/validation/ip.ts";
 import { seededRandom } from "#lib/random.ts";
 import { startTestApi, type TestApi } from "../api.testing.ts";
-import { addressAt, addressRange, candidates, contains } from "./address-range.ts";
 
 const SERVICES = "/api/v1/namespaces/default/services";
 const service = (name: string, spec: object = {}) => ({

@@ -11,8 +11,8 @@ import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { clusterRoleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
 import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
+import { addressAt, addressRange } from "#api/meta/address-range.ts";
 import { isIpv6, parseCidr } from "#api/validation/ip.ts";
-import { addressAt, addressRange } from "#apiserver/services/address-range.ts";
 import type { Client } from "#client/client.ts";
 import { answerOf, ensureObject } from "../component/ensure-object.ts";
 

@@ -3,6 +3,7 @@ import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Surroundings } from "../apiserver/server-options.ts";
 import { apiAccessComponent, isLoopback } from "./api-access-component.ts";
 import { apiServerComponent } from "./apiserver-component.ts";
+import { cloudComponent } from "./cloud-component.ts";
 import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
 import { dnsComponent } from "./dns-component.ts";
@@ -15,7 +16,7 @@ import type { UpFlags } from "./up-flags.ts";
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
-  { node, server, networkPolicy }: UpFlags,
+  { node, server, networkPolicy, loadBalancer }: UpFlags,
 ): readonly Component[] {
   return [
     apiServerComponent(surroundings, onRunning),
@@ -23,6 +24,7 @@ export function componentsOf(
     schedulerComponent,
     ...(node ? [nodeComponent, proxyComponent, dnsComponent] : []),
     ...(node && networkPolicy ? [networkPolicyComponent] : []),
+    ...(node && loadBalancer ? [cloudComponent] : []),
     ...(node && isLoopback(server.bindAddress) ? [apiAccessComponent] : []),
   ];
 }

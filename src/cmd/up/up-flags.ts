@@ -1,6 +1,8 @@
 /** The flags of `k8ts up`. What it does not know itself goes to the API server. */
 import { resolve } from "node:path";
 import { type Option, Command as Parser } from "commander";
+import { parseCidr } from "#api/validation/ip.ts";
+import { LOCAL_RANGES } from "#cloud/providers/local/start-local.ts";
 import { closestWord } from "#lib/closest-word.ts";
 import { flagParser } from "../apiserver/flags/flag-parser.ts";
 import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
@@ -25,6 +27,10 @@ export interface UpFlags {
   readonly encryptSecrets: boolean | undefined;
   /** Offer directories of the nodes as the default storage. */
   readonly localStorage: boolean;
+  /** Give Services of type LoadBalancer addresses of this machine. */
+  readonly loadBalancer: boolean;
+  /** CIDRs that those addresses are of. */
+  readonly loadBalancerRanges: readonly string[];
   /** Merge the cluster into the user's kubeconfig when it starts in the background. */
   readonly kubeconfig: boolean;
   readonly foreground: boolean;
@@ -65,6 +71,8 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     encryptSecrets,
     kubeconfig: given.kubeconfig,
     localStorage: localStorage ?? given.node,
+    loadBalancer: given.loadBalancer,
+    loadBalancerRanges: rangesOf(given.loadBalancerRange),
     foreground: given.foreground === true,
     ephemeral: given.ephemeral === true,
     installService: given.installService === true,
@@ -80,6 +88,8 @@ interface GivenUpFlags {
   readonly data: string;
   readonly port: string;
   readonly localStorage?: boolean;
+  readonly loadBalancer: boolean;
+  readonly loadBalancerRange: string;
   readonly kubeconfig: boolean;
   readonly foreground?: boolean;
   readonly ephemeral?: boolean;
@@ -113,6 +123,17 @@ function upParser(): Parser {
     .option("--port <port>", "HTTPS port", "6443")
     .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")
     .option(
+      "--load-balancer",
+      "give Services of type LoadBalancer an address of this machine",
+      true,
+    )
+    .option("--no-load-balancer", "leave Services of type LoadBalancer to others, such as MetalLB")
+    .option(
+      "--load-balancer-range <cidrs>",
+      "the addresses of load balancers, at most one range of each IP family",
+      LOCAL_RANGES.join(","),
+    )
+    .option(
       "--encrypt-secrets [bool]",
       "encrypt Secrets in the store with a key that is kept in the data directory",
       flag,
@@ -132,6 +153,13 @@ function upParser(): Parser {
     .option("--install", "install missing packages", true)
     .option("--no-install", "install no packages")
     .addHelpText("after", EXAMPLES);
+}
+
+function rangesOf(text: string): readonly string[] {
+  const ranges = text.split(",").filter((range) => range !== "");
+  const wrong = ranges.find((range) => parseCidr(range) === undefined);
+  if (wrong !== undefined) throw new FlagError(`--load-balancer-range: ${wrong} is not a CIDR`);
+  return ranges;
 }
 
 /** Names of this command's flags, by what the API server calls them. */

@@ -5,6 +5,7 @@
 const QUEUES: Readonly<Record<string, string>> = {
   "bootstrap-signer-controller": "bootstrap_signer_queue",
   "certificatesigningrequest-signing-controller": "certificate",
+  "cloud-node-controller": "Nodes",
   "clusterrole-aggregation-controller": "ClusterRoleAggregator",
   "cronjob-controller": "cronjob",
   "daemonset-controller": "daemonset",
@@ -19,6 +20,7 @@ const QUEUES: Readonly<Record<string, string>> = {
   "job-controller": "job",
   "namespace-controller": "namespace",
   "node-lifecycle-controller": "node_lifecycle_controller",
+  "node-route-controller": "Routes",
   "persistentvolume-binder-controller": "claims",
   "persistentvolume-expander-controller": "volume_expand",
   "persistentvolume-protection-controller": "pvprotection",
@@ -31,6 +33,7 @@ const QUEUES: Readonly<Record<string, string>> = {
   "root-ca-certificate-publisher-controller": "root_ca_cert_publisher",
   "selinux-warning-controller": "selinux_warning",
   "service-cidr-controller": "ipaddresses",
+  "service-lb-controller": "service",
   "serviceaccount-controller": "serviceaccount",
   "serviceaccount-token-controller": "serviceaccount_tokens_service",
   "statefulset-controller": "statefulset",

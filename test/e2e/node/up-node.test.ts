@@ -124,6 +124,28 @@ describe("k8ts up with a node", () => {
     assert.match(output, /served\nreached\n$/);
   }, 150_000);
 
+  test("a Service of type LoadBalancer gets an EXTERNAL-IP that answers on the machine and in pods", async () => {
+    const serve = "echo balanced > /index.html; httpd -f -p 8080 -h /";
+    await kubectl("create", "deployment", "shop", `--image=${IMAGE}`, "--", "sh", "-c", serve);
+    await kubectl("rollout", "status", "deployment/shop", "--timeout=60s");
+    const ports = ["--port=80", "--target-port=8080"];
+    await kubectl("expose", "deployment", "shop", "--type=LoadBalancer", ...ports);
+    const path = "{.status.loadBalancer.ingress[0].ip}";
+    await kubectl("wait", `--for=jsonpath=${path}`, "service/shop", "--timeout=60s");
+    const address = await kubectl("get", "service", "shop", "-o", `jsonpath=${path}`);
+    assert.match(address, /^10\.245\.0\./);
+    const ask = `printf "GET /index.html HTTP/1.0\\r\\n\\r\\n" | nc -w 5 ${address} 80`;
+    // The proxy's rules follow the status.
+    const hears = async (): Promise<boolean> =>
+      /balanced/.test((await machine.run("busybox", ["sh", "-c", ask])).stdout);
+    await until(hears, { timeoutMs: 60_000 });
+    const fromPod = await kubectl("exec", "deployment/shop", "--", "sh", "-c", ask);
+    assert.match(fromPod, /balanced/);
+    await kubectl("delete", "service", "shop", "--timeout=60s");
+    const left = (await machine.run("ip", ["addr", "show", "dev", "lo"])).stdout;
+    assert.ok(!left.includes(address), left);
+  }, 180_000);
+
   test("a Job completes", async () => {
     await kubectl("create", "job", "once", `--image=${IMAGE}`, "--", "sh", "-c", "echo done");
     await kubectl("wait", "--for=condition=complete", "job/once", "--timeout=60s");

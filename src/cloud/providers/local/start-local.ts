@@ -1,0 +1,36 @@
+/** The local provider as `--cloud-provider local` and `k8ts up` run it: on this machine's addresses. */
+
+import { readYaml } from "#api/codec/yaml-reader.ts";
+import type { Service } from "#api/generated/core.v1.ts";
+import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
+import type { Client } from "#client/client.ts";
+import { ownAddresses } from "#host/own-addresses.ts";
+import type { CloudProvider, ProviderContext } from "../../provider.ts";
+import { wantsLoadBalancer } from "../../service/load-balancer-facts.ts";
+import { createLocalProvider } from "./local-provider.ts";
+
+/** Beside the pods' range of `k8ts up`. */
+export const LOCAL_RANGES: readonly string[] = ["10.245.0.0/24", "fd00:10:245::/120"];
+
+/** The file of `--cloud-config` may say `ranges: [CIDR, …]`. */
+export function startLocal({ config, client }: ProviderContext): CloudProvider {
+  return localProviderOf(rangesIn(config), client);
+}
+
+export function localProviderOf(ranges: readonly string[], client: Client): CloudProvider {
+  const services = async (signal: AbortSignal): Promise<readonly Service[]> => {
+    const listed = await client.list(serviceKind, {}, signal);
+    if (!listed.ok) throw new Error(listed.status.message ?? "Services cannot be listed");
+    return listed.value.items.filter(wantsLoadBalancer);
+  };
+  return createLocalProvider({ ranges, addresses: ownAddresses, services });
+}
+
+function rangesIn(config: string): readonly string[] {
+  if (config.trim() === "") return LOCAL_RANGES;
+  const read = readYaml(config);
+  if (!read.ok) throw new Error(`cloud config: ${read.error}`);
+  const ranges = (read.value as { readonly ranges?: unknown } | null)?.ranges ?? LOCAL_RANGES;
+  if (Array.isArray(ranges) && ranges.every((range) => typeof range === "string")) return ranges;
+  throw new Error("cloud config: ranges must be a list of CIDRs");
+}
