@@ -1,10 +1,9 @@
 /** The role of the cloud controller manager in a cluster, for its service account. */
 
 import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "#api/generated/rbac.v1.ts";
-import type { KubeObject } from "#api/kind.ts";
 import { clusterRoleBindingKind, roleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
 import { clusterRoleKind, roleKind } from "#api/kinds/rbac/v1/roles.ts";
-import type { Client, Typed } from "#client/client.ts";
+import type { Client } from "#client/client.ts";
 import {
   CLOUD_ACCOUNT,
   CLOUD_LEASE_RULES,
@@ -12,6 +11,7 @@ import {
   CLOUD_ROLE,
   CLOUD_RULES,
 } from "#cloud/cloud-role.ts";
+import { ensureObject } from "../component/ensure-object.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const LEASE_ROLE = `${CLOUD_ROLE}:leader-election`;
@@ -21,21 +21,10 @@ export const CLOUD_USER = `system:serviceaccount:${CLOUD_NAMESPACE}:${CLOUD_ACCO
 
 /** What is there already stays as it is. */
 export async function ensureCloudAccess(client: Client, signal: AbortSignal): Promise<void> {
-  await ensure(client, clusterRoleKind, clusterRole(), signal);
-  await ensure(client, clusterRoleBindingKind, clusterRoleBinding(), signal);
-  await ensure(client, roleKind, leaseRole(), signal);
-  await ensure(client, roleBindingKind, leaseRoleBinding(), signal);
-}
-
-async function ensure<T extends KubeObject>(
-  client: Client,
-  kind: Typed<T>,
-  object: T,
-  signal: AbortSignal,
-): Promise<void> {
-  const made = await client.create(kind, object, {}, signal);
-  if (made.ok || made.status.reason === "AlreadyExists") return;
-  throw new Error(`${kind.names.kind} ${object.metadata.name}: ${made.status.message}`);
+  await ensureObject(client, clusterRoleKind, clusterRole(), signal);
+  await ensureObject(client, clusterRoleBindingKind, clusterRoleBinding(), signal);
+  await ensureObject(client, roleKind, leaseRole(), signal);
+  await ensureObject(client, roleBindingKind, leaseRoleBinding(), signal);
 }
 
 function clusterRole(): ClusterRole {
