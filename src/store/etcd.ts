@@ -8,6 +8,7 @@
  * while no member answers everything fails with `Unavailable` and works again when one does.
  */
 import type { Clock } from "#lib/clock.ts";
+import type { TlsOptions } from "#lib/http2/connect-http2.ts";
 import {
   ETCD_VALUE_BYTES_MAX,
   OPERATIONS_MAX,
@@ -16,7 +17,7 @@ import {
   StoreError,
 } from "./contract.ts";
 import { runCompactor } from "./etcd/compactor.ts";
-import { Endpoints, type TlsOptions } from "./etcd/endpoints.ts";
+import { Endpoints } from "./etcd/endpoints.ts";
 import { EtcdStore } from "./etcd/etcd-store.ts";
 import { openSnapshot } from "./snapshot.ts";
 

@@ -2,7 +2,9 @@
  * The container runtime as the kubelet sees it: CRI v1 over one socket. Every function takes the
  * message that the protocol names and answers with the response; failures are `GrpcError`.
  */
-import { type CallOptions, GrpcClient, type GrpcMethod } from "#lib/grpc/grpc-client.ts";
+import type { CallOptions } from "#lib/grpc/grpc-channel.ts";
+import { GrpcClient } from "#lib/grpc/grpc-client.ts";
+import type { GrpcMethod } from "#lib/grpc/grpc-messages.ts";
 import { imageMethods } from "./image-methods.ts";
 import { type ContainerEvent, runtimeMethods } from "./runtime-methods.ts";
 

@@ -1,5 +1,5 @@
 /** CRI v1: the methods of runtime.v1.ImageService with their requests and responses. */
-import type { GrpcMethod } from "#lib/grpc/grpc-client.ts";
+import type { GrpcMethod } from "#lib/grpc/grpc-messages.ts";
 import { type MessageType, message, type ReadOf, type WriteOf } from "#lib/protobuf/message.ts";
 import { empty, imageSpec, int64Value } from "./common-messages.ts";
 import { podSandboxConfig } from "./sandbox-messages.ts";

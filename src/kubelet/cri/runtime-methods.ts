@@ -1,5 +1,5 @@
 /** CRI v1: the methods of runtime.v1.RuntimeService with their requests and responses. */
-import type { GrpcMethod } from "#lib/grpc/grpc-client.ts";
+import type { GrpcMethod } from "#lib/grpc/grpc-messages.ts";
 import { type MessageType, message, type ReadOf } from "#lib/protobuf/message.ts";
 import { empty, linuxContainerResources } from "./common-messages.ts";
 import {

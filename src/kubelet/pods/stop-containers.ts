@@ -10,7 +10,7 @@ import type { ContainerRun } from "#kubelet/decide/pod-runtime.ts";
 import { isSidecar } from "#kubelet/decide/restart.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
-import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-client.ts";
+import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { Logger } from "#lib/logger.ts";
 import { runHook } from "./lifecycle-hooks.ts";
 import type { PodEvents } from "./pod-events.ts";

@@ -9,7 +9,7 @@ import type {
   RunState,
   SandboxState,
 } from "#kubelet/decide/pod-runtime.ts";
-import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-client.ts";
+import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
 import { CONTAINER_HASH, CONTAINER_NAME, POD_UID, RESTART_COUNT } from "./labels.ts";
 import type { TerminationMessages } from "./termination-message.ts";
 

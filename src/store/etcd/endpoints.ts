@@ -2,34 +2,21 @@
  * Connections to the members of an etcd cluster.
  *
  * Promises:
- * 1. A call goes to a member that is connected. When the one in use fails, the next is used; nobody
+ * 1. A call goes to a member that is connected. When the one in use fails, the next is used; no call
  *    waits for a dead one longer than CONNECT_TIMEOUT_MS.
  * 2. Reads, and writes that were certainly not carried out, are tried on the other members before
  *    they fail. A write whose answer was lost fails with `maybeApplied`.
  * 3. Members that cannot reach a leader refuse calls at once instead of letting them wait.
- * 4. Broken connections are made anew in the background; nothing has to be restarted.
+ * 4. Broken connections are made anew when they are needed; nothing has to be restarted.
  */
-import { isIP } from "node:net";
-import { checkServerIdentity } from "node:tls";
-import {
-  Client,
-  type ClientDuplexStream,
-  type ClientOptions,
-  connectivityState,
-  credentials,
-  Metadata,
-} from "@grpc/grpc-js";
 import type { Clock } from "#lib/clock.ts";
+import { GrpcChannel } from "#lib/grpc/grpc-channel.ts";
+import { GrpcError } from "#lib/grpc/grpc-status.ts";
+import type { GrpcStream, GrpcStreamHandler } from "#lib/grpc/grpc-stream.ts";
+import type { TlsOptions } from "#lib/http2/connect-http2.ts";
+import { systemRandom } from "#lib/random.ts";
 import { type CallKind, isFinal, isUnavailable, toStoreError, unavailable } from "./errors.ts";
-import { type Method, range } from "./rpc.ts";
-
-export interface TlsOptions {
-  /** PEM. The system's authorities if none is given. */
-  readonly ca?: Buffer;
-  /** PEM, for servers that ask for a client certificate. */
-  readonly cert?: Buffer;
-  readonly key?: Buffer;
-}
+import type { Method } from "./rpc.ts";
 
 export interface EndpointsOptions {
   /** `https://host:2379`; with http:// there is no TLS. */
@@ -41,12 +28,17 @@ export interface EndpointsOptions {
 
 export interface Connection {
   readonly endpoint: string;
-  readonly client: Client;
+  readonly channel: GrpcChannel;
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT_MS_MAX = 1_000;
 const RETRY_PAUSE_MS = 50;
 const ATTEMPTS_MIN = 2;
+/** A page of a listing; etcd itself has no limit. */
+const MESSAGE_BYTES_MAX = 1024 * 1024 * 1024;
+/** A member that hangs is noticed. etcd does not allow more than a ping in five seconds. */
+const KEEP_ALIVE = { idleMs: 10_000, answerMs: 2_000 };
 
 /**
  * How long an attempt at something that can be repeated may take. What was under way to a leader who
@@ -56,21 +48,6 @@ export function patienceMs(attempt: number): number {
   return attempt <= 2 ? 1_000 : attempt === 3 ? 2_000 : 6_000;
 }
 
-const CHANNEL_OPTIONS: ClientOptions = {
-  "grpc.max_receive_message_length": -1,
-  "grpc.max_send_message_length": -1,
-  "grpc.initial_reconnect_backoff_ms": 100,
-  "grpc.min_reconnect_backoff_ms": 100,
-  "grpc.max_reconnect_backoff_ms": 1_000,
-  // A member that hangs is noticed. etcd does not allow more than a ping in five seconds.
-  "grpc.keepalive_time_ms": 10_000,
-  "grpc.keepalive_timeout_ms": 5_000,
-  "grpc.service_config_disable_resolution": 1,
-  "grpc.enable_retries": 0,
-  // Each store has connections of its own: a closed store takes nothing from another.
-  "grpc.use_local_subchannel_pool": 1,
-};
-
 export class Endpoints implements Disposable {
   readonly #connections: readonly Connection[];
   readonly #options: EndpointsOptions;
@@ -79,21 +56,29 @@ export class Endpoints implements Disposable {
   constructor(options: EndpointsOptions) {
     if (options.endpoints.length === 0) throw new RangeError("etcd: no endpoint is given");
     this.#options = options;
-    this.#connections = options.endpoints.map((endpoint) => connect(endpoint, options.tls));
+    this.#connections = options.endpoints.map((endpoint) => ({
+      endpoint,
+      channel: channelTo(endpoint, options),
+    }));
   }
 
   /** A member that is connected. */
   async connection(): Promise<Connection> {
+    const reasons: string[] = [];
     const { length } = this.#connections;
+    const first = this.#current;
     for (let tried = 0; tried < length; tried++) {
-      const index = (this.#current + tried) % length;
+      const index = (first + tried) % length;
       const connection = this.#connections[index]!;
-      if (await this.#becomesReady(connection)) {
+      try {
+        await connection.channel.connect();
         this.#current = index;
         return connection;
+      } catch (error) {
+        if (!(error instanceof GrpcError)) throw error;
+        reasons.push(`etcd (${connection.endpoint}): ${error.message}`);
       }
     }
-    const reasons = await Promise.all(this.#connections.map((one) => this.#whyNotReady(one)));
     throw unavailable(`no etcd member can be reached: ${reasons.join("; ")}`);
   }
 
@@ -112,12 +97,16 @@ export class Endpoints implements Disposable {
     const { clock } = this.#options;
     const startMs = clock.elapsedMs();
     for (let attempt = 1; ; attempt++) {
-      const connection = await this.connection();
+      const current = this.#connections[this.#current]!;
+      const connection = current.channel.isConnected ? current : await this.connection();
       const leftMs = timeoutMs - (clock.elapsedMs() - startMs);
       const attemptMs = kind === "read" ? Math.min(leftMs, patienceMs(attempt)) : leftMs;
       try {
-        return await this.#send(connection, method, request, kind, attemptMs);
-      } catch (error) {
+        return await connection.channel.call(method, request, {
+          timeoutMs: Math.max(1, attemptMs),
+        });
+      } catch (caught) {
+        const error = toStoreError(caught, kind, connection.endpoint);
         if (!isUnavailable(error) || isFinal(error)) throw error;
         this.leave(connection);
         const { problem } = error;
@@ -129,102 +118,37 @@ export class Endpoints implements Disposable {
     }
   }
 
+  /** Rejects with GrpcError if the connection is lost meanwhile. */
   stream<Request, Response>(
-    { client }: Connection,
-    { path, request, response }: Method<Request, Response>,
-  ): ClientDuplexStream<Partial<Request>, Response> {
-    return client.makeBidiStreamRequest(
-      path,
-      (message: Partial<Request>) => request.encode(message),
-      (bytes) => response.decode(bytes),
-      requireLeader(),
-    );
+    { channel }: Connection,
+    method: Method<Request, Response>,
+    handler: GrpcStreamHandler<Response>,
+  ): Promise<GrpcStream<Partial<Request>, Response>> {
+    return channel.open(method, handler);
   }
 
   [Symbol.dispose](): void {
-    for (const { client } of this.#connections) client.close();
-  }
-
-  #send<Request, Response>(
-    { client, endpoint }: Connection,
-    { path, request, response }: Method<Request, Response>,
-    message: Partial<Request>,
-    kind: CallKind,
-    timeoutMs: number,
-  ): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      client.makeUnaryRequest(
-        path,
-        (value: Partial<Request>) => request.encode(value),
-        (bytes) => response.decode(bytes),
-        message,
-        requireLeader(),
-        { deadline: this.#options.clock.nowMs() + Math.max(1, timeoutMs) },
-        (error, value) => {
-          if (error !== null) reject(toStoreError(error, kind, endpoint));
-          else resolve(value!);
-        },
-      );
-    });
-  }
-
-  /** gRPC tells why there is no connection only to those who try to use it. */
-  async #whyNotReady(connection: Connection): Promise<string> {
-    const asking = this.#send(
-      connection,
-      range,
-      { key: Buffer.of(0), countOnly: true },
-      "read",
-      500,
-    );
-    return await asking.then(
-      () => `${connection.endpoint} has just come back`,
-      (error: Error) => error.message,
-    );
-  }
-
-  #becomesReady({ client }: Connection): Promise<boolean> {
-    const deadline = this.#options.clock.nowMs() + CONNECT_TIMEOUT_MS;
-    const channel = client.getChannel();
-    return new Promise((resolve) => {
-      const look = (): void => {
-        const state = channel.getConnectivityState(true);
-        if (state === connectivityState.READY) resolve(true);
-        else if (state === connectivityState.IDLE || state === connectivityState.CONNECTING) {
-          channel.watchConnectivityState(state, deadline, (error) => {
-            if (error === undefined) look();
-            else resolve(false);
-          });
-        } else resolve(false);
-      };
-      look();
-    });
+    for (const { channel } of this.#connections) channel.close();
   }
 }
 
-function connect(endpoint: string, tls: TlsOptions | undefined): Connection {
+function channelTo(endpoint: string, { tls = {}, clock }: EndpointsOptions): GrpcChannel {
   const [, scheme, host, port = "2379"] =
     /^(https?):\/\/([^/]+?)(?::(\d+))?\/?$/.exec(endpoint) ?? [];
   if (host === undefined) {
     throw new RangeError(`etcd: an endpoint looks like https://host:2379, not ${endpoint}`);
   }
-  const address = `${host}:${port}`;
-  if (scheme === "http") {
-    return { endpoint, client: new Client(address, credentials.createInsecure(), CHANNEL_OPTIONS) };
-  }
-  const name = host.replace(/^\[(.*)\]$/, "$1");
-  const { ca, cert, key } = tls ?? {};
-  const secure = credentials.createSsl(ca ?? null, key ?? null, cert ?? null, {
-    checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
+  return new GrpcChannel({
+    address: { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) },
+    tls: scheme === "https" ? tls : undefined,
+    authority: `${host}:${port}`,
+    // A member that cannot reach a leader refuses the call.
+    metadata: [["hasleader", "true"]],
+    clock,
+    random: systemRandom,
+    keepAlive: KEEP_ALIVE,
+    messageBytesMax: MESSAGE_BYTES_MAX,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    reconnectMsMax: RECONNECT_MS_MAX,
   });
-  // TLS does not allow an address where a name is expected: another name stands in for it, and the
-  // check above does not look at it.
-  const standIn = isIP(name) === 0 ? {} : { "grpc.ssl_target_name_override": "localhost" };
-  return { endpoint, client: new Client(address, secure, { ...CHANNEL_OPTIONS, ...standIn }) };
-}
-
-function requireLeader(): Metadata {
-  const metadata = new Metadata();
-  metadata.set("hasleader", "true");
-  return metadata;
 }

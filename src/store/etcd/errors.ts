@@ -1,11 +1,13 @@
 /** What etcd and gRPC answer, in the words of the contract. */
-import { type ServiceError, status } from "@grpc/grpc-js";
+import { GrpcError, GRPC_CODES as status } from "#lib/grpc/grpc-status.ts";
 import { StoreError, type StoreProblem } from "#store/contract.ts";
 
 export type CallKind = "read" | "write";
 
-export function toStoreError(error: ServiceError, kind: CallKind, endpoint: string): StoreError {
-  const message = `etcd (${endpoint}): ${error.details}`;
+/** Throws what is no failure of the call. */
+export function toStoreError(error: unknown, kind: CallKind, endpoint: string): StoreError {
+  if (!(error instanceof GrpcError)) throw error;
+  const message = `etcd (${endpoint}): ${error.message}`;
   return new StoreError(problemOf(error, kind), message, { cause: error });
 }
 
@@ -33,30 +35,30 @@ export function isFutureRevision(error: unknown): boolean {
 
 /** etcd did answer, about a revision or a lease: every member says the same, however often asked. */
 export function isFinal(error: unknown): boolean {
-  const { code } = causeOf(error);
+  const code = causeOf(error)?.code;
   return code === status.OUT_OF_RANGE || code === status.NOT_FOUND;
 }
 
 function detailsOf(error: unknown): string {
-  return causeOf(error).details ?? "";
+  return causeOf(error)?.message ?? "";
 }
 
-function causeOf(error: unknown): Partial<ServiceError> {
+function causeOf(error: unknown): GrpcError | undefined {
   const cause = error instanceof StoreError ? error.cause : error;
-  return (cause ?? {}) as Partial<ServiceError>;
+  return cause instanceof GrpcError ? cause : undefined;
 }
 
 /** Refused before anything was proposed to the cluster, so it cannot have been applied. */
 const REFUSED = /too many requests|no leader/;
 
-function problemOf({ code, details }: ServiceError, kind: CallKind): StoreProblem {
+function problemOf({ code, message, notProcessed }: GrpcError, kind: CallKind): StoreProblem {
   switch (code) {
     case status.RESOURCE_EXHAUSTED:
-      if (/database space exceeded/.test(details)) return { code: "NoSpace" };
-      if (/larger than max/.test(details)) return { code: "TooLarge" };
+      if (/database space exceeded/.test(message)) return { code: "NoSpace" };
+      if (/larger than max/.test(message)) return { code: "TooLarge" };
       break;
     case status.INVALID_ARGUMENT:
-      if (/request is too large/.test(details)) return { code: "TooLarge" };
+      if (/request is too large/.test(message)) return { code: "TooLarge" };
       break;
     case status.PERMISSION_DENIED:
     case status.UNAUTHENTICATED:
@@ -64,5 +66,6 @@ function problemOf({ code, details }: ServiceError, kind: CallKind): StoreProble
     case status.DATA_LOSS:
       return { code: "Corrupt" };
   }
-  return { code: "Unavailable", maybeApplied: kind === "write" && !REFUSED.test(details) };
+  const refused = notProcessed || REFUSED.test(message);
+  return { code: "Unavailable", maybeApplied: kind === "write" && !refused };
 }

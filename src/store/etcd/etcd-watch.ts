@@ -7,9 +7,11 @@
  * how far it has come, also where its own keys are quiet, which etcd cannot be trusted to tell (see
  * progress.ts). The one watch of an API server is of all keys anyway.
  */
-import type { ClientDuplexStream } from "@grpc/grpc-js";
 import { Backoff } from "#lib/backoff.ts";
 import type { Clock } from "#lib/clock.ts";
+import { deferred } from "#lib/deferred.ts";
+import { GrpcError } from "#lib/grpc/grpc-status.ts";
+import type { GrpcStream } from "#lib/grpc/grpc-stream.ts";
 import { systemRandom } from "#lib/random.ts";
 import { BatchBuffer } from "#store/batch-buffer.ts";
 import {
@@ -33,7 +35,7 @@ export interface WatchHost {
   ended(watch: EtcdWatch): void;
 }
 
-type Stream = ClientDuplexStream<Partial<WatchRequest>, WatchResponse>;
+type Stream = GrpcStream<Partial<WatchRequest>, WatchResponse>;
 
 export class EtcdWatch implements Watch {
   readonly #host: WatchHost;
@@ -44,6 +46,7 @@ export class EtcdWatch implements Watch {
   readonly #ending = new AbortController();
   readonly #onAbort = (): void => this.#buffer.end();
   #stream: Stream | undefined;
+  #endSession: () => void = () => undefined;
   /** The first revision that has not been heard of; undefined: whatever comes next. */
   #nextRevision: number | undefined;
   #deliveredRevision = 0;
@@ -123,20 +126,31 @@ export class EtcdWatch implements Watch {
     const connection = await endpoints.connection().catch(() => undefined);
     if (connection === undefined || this.#buffer.ended) return false;
     let heard = false;
-    await new Promise<void>((resolve) => {
-      const stream = endpoints.stream(connection, watch);
-      this.#stream = stream;
-      stream.on("data", (response: WatchResponse) => {
-        heard = true;
-        if (!this.#receive(response)) stream.cancel();
+    const over = deferred<void>();
+    this.#endSession = () => over.resolve();
+    try {
+      const stream = await endpoints.stream(connection, watch, {
+        onMessage: (response) => {
+          heard = true;
+          if (!this.#receive(response)) this.#cancelStream();
+        },
+        onEnd: () => over.resolve(),
       });
-      stream.on("error", () => undefined); // "status" follows, and tells it all
-      stream.on("status", () => resolve());
-      stream.write({ create: this.#create() });
-    });
+      this.#stream = stream;
+      if (this.#buffer.ended) this.#cancelStream();
+      else stream.write({ create: this.#create() });
+      await over.promise;
+    } catch (error) {
+      if (!(error instanceof GrpcError)) throw error;
+    }
     this.#stream = undefined;
     endpoints.leave(connection);
     return heard;
+  }
+
+  #cancelStream(): void {
+    this.#stream?.cancel();
+    this.#endSession();
   }
 
   #create(): WatchRequest["create"] & object {
@@ -220,7 +234,7 @@ export class EtcdWatch implements Watch {
 
   #onEnd(): void {
     this.#options.signal.removeEventListener("abort", this.#onAbort);
-    this.#stream?.cancel();
+    this.#cancelStream();
     this.#ending.abort();
     this.#host.ended(this);
   }

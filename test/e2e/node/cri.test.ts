@@ -8,7 +8,7 @@ import { CONTAINER_STATE } from "#kubelet/cri/container-messages.ts";
 import { createCriClient } from "#kubelet/cri/cri-client.ts";
 import { SANDBOX_STATE } from "#kubelet/cri/sandbox-messages.ts";
 import { CNI_CONFIG_NAME, cniConfig } from "#kubelet/network/cni-config.ts";
-import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-client.ts";
+import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
 import { until } from "./eventually.ts";
 import { startMachine } from "./machine.ts";
 import { BUSYBOX, startRuntime } from "./runtime.ts";

@@ -1,6 +1,7 @@
 /** The gRPC client of a KMS v2 plugin, which listens on a Unix socket. */
-import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Clock } from "#lib/clock.ts";
+import { GrpcClient } from "#lib/grpc/grpc-client.ts";
+import { GRPC_CODES, GrpcError, grpcCodeName } from "#lib/grpc/grpc-status.ts";
 import type { KmsMetrics } from "../encryption-metrics.ts";
 import { EncryptionError } from "../transformer.ts";
 import {
@@ -30,14 +31,7 @@ export interface KmsService extends Disposable {
 }
 
 export function connectKms(options: KmsServiceOptions): KmsService {
-  const client = new Client(targetOf(options.socket), credentials.createInsecure(), {
-    "grpc.default_authority": "localhost",
-    "grpc.service_config_disable_resolution": 1,
-    "grpc.enable_retries": 0,
-    "grpc.initial_reconnect_backoff_ms": 100,
-    "grpc.max_reconnect_backoff_ms": 1_000,
-    "grpc.use_local_subchannel_pool": 1,
-  });
+  const client = new GrpcClient(targetOf(options.socket));
   return {
     status: () => call(client, options, STATUS, {}),
     encrypt: (uid, plaintext) => call(client, options, ENCRYPT, { uid, plaintext }),
@@ -50,40 +44,30 @@ function targetOf(socket: string): string {
   return socket.startsWith("@") ? `unix:\0${socket.slice(1)}` : `unix:${socket}`;
 }
 
-function call<Request, Response>(
-  client: Client,
+async function call<Request, Response>(
+  client: GrpcClient,
   { provider, timeoutMs, clock, metrics }: KmsServiceOptions,
-  { path, request, response }: KmsMethod<Request, Response>,
+  method: KmsMethod<Request, Response>,
   message: Partial<Request>,
 ): Promise<Response> {
   const startMs = clock.elapsedMs();
   const done = (code: string): void =>
-    metrics.called(provider, path, code, (clock.elapsedMs() - startMs) / 1000);
-  return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(
-      path,
-      (value: Partial<Request>) => request.encode(value),
-      (bytes) => response.decode(bytes),
-      message,
-      new Metadata({ waitForReady: true }),
-      { deadline: clock.nowMs() + timeoutMs },
-      (error, value) => {
-        done(error === null ? "OK" : goCode(error));
-        if (error === null) resolve(value!);
-        else reject(asEncryptionError(error));
-      },
-    );
-  });
-}
-
-function asEncryptionError(error: ServiceError): EncryptionError {
-  const code = goCode(error);
-  return new EncryptionError(`rpc error: code = ${code} desc = ${error.details}`, code);
+    metrics.called(provider, method.path, code, (clock.elapsedMs() - startMs) / 1000);
+  try {
+    const answer = await client.call(method, message, { timeoutMs, waitForReady: true });
+    done("OK");
+    return answer;
+  } catch (error) {
+    if (!(error instanceof GrpcError)) throw error;
+    const code = goCode(error);
+    done(code);
+    throw new EncryptionError(`rpc error: code = ${code} desc = ${error.message}`, code);
+  }
 }
 
 /** `DEADLINE_EXCEEDED` is `DeadlineExceeded` in Go; only CANCELLED is spelled in another way. */
-function goCode({ code }: ServiceError): string {
-  if (code === status.CANCELLED) return "Canceled";
-  const words = (status[code] ?? "UNKNOWN").toLowerCase().split("_");
+function goCode({ code }: GrpcError): string {
+  if (code === GRPC_CODES.CANCELLED) return "Canceled";
+  const words = grpcCodeName(code).toLowerCase().split("_");
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }

@@ -1,0 +1,92 @@
+/**
+ * Makes a connection: TCP or a Unix socket, with or without TLS. With TLS the server has to agree to
+ * HTTP/2 (ALPN). The connection is usable when the server has sent its settings.
+ */
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import { Http2Connection } from "./http2-connection.ts";
+import { Http2Error } from "./http2-error.ts";
+import type { KeepAliveTimes } from "./keep-alive.ts";
+
+export interface TlsOptions {
+  /** PEM. The system's authorities if none is given. */
+  readonly ca?: Buffer;
+  /** PEM, for servers that ask for a client certificate. */
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+}
+
+export type Address =
+  | { readonly host: string; readonly port: number }
+  /** A Unix socket; a path that begins with a zero byte is an abstract one. */
+  | { readonly path: string };
+
+export interface ConnectOptions {
+  readonly address: Address;
+  /** Without TLS unless given. */
+  readonly tls?: TlsOptions | undefined;
+  readonly clock: Clock;
+  readonly connectTimeoutMs: number;
+  readonly keepAlive?: KeepAliveTimes | undefined;
+  /** Ends the attempt, not the connection. */
+  readonly signal: AbortSignal;
+  /** The connection was usable and has ended. */
+  onEnd(error: Http2Error): void;
+}
+
+/** Rejects with Http2Error. */
+export function connectHttp2(options: ConnectOptions): Promise<Http2Connection> {
+  const { address, tls, clock, connectTimeoutMs, signal } = options;
+  return new Promise((resolve, reject) => {
+    const socket = tls === undefined ? connectTcp(address) : openTls(address, tls);
+    let isReady = false;
+    const settle = (): void => {
+      timer.cancel();
+      signal.removeEventListener("abort", abort);
+    };
+    const fail = (message: string): void => {
+      settle();
+      socket.destroy();
+      reject(new Http2Error("CONNECT_ERROR", message, { notProcessed: true }));
+    };
+    const timer = clock.schedule(connectTimeoutMs, () => fail("the connection takes too long"));
+    const abort = (): void => fail("the attempt was given up");
+    signal.addEventListener("abort", abort, { once: true });
+    const onError = (error: Error): void => fail(messageOf(error));
+    socket.once("error", onError);
+    socket.once(tls === undefined ? "connect" : "secureConnect", () => {
+      if (tls !== undefined && (socket as TLSSocket).alpnProtocol !== "h2") {
+        fail("the server does not offer HTTP/2");
+        return;
+      }
+      socket.setNoDelay(true);
+      const connection = new Http2Connection(socket, {
+        ...options,
+        onReady: () => {
+          isReady = true;
+          settle();
+          resolve(connection);
+        },
+        onEnd: (error) => (isReady ? options.onEnd(error) : fail(error.message)),
+      });
+      connection.start();
+      socket.off("error", onError);
+    });
+  });
+}
+
+function openTls(address: Address, { ca, cert, key }: TlsOptions): Socket {
+  // TLS does not allow an address where a name is expected. The certificate is checked against `host`.
+  const name = "host" in address && isIP(address.host) === 0 ? address.host : "";
+  return connectTls({
+    ...address,
+    servername: name,
+    ALPNProtocols: ["h2"],
+    minVersion: "TLSv1.2",
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  });
+}
