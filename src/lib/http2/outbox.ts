@@ -7,6 +7,7 @@
  * and never wait.
  */
 import type { Duplex } from "node:stream";
+import { setImmediate as inNextTurn } from "node:timers";
 
 const BUFFERED_BYTES_MAX = 4 * 1024 * 1024;
 /** Larger parts are not copied into one buffer with others. */
@@ -33,7 +34,7 @@ export class Outbox {
     this.#bytes += bytes.length;
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(this.#flushLater);
+    inNextTurn(this.#flushLater);
   }
 
   flush(): void {
