@@ -10,7 +10,7 @@ import { Http2Error } from "./http2-error.ts";
 import { decodeHuffman } from "./huffman.ts";
 
 /** HTTP/2's default. */
-export const TABLE_BYTES_MAX = 4_096;
+const TABLE_BYTES_MAX = 4_096;
 export const HEADER_LIST_BYTES_MAX = 64 * 1024;
 /** What the protocol adds to the bytes of each field. */
 const FIELD_BYTES = 32;
