@@ -86,6 +86,13 @@ export function applyJsonPatch(
   }
 }
 
+const TEST_FAILED = ": test failed";
+
+/** Whether an error of `applyJsonPatch` says that a `test` operation did not hold. */
+export function isFailedTest(error: string): boolean {
+  return error.endsWith(TEST_FAILED);
+}
+
 const OPERATION_MEMBERS: ReadonlySet<string> = new Set(["op", "path", "from", "value"]);
 
 function undecodable(value: unknown, target: string) {
@@ -213,7 +220,7 @@ class Patcher {
       value = read(place.container, place.key, `error in test for path: '${path}'`) ?? null;
     }
     if (!jsonEqual(value, operand(operation))) {
-      throw new PatchError(`testing value ${path} failed: test failed`);
+      throw new PatchError(`testing value ${path} failed${TEST_FAILED}`);
     }
   }
 

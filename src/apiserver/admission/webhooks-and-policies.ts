@@ -6,6 +6,7 @@ import { createPolicyMetrics } from "../metrics/policy-metrics.ts";
 import { createWebhookMetrics } from "../metrics/webhook-metrics.ts";
 import type { WebhookCall, WebhookClient } from "../webhook/webhook-client.ts";
 import type { AdmissionPlugin } from "./plugin.ts";
+import { mutatingAdmissionPolicies } from "./policies/mutating-policies.ts";
 import type { PolicyParts } from "./policies/policy-parts.ts";
 import { validatingAdmissionPolicies } from "./policies/validating-policies.ts";
 import { mutatingAdmissionWebhooks } from "./webhooks/mutating-webhooks.ts";
@@ -39,7 +40,10 @@ export function webhooksAndPolicies(
     conditionMetrics: policyMetrics,
   };
   return {
-    mutating: [mutatingAdmissionWebhooks(webhooks, signal)],
+    mutating: [
+      mutatingAdmissionPolicies(policies, signal),
+      mutatingAdmissionWebhooks(webhooks, signal),
+    ],
     validating: [
       validatingAdmissionPolicies(policies, signal),
       validatingAdmissionWebhooks(webhooks, signal),
