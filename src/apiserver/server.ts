@@ -99,6 +99,8 @@ export interface ApiServerOptions {
   readonly hooks?: readonly StartHook[];
   /** How the server was started, for /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
+  /** Whether profiles of the process are served; they are unless given. */
+  readonly profiling?: boolean;
   /** Ranges of cluster addresses, one for each family, and of node ports. */
   readonly serviceRanges: readonly string[];
   readonly nodePorts: PortRange;
@@ -218,6 +220,7 @@ export async function startApiServer(
       startMs,
       flags: options.flags ?? {},
       remoteSchemas,
+      profiling: options.profiling ?? true,
     }),
     aggregated: aggregatedPaths(proxying),
     special: specialVerbs({ ...options, objects, store, security, components: options.components }),

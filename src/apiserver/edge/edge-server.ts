@@ -56,13 +56,15 @@ class Core implements Wire {
   }
 
   start(): Promise<HttpServer> {
-    const { tls, host, port, idleMaxMs, timeoutMs, http2, streamsMax } = this.#options;
+    const { tls, host, port, idleMaxMs, timeoutMs, http2, streamsMax, goawayChance } =
+      this.#options;
     this.#worker.on("message", (batch: Batch<FromEdge>) =>
       unpack(batch, (message, bytesAt) => this.#take(message, bytesAt)),
     );
     const limits = {
       ...(http2 === undefined ? {} : { http2 }),
       ...(streamsMax === undefined ? {} : { streamsMax }),
+      ...(goawayChance === undefined ? {} : { goawayChance }),
       ...(idleMaxMs === undefined ? {} : { idleMaxMs }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     };

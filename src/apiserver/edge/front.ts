@@ -8,6 +8,7 @@ import { codeOf, messageOf } from "#lib/caught.ts";
 import { drained } from "#lib/drained.ts";
 import { type Logger, silentLogger } from "#lib/logger.ts";
 import { nextTurn } from "#lib/next-turn.ts";
+import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import type { UpgradeRequest } from "../http/answerer.ts";
 import { AHEAD_BYTES_MAX, type HttpRequest, type Reply } from "../http/exchange.ts";
@@ -120,6 +121,7 @@ class Front {
       this.#server = await startHttpServer({
         ...options,
         clock: systemClock,
+        random: systemRandom,
         logger: this.#logger(),
         disconnected: (peer) => this.#disconnected(peer),
         handshakeFailed: () => this.#outbox.put({ form: "handshake failed" }),

@@ -29,6 +29,7 @@ export interface ListenOptions {
   readonly timeoutMs?: number;
   readonly http2?: boolean;
   readonly streamsMax?: number;
+  readonly goawayChance?: number;
 }
 
 export interface RequestHead {

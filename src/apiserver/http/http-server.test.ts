@@ -44,6 +44,29 @@ describe.each([
 
   afterAll(() => server.close(0));
 
+  test("--goaway-chance: the connection ends after its request, with GOAWAY", async () => {
+    const own = await start({
+      tls: { context: servingPair(), authorities: {} },
+      host: "127.0.0.1",
+      port: 0,
+      clock: systemClock,
+      logger: silentLogger,
+      goawayChance: 1,
+      handle: async (_request, reply) => reply.send(200, {}, Buffer.from("ok")),
+      upgrade: async () => undefined,
+    });
+    const session = connectHttp2(`https://127.0.0.1:${own.port}`, { rejectUnauthorized: false });
+    const goaway = once(session, "goaway");
+    const stream = session.request({ ":path": "/" });
+    const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+    assert.equal(headers[":status"], 200);
+    stream.resume();
+    const [code] = (await goaway) as [number];
+    assert.equal(code, 0);
+    session.destroy();
+    await own.close(0);
+  });
+
   test("TLS renegotiation that a client asks for is refused", async () => {
     const to = { port: server.port, host: "127.0.0.1", rejectUnauthorized: false };
     const socket = connect({ ...to, minVersion: "TLSv1.2", maxVersion: "TLSv1.2" });

@@ -15,6 +15,7 @@ import {
   type TLSSocket,
   type Server as TlsServer,
 } from "node:tls";
+import { type Random, systemRandom } from "#lib/random.ts";
 import type { ClientAuthorities } from "../authn/peer-certificate.ts";
 import type { Peer } from "../request/request.ts";
 import { Answerer, type AnswererOptions } from "./answerer.ts";
@@ -42,6 +43,9 @@ export interface HttpServerOptions extends AnswererOptions {
   readonly http2?: boolean;
   /** Requests at a time on one of its connections; 0 is upstream's number. */
   readonly streamsMax?: number;
+  /** How likely a request over HTTP/2 makes its client take another connection; 0 unless given. */
+  readonly goawayChance?: number;
+  readonly random?: Random;
   /** A connection came to no agreement on TLS. */
   handshakeFailed?(): void;
   /** The connection of someone who had asked for something has ended. */
@@ -66,6 +70,7 @@ export interface HttpServer {
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { tls, clock, streamsMax, idleMaxMs = IDLE_MAX_MS } = options;
+  const { goawayChance = 0, random = systemRandom } = options;
   const answerer = new Answerer(options);
   const connections = new Connections();
   const peers = new KnownPeers({
@@ -86,6 +91,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     connections,
     idleMaxMs,
     streamsMax,
+    wantsGoaway: () => goawayChance > 0 && random.next() < goawayChance,
   });
   let choose = contextChooser(tls);
   const byName: ChooseContext = (host) => choose(host);

@@ -9,11 +9,16 @@ const STREAMS_PER_CONNECTION_MAX = 250;
 export interface Http2Options extends ProtocolOptions {
   /** Requests at a time on one connection; upstream's number unless given, or 0. */
   readonly streamsMax?: number | undefined;
+  /**
+   * Asked once for each request: true ends its connection after the requests on it, so that the
+   * client connects again and a load balancer may choose another server.
+   */
+  wantsGoaway(): boolean;
 }
 
 /** Answers what serves a connection. */
 export function createHttp2Server(options: Http2Options): (socket: TLSSocket) => void {
-  const { answerer, peers, connections, idleMaxMs, streamsMax } = options;
+  const { answerer, peers, connections, idleMaxMs, streamsMax, wantsGoaway } = options;
   // Loaded where connections are, which often is in another thread: it takes its time.
   const { performServerHandshake } = process.getBuiltinModule("node:http2");
   const sessionOptions = {
@@ -43,7 +48,8 @@ export function createHttp2Server(options: Http2Options): (socket: TLSSocket) =>
       connections.occupy(socket);
       const peer = peers.at(socket);
       answerer.run(new Http2Exchange(stream, headers, rawHeaders, peer, connections, socket));
-      if (peers.isOutdated(socket)) session.close(); // after what is asked on it by now
+      // Both after what is asked on it by now.
+      if (peers.isOutdated(socket) || wantsGoaway()) session.close();
     };
     session.on("stream", onStream);
   };

@@ -33,6 +33,12 @@ const rows: { asked: string; code: number; says?: string | RegExp }[] = [
   ...["/metrics", "/metrics/slis", "/openapi/v2", "/openapi/v3", "/statusz", "/flagz"].flatMap(
     (path) => ["GET", "HEAD", "PUT"].map((m) => ({ asked: `${m} ${path}`, code: 200 })),
   ),
+  { asked: "GET /debug/pprof/", code: 200, says: /profile\?seconds/ },
+  {
+    asked: "GET /debug/pprof/profile?seconds=3600",
+    code: 400,
+    says: "seconds must be greater than 0 and at most 30",
+  },
   // Resources know no HEAD.
   { asked: "HEAD /api/v1/namespaces/default/configmaps", code: 405, says: NOT_ALLOWED },
   { asked: "HEAD /api/v1/namespaces/default/pods/x/log", code: 405, says: NOT_ALLOWED },

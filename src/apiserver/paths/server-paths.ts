@@ -15,6 +15,7 @@ import { flowPaths } from "./flow-paths.ts";
 import { indexPath } from "./index-path.ts";
 import { issuerPaths, KEYS_PATH } from "./issuer-paths.ts";
 import { metricsPath } from "./metrics-path.ts";
+import { profilePaths } from "./profile-paths.ts";
 import { API_VERSION, versionPath } from "./version-path.ts";
 import { zPages } from "./z-pages.ts";
 
@@ -26,6 +27,8 @@ export interface ServerPathsOptions {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly startMs: number;
+  /** Whether profiles of the process can be taken. */
+  readonly profiling: boolean;
   readonly flags: Readonly<Record<string, string>>;
   /** `HOST:PORT` that clients outside are told to use. */
   readonly externalAddress: string;
@@ -58,6 +61,7 @@ export function serverPaths(options: ServerPathsOptions): readonly PathHandler[]
     versionPath,
     metricsPath({ metrics, checks, checkCounts, startSeconds: startMs / 1000 }),
     zPages({ startMs, nowMs, flags }),
+    ...(options.profiling ? [profilePaths(clock)] : []),
     indexPath(discovery, checks),
     discoveryPaths(discovery, externalAddress),
     openApiPaths(openApi, nowMs, options.remoteSchemas),

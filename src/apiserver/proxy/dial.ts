@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
 import { dialFault } from "./dial-fault.ts";
 import type { Target } from "./target.ts";
 
-const CONNECT_TIMEOUT_MS = 30_000;
+const CONNECT_WITHIN_MS = 30_000;
 
 export interface UpgradeRequest {
   readonly method: string;
@@ -45,7 +45,7 @@ export function requestUpgrade(
       headers: { ...headers, connection: "Upgrade", upgrade: protocol },
       ...(secure ? { ...tls, rejectUnauthorized: tls?.verify ?? false } : {}),
     });
-    limitConnecting(outgoing);
+    limitConnecting(outgoing, target);
     outgoing.on("error", (error) => reject(new Error(dialFault(error, target))));
     outgoing.on("response", (response) => resolve({ outcome: "answered", response }));
     outgoing.on("upgrade", (response, socket, head) => {
@@ -58,11 +58,14 @@ export function requestUpgrade(
 }
 
 /** A target that cannot be reached is found out soon; one that answers slowly is its own affair. */
-export function limitConnecting(outgoing: ReturnType<typeof requestHttp>): void {
+export function limitConnecting(
+  outgoing: ReturnType<typeof requestHttp>,
+  { connectWithinMs = CONNECT_WITHIN_MS }: Target,
+): void {
   outgoing.on("socket", (socket) => {
     if (!socket.connecting) return; // one that was used before
     const giveUp = (): void => void outgoing.destroy(new Error("i/o timeout"));
-    socket.setTimeout(CONNECT_TIMEOUT_MS);
+    socket.setTimeout(connectWithinMs);
     socket.once("timeout", giveUp);
     socket.once("connect", () => {
       socket.off("timeout", giveUp);

@@ -36,7 +36,7 @@ export function forward(
       signal,
       ...(secure ? { ...tls, rejectUnauthorized: tls?.verify ?? false } : {}),
     });
-    limitConnecting(outgoing);
+    limitConnecting(outgoing, target);
     outgoing.on("error", (error) => reject(new Error(dialFault(error, target))));
     outgoing.on("response", (response) => {
       const code = response.statusCode ?? 502;

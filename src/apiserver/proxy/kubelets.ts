@@ -12,6 +12,8 @@ export interface KubeletOptions {
   readonly objects: Objects;
   /** In order of preference. */
   readonly addressTypes: readonly string[];
+  /** When to give up connecting to one. */
+  readonly connectWithinMs?: number;
   /** Read anew for each connection: certificates are renewed. */
   tls(): TargetTls;
 }
@@ -50,11 +52,13 @@ export class Kubelets {
   target(nodeName: string, path: string, skipVerify = false): Result<Target> {
     const address = this.addressOf(nodeName, "pods");
     if (!address.ok) return address;
+    const { connectWithinMs } = this.#options;
     const tls = this.#options.tls();
     return success({
       secure: true,
       ...address.value,
       path,
+      ...(connectWithinMs === undefined ? {} : { connectWithinMs }),
       tls: skipVerify ? { ...tls, verify: false } : tls,
       shown: `https://${address.value.host}:${address.value.port}${path}`,
     });

@@ -9,6 +9,8 @@ export interface Target {
   readonly path: string;
   /** How to speak TLS with it; certificates are not checked unless an authority is given. */
   readonly tls?: TargetTls;
+  /** When to give up connecting; 30 seconds unless given. */
+  readonly connectWithinMs?: number;
   /** The answer is about this address, as far as errors are concerned. */
   readonly shown: string;
 }

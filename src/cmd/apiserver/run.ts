@@ -12,6 +12,7 @@ import { publishConfig } from "#apiserver/cluster/published-config.ts";
 import { checkEgressConfig } from "#apiserver/config/egress-config.ts";
 import { type Edge, openEdge } from "#apiserver/edge/edge-server.ts";
 import { type HttpServer, startHttpServer, type TlsOptions } from "#apiserver/http/http-server.ts";
+import { withResponseHeaders } from "#apiserver/http/response-headers.ts";
 import { expire, serve } from "#apiserver/http/serve.ts";
 import { serveUpgrade } from "#apiserver/http/serve-upgrade.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
@@ -21,6 +22,7 @@ import { claimSharedStore } from "./claim-shared-store.ts";
 import { makeDataDir } from "./data-dir.ts";
 import { openEncryption } from "./encryption.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
+import { responseHeaderRules } from "./flags/response-header-flags.ts";
 import { tlsLimitsOf } from "./flags/tls-flags.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { isShared, openStore } from "./open-store.ts";
@@ -156,7 +158,7 @@ function bootstrap(
 async function listen(
   edge: Edge | undefined,
   flags: ApiServerFlags,
-  { clock, logger }: Surroundings,
+  { clock, random, logger }: Surroundings,
   keys: Keys,
   api: ApiServer,
 ): Promise<HttpServer> {
@@ -177,7 +179,11 @@ async function listen(
     streamsMax: flags.http2MaxStreamsPerConnection,
     expire: (request, reply) => expire(api, request, reply),
     handshakeFailed: () => api.handshakeFailed(),
-    handle: (request, reply) => serve(api, request, reply),
+    goawayChance: flags.goawayChance,
+    random,
+    handle: withResponseHeaders(responseHeaderRules(flags), (request, reply) =>
+      serve(api, request, reply),
+    ),
     upgrade: (request, peer, socket, head) => serveUpgrade(api, request, peer, socket, head),
   });
   keys.onRenewal(() => server.renew(tls()));

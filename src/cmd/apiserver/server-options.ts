@@ -86,6 +86,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     metrics,
     kubelets: {
       addressTypes: flags.kubeletPreferredAddressTypes,
+      connectWithinMs: flags.kubeletTimeout * 1000,
       tls: () => kubeletTls(flags, keys),
     },
     frontProxyClient: () => keys.frontProxyClient(),
@@ -96,6 +97,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     },
     hooks: [...START_HOOKS, ...(encryption?.hooks ?? [])],
     flags: flagTexts(flags),
+    profiling: flags.profiling,
     externalAddress: `${flags.externalHostname ?? advertiseAddress}:${flags.securePort}`,
     security: (objects, until) => followedSecurity(parts, objects, until),
     admission: (server, signal) =>

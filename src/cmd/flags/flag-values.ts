@@ -29,6 +29,13 @@ export function integer(value: string): number {
   return Number(value);
 }
 
+export function fraction(value: string): number {
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value)) {
+    throw badValue(`strconv.ParseFloat: parsing ${goQuote(value)}: invalid syntax`);
+  }
+  return Number(value);
+}
+
 export function flag(value: string): boolean {
   if (/^(1|t|T|true|TRUE|True)$/.test(value)) return true;
   if (/^(0|f|F|false|FALSE|False)$/.test(value)) return false;

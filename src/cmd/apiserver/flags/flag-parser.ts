@@ -5,6 +5,7 @@ import {
   collect,
   each,
   flag,
+  fraction,
   integer,
   list,
   ports,
@@ -72,6 +73,25 @@ function addServing(command: Parser): void {
       integer,
       0,
     )
+    .option(
+      "--goaway-chance <fraction>",
+      "how likely a request over HTTP/2 makes its client connect again (0 to 0.02)",
+      fraction,
+      0,
+    )
+    .option(
+      "--cors-allowed-origins <patterns>",
+      "regular expressions of origins whose pages may use the API",
+      collect,
+      [],
+    )
+    .option(
+      "--strict-transport-security-directives <directives>",
+      "of the header Strict-Transport-Security; it is not sent unless given",
+      collect,
+      [],
+    )
+    .option("--profiling [bool]", "whether /debug/pprof/ serves profiles", flag, true)
     .option("--disable-http2-serving [bool]", "whether only HTTP/1.1 is spoken", flag, false)
     .option(
       "--shutdown-delay-duration <duration>",
@@ -198,6 +218,7 @@ function addSecurity(command: Parser): void {
       "certificate to show kubelets; made unless given",
     )
     .option("--kubelet-client-key <file>", "its key")
+    .option("--kubelet-timeout <duration>", "time to connect to a kubelet", seconds, 5)
     .option(
       "--proxy-client-cert-file <file>",
       "certificate to show aggregated API servers; made unless given",

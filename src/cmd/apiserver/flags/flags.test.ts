@@ -26,6 +26,18 @@ const refused: { args: string[]; says: string }[] = [
     says: "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",
   },
   {
+    args: ["--goaway-chance=0.5"],
+    says: "--goaway-chance can not be less than 0 or greater than 0.02",
+  },
+  {
+    args: ["--cors-allowed-origins=example.com"],
+    says: "--cors-allowed-origins has an invalid regular expression: regular expression does not pin to start/end of host in the origin header",
+  },
+  {
+    args: ["--strict-transport-security-directives=maxage"],
+    says: "--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for more information",
+  },
+  {
     args: ["--etcd-prefix=/other"],
     says: '--etcd-prefix cannot be "/other": keys begin with /registry',
   },
@@ -218,7 +230,7 @@ test("a manifest as kubeadm writes it is taken, and what has no effect is told",
     "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA",
     ...["--http2-max-streams-per-connection=100", "--disable-http2-serving"],
   ]);
-  assert.deepEqual(flags.withoutEffect, ["--profiling", "--feature-gates"]);
+  assert.deepEqual(flags.withoutEffect, ["--feature-gates"]);
   assert.deepEqual(
     [flags.shutdownDelaySeconds, flags.http2MaxStreamsPerConnection, flags.disableHttp2Serving],
     [5, 100, true],

@@ -99,6 +99,8 @@ export interface ApiServerFlags extends LogFlags {
   readonly proxyClientKeyFile: string | undefined;
   readonly kubeletClientCertificate: string | undefined;
   readonly kubeletClientKey: string | undefined;
+  /** Seconds. */
+  readonly kubeletTimeout: number;
   readonly kubeletPreferredAddressTypes: readonly string[];
   readonly serviceClusterIpRange: readonly string[];
   readonly serviceNodePortRange: { readonly first: number; readonly last: number };
@@ -119,6 +121,10 @@ export interface ApiServerFlags extends LogFlags {
   readonly tlsCurvePreferences: readonly string[];
   readonly http2MaxStreamsPerConnection: number;
   readonly disableHttp2Serving: boolean;
+  readonly goawayChance: number;
+  readonly profiling: boolean;
+  readonly corsAllowedOrigins: readonly string[];
+  readonly strictTransportSecurityDirectives: readonly string[];
   /** Flags that were given but change nothing here. */
   readonly withoutEffect: readonly string[];
 }

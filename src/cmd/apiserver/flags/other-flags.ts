@@ -11,7 +11,7 @@ import { optionName } from "../../flags/read-flags.ts";
 /** They tune or measure what is done in another way here. */
 const WITHOUT_EFFECT: readonly string[] = [
   ...["allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"],
-  ...["show-hidden-metrics-for-version", "contention-profiling", "profiling"],
+  ...["show-hidden-metrics-for-version", "contention-profiling"],
   ...["audit-log-batch-buffer-size", "audit-log-batch-max-size", "audit-log-batch-max-wait"],
   ...["audit-log-batch-throttle-burst", "audit-log-batch-throttle-enable"],
   ...["audit-log-batch-throttle-qps", "audit-log-truncate-max-batch-size"],
@@ -25,8 +25,8 @@ const WITHOUT_EFFECT: readonly string[] = [
   ...["runtime-config-emulation-forward-compatible", "feature-gates"],
   ...["etcd-count-metric-poll-period"],
   ...["etcd-db-metric-poll-interval", "etcd-healthcheck-timeout", "etcd-readycheck-timeout"],
-  ...["lease-reuse-duration-seconds", "storage-initialization-timeout", "goaway-chance"],
-  ...["kubelet-timeout", "livez-grace-period", "permit-address-sharing", "permit-port-sharing"],
+  ...["lease-reuse-duration-seconds", "storage-initialization-timeout"],
+  ...["livez-grace-period", "permit-address-sharing", "permit-port-sharing"],
   ...["shutdown-send-retry-after", "shutdown-watch-termination-grace-period"],
   ...["watch-cache-sizes"],
   ...["log-flush-frequency", "log-json-info-buffer-size", "log-json-split-stream"],
@@ -38,7 +38,6 @@ const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "admission-control": [/^$/, "use --enable-admission-plugins"],
   "audit-log-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is written"],
   "audit-webhook-version": [/^audit\.k8s\.io\/v1$/, "only audit.k8s.io/v1 is sent"],
-  "cors-allowed-origins": [/^$/, "pages of other origins are not served"],
   "emulated-version": [/^(kube=)?v?1\.36(\.\d+)?$/, "only 1.36 is spoken"],
   "enable-garbage-collector": [/^(true|1|t|T|TRUE|True)?$/, "owners are always minded"],
   "endpoint-reconciler-type": [/^(lease)?$/, "only lease is there"],
@@ -49,7 +48,6 @@ const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "service-account-lookup": [/^(true|1|t|T|TRUE|True)?$/, "tokens end with what they are bound to"],
   "service-account-signing-endpoint": [/^$/, "use --service-account-signing-key-file"],
   "storage-backend": [/^(etcd3)?$/, "only etcd3 is spoken"],
-  "strict-transport-security-directives": [/^$/, "the header is not sent"],
   "tracing-config-file": [/^$/, "no traces are made"],
   "watch-cache": [/^(true|1|t|T|TRUE|True)?$/, "reads are always served from it"],
 };

@@ -8,6 +8,7 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { parseCidr } from "#api/validation/ip.ts";
 import { FlagError } from "../../flags/parse-flags.ts";
 import type { ApiServerFlags } from "./flags.ts";
+import { responseHeaderFaults } from "./response-header-flags.ts";
 import { unknownCiphers } from "./tls-flags.ts";
 
 const AUTHORIZATION_MODES: readonly string[] = [
@@ -57,6 +58,10 @@ function servingFaults(flags: ApiServerFlags): string[] {
   if (unknown.length > 0) {
     faults.push(`Cipher suite ${unknown.join(", ")} not supported or doesn't exist`);
   }
+  if (flags.goawayChance < 0 || flags.goawayChance > 0.02) {
+    faults.push("--goaway-chance can not be less than 0 or greater than 0.02");
+  }
+  faults.push(...responseHeaderFaults(flags));
   if (flags.http2MaxStreamsPerConnection < 0) {
     faults.push(
       `--http2-max-streams-per-connection ${flags.http2MaxStreamsPerConnection} can not be negative`,
