@@ -84,6 +84,7 @@ export interface KubeletParts {
   readonly node: NodeKeeper;
   readonly cgroups: Cgroups;
   readonly machine: MachineFacts;
+  readonly probes: Probes;
 }
 
 export function runKubelet(options: KubeletOptions, outer: AbortSignal): RunningKubelet {
@@ -159,6 +160,8 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   const statics = new StaticPods({
     ...{ client, clock, logger, nodeName: config.nodeName, cache: pods.cache },
     ...{ folder: config.staticPodPath, checkMs: config.fileCheckMs },
+    ...{ url: config.staticPodUrl, urlHeader: config.staticPodUrlHeader },
+    urlCheckMs: config.httpCheckMs,
     nodeUid: () => keeper.node?.metadata.uid,
     onPod: (pod) => workers.update(pod, true),
     onRemoved: (pod) => workers.remove(pod),
@@ -234,13 +237,16 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   pods.on(({ next, old }) => takePod(workers, statics, next, old), signal);
   void pods.run(signal);
   await Promise.race([pods.synced, untilAborted(signal)]);
-  if (config.staticPodPath !== "") await startStatics(statics, pods, signal);
+  if (config.staticPodPath !== "" || config.staticPodUrl !== "") {
+    await startStatics(statics, pods, signal);
+  }
   await workers.endOrphans();
   void runOrphanSweep(orphans, signal);
   void imageCollector.run(signal);
   startLogRotation(options, cri, signal);
   logger.info("kubelet runs", { node: nodeName, pods: pods.cache.size });
-  return { cri, workers, status: services.status, node: keeper, cgroups, machine };
+  const { status, probes } = services;
+  return { cri, workers, status, probes, node: keeper, cgroups, machine };
 }
 
 function takePod(

@@ -1,6 +1,7 @@
 /** A node: the kubelet and its server, put together. Used by `k8ts kubelet` and by `k8ts up`. */
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
+import { podCgroupName } from "#kubelet/decide/pod-cgroup.ts";
 import { type RunningKubelet, runKubelet } from "#kubelet/kubelet.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { Access } from "#kubelet/server/access/access.ts";
@@ -39,7 +40,7 @@ export function runNode(
   const { config, serving, client, clock, logger, metrics } = options;
   const kubelet = runKubelet(options, signal);
   const server = kubelet.ready.then(() => {
-    const { cri, workers, status } = kubelet.parts();
+    const { cri, workers, status, probes, machine, cgroups } = kubelet.parts();
     /** The kubelet knows a status before the API server does. */
     const withStatus = (pod: Pod): Pod => {
       const latest = status.get(pod.metadata.uid ?? "");
@@ -57,6 +58,10 @@ export function runNode(
       metrics,
       unhealthy: () => undefined,
       rootFolder: config.rootDir,
+      ...{ logsFolder: "/var/log", allowLogQuery: config.enableSystemLogQuery },
+      ...{ machine, cgroupVersion: cgroups.version },
+      podCgroup: (pod: Pod) => podCgroupName(config.cgroupRoot, pod),
+      probeMetrics: () => probes.counts.text(),
     };
     const { address, tls, clientCa } = serving;
     const where = { address, port: config.port, tls, clientCa };

@@ -14,6 +14,7 @@ import { isSidecar } from "#kubelet/decide/restart.ts";
 import type { PodEvents } from "#kubelet/pods/pod-events.ts";
 import type { Random } from "#lib/random.ts";
 import { type ProbeTools, runProbe } from "./probe-action.ts";
+import { ProbeCounts } from "./probe-counts.ts";
 
 type ProbeType = "Startup" | "Liveness" | "Readiness";
 
@@ -34,6 +35,7 @@ interface Prober {
 }
 
 export class Probes implements ProbeResults {
+  readonly counts = new ProbeCounts();
   readonly #options: ProbesOptions;
   /** By run and type. */
   readonly #probers = new Map<string, Prober>();
@@ -79,6 +81,7 @@ export class Probes implements ProbeResults {
   }
 
   forget(uid: string): void {
+    this.counts.forget(uid);
     for (const [id, prober] of this.#probers) if (prober.uid === uid) this.#end(id, prober);
   }
 
@@ -153,7 +156,11 @@ export class Probes implements ProbeResults {
     const container = all.find((one) => one.name === name);
     if (container === undefined) return "success";
     const target = { container, containerId: runId, podIp };
+    const startMs = this.#options.clock.elapsedMs();
     const { outcome, output } = await runProbe(probe, target, this.#options, signal);
+    const seconds = (this.#options.clock.elapsedMs() - startMs) / 1000;
+    const result = outcome === "failure" ? "failed" : "successful";
+    this.counts.add({ pod, container: name, type, result, seconds });
     if (outcome === "failure") {
       const message = `${type} probe failed: ${output}`;
       events.container(pod, name, "Warning", "Unhealthy", message);

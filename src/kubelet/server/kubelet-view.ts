@@ -1,5 +1,6 @@
 /** What the kubelet's server shows of the kubelet. */
 import type { Pod } from "#api/generated/core.v1.ts";
+import type { MachineFacts } from "#host/machine.ts";
 import type { CriClient } from "#kubelet/cri/cri-client.ts";
 import type { Metrics } from "#lib/metrics.ts";
 
@@ -15,6 +16,15 @@ export interface KubeletView {
   unhealthy(): string | undefined;
   /** The folder whose file system holds the kubelet's data. */
   readonly rootFolder: string;
+  /** `/var/log`: what `/logs/` shows. */
+  readonly logsFolder: string;
+  /** `enableSystemLogQuery` */
+  readonly allowLogQuery: boolean;
+  readonly machine: MachineFacts;
+  readonly cgroupVersion: 1 | 2;
+  podCgroup(pod: Pod): string;
+  /** The text of `/metrics/probes`. */
+  probeMetrics(): string;
 }
 
 export function podNamed(view: KubeletView, namespace: string, name: string): Pod | undefined {

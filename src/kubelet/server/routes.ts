@@ -1,12 +1,17 @@
 /** The paths of the kubelet's server that answer with a document or a log. */
 import type { Pod } from "#api/generated/core.v1.ts";
+import { readCgroupStats } from "#host/cgroup-stats.ts";
 import { filesystemSpace, readNodeUsage } from "#host/node-usage.ts";
+import { POD_UID } from "#kubelet/runtime/labels.ts";
 import type { Clock } from "#lib/clock.ts";
+import { cadvisorMetrics } from "../stats/cadvisor-metrics.ts";
 import { resourceMetrics } from "../stats/resource-metrics.ts";
 import { type Summary, summaryOf } from "../stats/summary.ts";
 import { jsonAnswer, type KubeletAnswer, textAnswer } from "./answer.ts";
+import { checkpointRoute } from "./checkpoint-route.ts";
 import type { KubeletView } from "./kubelet-view.ts";
 import { containerLogRoute } from "./log/container-log-route.ts";
+import { nodeLogsRoute } from "./node-logs/node-logs-route.ts";
 
 export interface KubeletRequest {
   readonly method: string;
@@ -24,6 +29,9 @@ export async function answerRoute(
   { method, path, query, clock, signal }: KubeletRequest,
 ): Promise<KubeletAnswer> {
   const [root = "", ...parts] = path.split("/").filter((part) => part !== "");
+  if (root === "checkpoint" && method === "POST") {
+    return checkpointRoute(view, parts.map(decodeURIComponent), query, clock);
+  }
   if (method !== "GET" && method !== "HEAD") return textAnswer(405, "405: Method Not Allowed");
   switch (root) {
     case "healthz":
@@ -38,6 +46,11 @@ export async function answerRoute(
       return containerLogRoute(view, parts.map(decodeURIComponent), query, clock, signal);
     case "stats":
       return parts[0] === "summary" ? jsonAnswer(await readSummary(view, clock)) : notFound();
+    case "logs": {
+      const { logsFolder: folder, allowLogQuery: allowQuery } = view;
+      const inside = parts.map(decodeURIComponent);
+      return nodeLogsRoute({ folder, parts: inside, query, allowQuery, signal });
+    }
     case "metrics":
       return metricsAnswer(view, parts[0], clock);
     default:
@@ -67,7 +80,30 @@ async function metricsAnswer(
 ): Promise<KubeletAnswer> {
   if (which === undefined) return metricsText(view.metrics.text());
   if (which === "resource") return metricsText(resourceMetrics(await readSummary(view, clock)));
+  if (which === "cadvisor") return metricsText(await readCadvisor(view, clock));
+  if (which === "probes") return metricsText(view.probeMetrics());
   return notFound();
+}
+
+async function readCadvisor(view: KubeletView, clock: Clock): Promise<string> {
+  const { cri, machine } = view;
+  const pods = view.pods();
+  const [{ stats: containers }, { stats: sandboxes }] = await Promise.all([
+    cri.runtime.listContainerStats({}),
+    cri.runtime.listPodSandboxStats({}).catch(() => ({ stats: [] })),
+  ]);
+  const groups = containers.map(async ({ attributes }) => {
+    const id = attributes?.id ?? "";
+    const pod = pods.find(({ metadata }) => metadata.uid === attributes?.labels[POD_UID]);
+    const name = pod === undefined ? "" : `${view.podCgroup(pod)}/${id}`;
+    const stats = name === "" ? {} : await readCgroupStats(name, view.cgroupVersion);
+    return [id, { name, stats }] as const;
+  });
+  const { kernelVersion, osImage } = machine;
+  return cadvisorMetrics({
+    ...{ nowMs: clock.nowMs(), pods, containers, sandboxes, machine, kernelVersion, osImage },
+    cgroups: new Map(await Promise.all(groups)),
+  });
 }
 
 function metricsText(text: string): KubeletAnswer {

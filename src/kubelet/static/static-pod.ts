@@ -84,6 +84,10 @@ export function mirrorOf(pod: Pod, nodeUid: string): Pod {
   };
 }
 
+export function sourceOf({ metadata }: Pod): string | undefined {
+  return metadata.annotations?.[CONFIG_SOURCE];
+}
+
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   return mirror.metadata.annotations?.[CONFIG_MIRROR] === hashOf(pod);
 }

@@ -1,6 +1,6 @@
 /**
- * Static pods: manifests in a folder, run whatever the API server says, and shown there by mirror
- * pods.
+ * Static pods: manifests in a folder or behind a URL, run whatever the API server says, and shown
+ * there by mirror pods.
  *
  * Promises:
  * 1. A manifest that is added, changed or removed is noticed at once, and every check period
@@ -20,10 +20,16 @@ import { listFolder, readTextIfPresent } from "#host/files.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import { isMirror, isMirrorOf, mirrorOf, readStaticPod } from "./static-pod.ts";
+import { fetchManifests } from "./fetch-manifests.ts";
+import { isMirror, isMirrorOf, mirrorOf, readStaticPod, sourceOf } from "./static-pod.ts";
 
 export interface StaticPodsOptions {
+  /** "" for none. */
   readonly folder: string;
+  /** A Pod or a PodList; "" for none. */
+  readonly url: string;
+  readonly urlHeader: Readonly<Record<string, readonly string[]>>;
+  readonly urlCheckMs: number;
   readonly nodeName: string;
   readonly checkMs: number;
   readonly client: Client;
@@ -40,7 +46,7 @@ export interface StaticPodsOptions {
 
 export class StaticPods {
   readonly #options: StaticPodsOptions;
-  /** By the name of the file. */
+  /** By the path of the file, or by URL and index. */
   readonly #pods = new Map<string, Pod>();
   #reconciling: Promise<void> | undefined;
   #again = false;
@@ -63,37 +69,70 @@ export class StaticPods {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { folder, checkMs, clock } = this.#options;
-    await this.read();
-    void this.#followFolder(folder, signal);
+    const { folder, url, checkMs, urlCheckMs } = this.#options;
+    if (folder !== "") void this.#followFolder(folder, signal);
+    await Promise.all([
+      folder === "" ? undefined : this.#every(checkMs, () => this.#readFolder(), signal),
+      url === "" ? undefined : this.#every(urlCheckMs, () => this.#readUrl(signal), signal),
+    ]);
+  }
+
+  /** All sources once. */
+  async read(signal?: AbortSignal): Promise<void> {
+    const { folder, url } = this.#options;
+    if (folder !== "") await this.#readFolder();
+    if (url !== "") await this.#readUrl(signal);
+  }
+
+  async #every(periodMs: number, read: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
     while (!signal.aborted) {
-      await clock.sleep(checkMs, signal).catch(() => undefined);
-      if (!signal.aborted) await this.read();
+      await clock.sleep(periodMs, signal).catch(() => undefined);
+      if (!signal.aborted) await read();
     }
   }
 
-  async read(): Promise<void> {
-    const { folder, nodeName, clock, logger, onPod, onRemoved } = this.#options;
-    const names = (await listFolder(folder)).filter((name) => !name.startsWith("."));
+  async #readFolder(): Promise<void> {
+    const { folder } = this.#options;
+    const manifests = new Map<string, string>();
+    for (const name of await listFolder(folder)) {
+      if (name.startsWith(".")) continue;
+      const path = join(folder, name);
+      const text = await readTextIfPresent(path).catch(() => undefined);
+      if (text !== undefined) manifests.set(path, text);
+    }
+    this.#take("file", manifests);
+  }
+
+  async #readUrl(signal: AbortSignal | undefined): Promise<void> {
+    const { url, urlHeader, logger } = this.#options;
+    try {
+      const texts = await fetchManifests(url, urlHeader, signal);
+      this.#take("http", new Map(texts.map((text, i) => [`${url}#${i}`, text])));
+    } catch (error) {
+      logger.warn("Failed to read pods from URL", { url, why: messageOf(error) });
+    }
+  }
+
+  /** All manifests of one source: those that it does not have any more are ended. */
+  #take(source: "file" | "http", manifests: ReadonlyMap<string, string>): void {
+    const { nodeName, clock, logger, onPod, onRemoved } = this.#options;
     const seen = timeFromMs(clock.nowMs());
-    for (const name of names) {
-      const from = join(folder, name);
-      const text = await readTextIfPresent(from).catch(() => undefined);
-      if (text === undefined) continue;
-      const result = readStaticPod(text, { nodeName, source: "file", from, seen });
+    for (const [from, text] of manifests) {
+      const result = readStaticPod(text, { nodeName, source, from, seen });
       if (!result.ok) {
-        logger.error("a manifest cannot be used", { file: from, why: result.why });
+        logger.error("a manifest cannot be used", { from, why: result.why });
         continue;
       }
-      const known = this.#pods.get(name);
+      const known = this.#pods.get(from);
       if (known?.metadata.uid === result.pod.metadata.uid) continue;
-      this.#pods.set(name, result.pod);
+      this.#pods.set(from, result.pod);
       if (known !== undefined) onRemoved(known);
       onPod(result.pod);
     }
-    for (const [name, pod] of this.#pods) {
-      if (names.includes(name)) continue;
-      this.#pods.delete(name);
+    for (const [from, pod] of this.#pods) {
+      if (sourceOf(pod) !== source || manifests.has(from)) continue;
+      this.#pods.delete(from);
       onRemoved(pod);
     }
     this.reconcile();
@@ -158,7 +197,7 @@ export class StaticPods {
 
   async #followFolder(folder: string, signal: AbortSignal): Promise<void> {
     try {
-      for await (const _ of watch(folder, { signal })) await this.read();
+      for await (const _ of watch(folder, { signal })) await this.#readFolder();
     } catch {
       // A folder that is not there is looked for every check period.
     }

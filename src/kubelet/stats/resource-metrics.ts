@@ -1,18 +1,6 @@
 /** `/metrics/resource`: what the metrics server reads, under upstream's names. Pure. */
+import { type Family, metricText, type Sample } from "./metric-text.ts";
 import type { CpuStats, MemoryStats, Summary } from "./summary.ts";
-
-interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-  readonly time?: string;
-}
-
-interface Family {
-  readonly name: string;
-  readonly help: string;
-  readonly type: "counter" | "gauge";
-  readonly samples: readonly Sample[];
-}
 
 export function resourceMetrics({ node, pods }: Summary): string {
   const containers = pods.flatMap(({ podRef: { namespace, name }, containers: own }) =>
@@ -94,29 +82,19 @@ export function resourceMetrics({ node, pods }: Summary): string {
       samples: [{ labels: {}, value: 0 }],
     },
   ];
-  return families.map(familyText).join("");
+  return metricText(families);
 }
 
 function describe(name: string, type: Family["type"], help: string): Omit<Family, "samples"> {
-  return { name, type, help };
+  return { name, type, help: `[STABLE] ${help}` };
 }
 
 function cpu(labels: Sample["labels"], stats: CpuStats | undefined): Sample[] {
   if (stats === undefined) return [];
-  return [{ labels, value: stats.usageCoreNanoSeconds / 1e9, time: stats.time }];
+  return [{ labels, value: stats.usageCoreNanoSeconds / 1e9, timeMs: Date.parse(stats.time) }];
 }
 
 function memory(labels: Sample["labels"], stats: MemoryStats | undefined): Sample[] {
   if (stats === undefined) return [];
-  return [{ labels, value: stats.workingSetBytes, time: stats.time }];
-}
-
-function familyText({ name, help, type, samples }: Family): string {
-  if (samples.length === 0) return "";
-  const lines = samples.map(({ labels, value, time }) => {
-    const pairs = Object.entries(labels).map(([key, text]) => `${key}=${JSON.stringify(text)}`);
-    const at = time === undefined ? "" : ` ${Date.parse(time)}`;
-    return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}${at}\n`;
-  });
-  return `# HELP ${name} [STABLE] ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+  return [{ labels, value: stats.workingSetBytes, timeMs: Date.parse(stats.time) }];
 }
