@@ -20,9 +20,9 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { type CriClient, createCriClient } from "./cri/cri-client.ts";
-import { decideAdmission } from "./decide/admit-pod.ts";
+import { type AdmissionInputs, decideAdmission } from "./decide/admit-pod.ts";
 import { thresholdsOf } from "./decide/eviction-thresholds.ts";
-import type { NodeState } from "./decide/node-status.ts";
+import type { NodeState, Pressures } from "./decide/node-status.ts";
 import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
 import { parseResolvConf } from "./decide/pod-dns.ts";
 import { PodImages } from "./images/pod-images.ts";
@@ -51,6 +51,7 @@ import { PodWorkers } from "./pods/pod-workers.ts";
 import { RunIndex } from "./pods/run-index.ts";
 import { StatusManager } from "./pods/status-manager.ts";
 import { Probes } from "./probes/probes.ts";
+import { Allocations } from "./resize/allocations.ts";
 import { runContainerEvents } from "./runtime/container-events.ts";
 import { TerminationMessages } from "./runtime/termination-message.ts";
 import { isMirror } from "./static/static-pod.ts";
@@ -168,8 +169,14 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     onMirrored: (uid) => services.status.resend(uid),
   });
   const index = new RunIndex();
+  const allocations = new Allocations(config.rootDir, onUids);
+  await allocations.load();
+  const admissionInputs = (pod: Pod, pressures: Pressures): AdmissionInputs => ({
+    ...{ pod, pressures, allocatable: amounts.allocatable, node: keeper.node },
+    others: workers.active().filter((one) => one.metadata.uid !== pod.metadata.uid),
+  });
   const services: PodServices = {
-    ...{ clock, random, logger, events, objects, tokens, cgroups, paths, index },
+    ...{ clock, random, logger, events, objects, tokens, cgroups, paths, index, allocations },
     runtime: cri.runtime,
     images: new PodImages({
       ...{ images: cri.images, events, clock },
@@ -189,14 +196,8 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     }),
     messages: new TerminationMessages(),
     admission: {
-      admit: (pod) =>
-        decideAdmission({
-          pod,
-          others: workers.active().filter((one) => one.metadata.uid !== pod.metadata.uid),
-          allocatable: amounts.allocatable,
-          node: keeper.node,
-          pressures: eviction.pressures,
-        }),
+      admit: (pod) => decideAdmission(admissionInputs(pod, eviction.pressures)),
+      resize: (pod) => decideAdmission(admissionInputs(pod, NO_PRESSURE)),
     },
     node: nodeFacts(options, { machine, amounts, hostIps, watch, cri, eviction }),
     services: (): Iterable<Service> => serviceInformer.cache.list(),
@@ -241,6 +242,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     await startStatics(statics, pods, signal);
   }
   await workers.endOrphans();
+  allocations.forgetOthers((uid) => workers.has(uid));
   void runOrphanSweep(orphans, signal);
   void imageCollector.run(signal);
   startLogRotation(options, cri, signal);
@@ -384,6 +386,8 @@ async function nodeState(config: KubeletConfig, machinery: Machinery): Promise<N
   };
 }
 
+/** Pods that run are resized under pressure too. */
+const NO_PRESSURE: Pressures = { memory: false, disk: false, pid: false };
 const IMAGES_MAX = 50;
 const IMAGE_NAMES_MAX = 5;
 

@@ -9,6 +9,7 @@ import type {
 import { timeFromMs } from "#api/meta/time.ts";
 import { hasStartedRegular, type ProbeOutcome } from "./pod-actions.ts";
 import { type ContainerRun, latestRun, type PodRuntime } from "./pod-runtime.ts";
+import type { PodAllocation } from "./resize.ts";
 import { isSidecar, shouldStart } from "./restart.ts";
 
 /** Why a container is not running although it should: shown as the reason of its waiting. */
@@ -28,6 +29,8 @@ export interface StatusInputs {
   readonly startup: (id: string) => ProbeOutcome | undefined;
   /** `containerd`, the scheme of container ids. */
   readonly runtimeName: string;
+  /** What running containers were given, where that may differ from what they are allocated. */
+  readonly actuated?: PodAllocation | undefined;
 }
 
 export type ContainerList = "init" | "regular" | "ephemeral";
@@ -77,9 +80,18 @@ function statusOf(
     ...(container.resources?.requests === undefined
       ? {}
       : { allocatedResources: container.resources.requests }),
-    ...(container.resources === undefined ? {} : { resources: container.resources }),
+    ...resourcesOf(container, latest, inputs),
     ...(latest.user === undefined ? {} : { user: { linux: latest.user } }),
   };
+}
+
+function resourcesOf(
+  { name, resources }: Container,
+  { state }: ContainerRun,
+  { actuated }: StatusInputs,
+): Pick<ContainerStatus, "resources"> {
+  const has = state === "running" ? (actuated?.containers[name] ?? resources) : resources;
+  return has === undefined ? {} : { resources: has };
 }
 
 /** Before the runtime knows anything of the container. */

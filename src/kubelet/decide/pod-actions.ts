@@ -13,7 +13,12 @@ import { type ContainerRun, isAlive, latestRun, type PodRuntime } from "./pod-ru
 import { isSidecar, restartsAfter, restartsAfterKill, shouldStart } from "./restart.ts";
 import { decideSandbox } from "./sandbox.ts";
 
-export type KillReason = "startup-probe" | "liveness-probe" | "definition" | "unknown-state";
+export type KillReason =
+  | "startup-probe"
+  | "liveness-probe"
+  | "definition"
+  | "resize"
+  | "unknown-state";
 
 export interface Kill {
   readonly run: ContainerRun;
@@ -46,7 +51,13 @@ export interface ProbeResults {
   startup(id: string): ProbeOutcome | undefined;
 }
 
-export function decidePodActions(pod: Pod, runtime: PodRuntime, probes: ProbeResults): PodActions {
+/** `resizeRestarts`: containers whose resize needs a restart. */
+export function decidePodActions(
+  pod: Pod,
+  runtime: PodRuntime,
+  probes: ProbeResults,
+  resizeRestarts: ReadonlySet<string> = NONE,
+): PodActions {
   const sandbox = decideSandbox(pod, runtime);
   if (!sandbox.keep) return withNewSandbox(pod, runtime, sandbox.attempt);
   const start: Start[] = [];
@@ -63,7 +74,7 @@ export function decidePodActions(pod: Pod, runtime: PodRuntime, probes: ProbeRes
   kill.push(...init.kill);
   if (!init.done) return { ...base, killPod: false, start: [...start, ...initStarts], kill };
 
-  const regular = decideRegular(pod, runtime, probes);
+  const regular = decideRegular(pod, runtime, probes, resizeRestarts);
   kill.push(...regular.kill);
   if (regular.kept === 0 && regular.start.length === 0) {
     return { ...base, killPod: true, start, kill };
@@ -205,7 +216,14 @@ interface RegularDecision {
   readonly kill: readonly Kill[];
 }
 
-function decideRegular(pod: Pod, runtime: PodRuntime, probes: ProbeResults): RegularDecision {
+const NONE: ReadonlySet<string> = new Set();
+
+function decideRegular(
+  pod: Pod,
+  runtime: PodRuntime,
+  probes: ProbeResults,
+  resizeRestarts: ReadonlySet<string>,
+): RegularDecision {
   let kept = 0;
   const start: Container[] = [];
   const kill: Kill[] = [];
@@ -220,6 +238,12 @@ function decideRegular(pod: Pod, runtime: PodRuntime, probes: ProbeResults): Reg
       continue;
     }
     const why = whyKill(container, run, probes);
+    if (why === undefined && resizeRestarts.has(container.name)) {
+      start.push(container);
+      const message = `Container ${container.name} resize requires restart`;
+      kill.push({ run, container, reason: "resize", message });
+      continue;
+    }
     if (why === undefined) {
       kept += 1;
       continue;

@@ -29,9 +29,16 @@ export interface ConditionInputs {
   readonly previous: readonly PodCondition[];
   readonly nowMs: number;
   readonly disruption?: { readonly reason: string; readonly message: string } | undefined;
+  /** PodResizePending and PodResizeInProgress, while they are true. */
+  readonly resize?: readonly ConditionSays[] | undefined;
 }
 
-type Says = Pick<PodCondition, "type" | "status"> & { reason?: string; message?: string };
+/** What a condition says; since when is worked out. */
+export type ConditionSays = Pick<PodCondition, "type" | "status"> & {
+  readonly reason?: string;
+  readonly message?: string;
+};
+type Says = ConditionSays;
 
 /** Conditions of others are kept as they are. */
 export function decideConditions(inputs: ConditionInputs): PodCondition[] {
@@ -50,6 +57,7 @@ export function decideConditions(inputs: ConditionInputs): PodCondition[] {
     whetherReady(pod, containersReady, [...foreign, ...kept]),
     containersReady,
     { type: "PodScheduled", status: "True" },
+    ...(inputs.resize ?? []),
   ];
   const { disruption } = inputs;
   if (disruption !== undefined && ![...foreign, ...kept].some((one) => one.type === DISRUPTION)) {

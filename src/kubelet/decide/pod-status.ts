@@ -2,10 +2,12 @@
 import type { PodStatus } from "#api/generated/core.v1.ts";
 import { qosClassOf } from "#api/kinds/core/v1/pod/qos.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { podLimits, podRequests } from "#api/quota/pod-amounts.ts";
 import { decideContainerStatuses, type StatusInputs } from "./container-statuses.ts";
-import { decideConditions } from "./pod-conditions.ts";
+import { type ConditionSays, decideConditions } from "./pod-conditions.ts";
 import { decidePhase, type Phase } from "./pod-phase.ts";
 import { isAlive, latestRun } from "./pod-runtime.ts";
+import { withAllocation } from "./resize.ts";
 
 export interface PodStatusInputs extends StatusInputs {
   /** What was reported last; the API's status unless something was. */
@@ -16,6 +18,8 @@ export interface PodStatusInputs extends StatusInputs {
   readonly ended: EndedPod | undefined;
   readonly hostIps: readonly string[];
   readonly nowMs: number;
+  /** PodResizePending and PodResizeInProgress, while they are true. */
+  readonly resize?: readonly ConditionSays[];
 }
 
 export interface EndedPod {
@@ -53,6 +57,7 @@ export function decidePodStatus(inputs: PodStatusInputs): PodStatus {
     ...conditionInputs,
     previous: previous.conditions ?? [],
     disruption: inputs.ended?.disruption,
+    resize: inputs.resize,
   });
   const why = reasonOf(inputs, phase);
   const { generation } = pod.metadata;
@@ -68,6 +73,7 @@ export function decidePodStatus(inputs: PodStatusInputs): PodStatus {
     ...(init.length > 0 ? { initContainerStatuses: init } : {}),
     containerStatuses: regular,
     qosClass: pod.status.qosClass ?? qosClassOf(spec),
+    ...podAmounts(inputs),
     ...(ephemeral.length > 0 ? { ephemeralContainerStatuses: ephemeral } : {}),
   };
 }
@@ -99,6 +105,16 @@ function reasonOf(
     reason: previous.reason ?? pod.status.reason,
     message: previous.message ?? pod.status.message,
   };
+}
+
+/** What the pod as a whole is allocated and has. */
+function podAmounts({ pod, actuated }: PodStatusInputs): PodStatus {
+  const allocatedResources = podRequests(pod);
+  if (Object.keys(allocatedResources).length === 0) return {};
+  const has = actuated === undefined ? pod : withAllocation(pod, actuated);
+  const [requests, limits] = [podRequests(has), podLimits(has)];
+  const resources = { requests, ...(Object.keys(limits).length === 0 ? {} : { limits }) };
+  return { allocatedResources, resources };
 }
 
 /** Fields that other components write. */

@@ -4,4 +4,6 @@ import type { AdmissionVerdict } from "#kubelet/decide/admit-pod.ts";
 
 export interface Admission {
   admit(pod: Pod): AdmissionVerdict;
+  /** Whether the node can give a pod that it has what its spec asks for now. */
+  resize(pod: Pod): AdmissionVerdict;
 }

@@ -8,6 +8,7 @@ import type { PodImages } from "#kubelet/images/pod-images.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
 import type { Probes } from "#kubelet/probes/probes.ts";
+import type { Allocations } from "#kubelet/resize/allocations.ts";
 import type { TerminationMessages } from "#kubelet/runtime/termination-message.ts";
 import type { PodVolumes } from "#kubelet/volumes/pod-volumes.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -47,6 +48,7 @@ export interface PodServices {
   readonly objects: WatchedObjects;
   readonly tokens: PodTokens;
   readonly cgroups: Cgroups;
+  readonly allocations: Allocations;
   readonly status: StatusManager;
   readonly events: PodEvents;
   readonly probes: Probes;

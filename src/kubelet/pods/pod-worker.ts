@@ -16,6 +16,7 @@ import type { BackoffEntry } from "#kubelet/decide/crash-backoff.ts";
 import { isAlive, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
 import { decidePodStatus } from "#kubelet/decide/pod-status.ts";
 import { objectRefs } from "#kubelet/objects/object-refs.ts";
+import { PodResize } from "#kubelet/resize/pod-resize.ts";
 import { readPodRuntime } from "#kubelet/runtime/read-pod-runtime.ts";
 import { Backoff } from "#lib/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -46,6 +47,7 @@ export class PodWorker {
   readonly uid: string;
   readonly #options: WorkerOptions;
   readonly #stopper: StopPod;
+  readonly #resize: PodResize;
   #pod: Pod;
   #isRemoved = false;
   #isAdmitted = false;
@@ -68,11 +70,17 @@ export class PodWorker {
     this.#signal = signal;
     const { random } = options.services;
     this.#retry = new Backoff({ baseMs: 500, capMs: 60_000, jitter: 0.2, random });
+    this.#resize = new PodResize(this.uid, options.services);
     this.#stopper = new StopPod(options.services, () => this.wake(), signal);
   }
 
   get pod(): Pod {
     return this.#pod;
+  }
+
+  /** With what the node has allocated to it, which a resize may not have reached yet. */
+  get allocatedPod(): Pod {
+    return this.#resize.running(this.#pod);
   }
 
   /** Whether its resources count for the node: it was admitted and is not over. */
@@ -143,14 +151,15 @@ export class PodWorker {
     if (deadlineMs !== undefined && clock.nowMs() >= deadlineMs) this.#end ??= DEADLINE_EXCEEDED;
     if (this.#refuses(runtime)) return undefined;
     const isEnding = this.#isEnding();
+    if (!isEnding) await this.#resize.consider(this.#pod);
     services.probes.track(this.#pod, runtime, this.#podIp(runtime), isEnding);
     const phase = this.#report(runtime, false);
     if (isEnding || phase === "Failed" || phase === "Succeeded") return this.#finish(runtime);
     services.objects.retain(this.uid, objectRefs(this.#pod));
     const wakeAtMs = await runPod(
       {
-        ...{ pod: this.#pod, runtime, waiting: this.#waiting, crashes: this.#crashes },
-        retryAtMs: this.#retryAtMs,
+        ...{ pod: this.allocatedPod, runtime, waiting: this.#waiting, crashes: this.#crashes },
+        ...{ retryAtMs: this.#retryAtMs, resize: this.#resize },
       },
       services,
       this.#signal,
@@ -189,7 +198,9 @@ export class PodWorker {
     const { services, isStatic } = this.#options;
     const { status, probes, node, clock } = services;
     const next = decidePodStatus({
-      pod: this.#pod,
+      pod: this.allocatedPod,
+      actuated: services.allocations.actuated(this.uid),
+      resize: this.#isEnding() ? [] : this.#resize.conditions(),
       runtime,
       waiting: this.#waiting,
       readiness: (id) => probes.readiness(id),
@@ -223,6 +234,7 @@ export class PodWorker {
       await services.cgroups.remove(services.node.podCgroup(this.#pod));
       services.objects.release(this.uid);
       services.tokens.forget(this.uid);
+      services.allocations.forget(this.uid);
       this.#isCleanedUp = true;
     }
     if (this.#isRemoved) {

@@ -58,7 +58,8 @@ export class PodWorkers {
 
   /** Pods that hold resources of the node. */
   active(): Pod[] {
-    return [...this.#workers.values()].filter(({ isActive }) => isActive).map(({ pod }) => pod);
+    const active = [...this.#workers.values()].filter(({ isActive }) => isActive);
+    return active.map(({ allocatedPod }) => allocatedPod);
   }
 
   /** Ends what the runtime still has of pods that no source has: from before a restart. */

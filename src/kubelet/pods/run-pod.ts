@@ -12,6 +12,7 @@ import { decidePodDns } from "#kubelet/decide/pod-dns.ts";
 import { isKernelNameTooLong, podHostname } from "#kubelet/decide/pod-hostname.ts";
 import { type ContainerRun, latestRun, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
 import { podCgroupLimits } from "#kubelet/decide/resources.ts";
+import type { PodResize } from "#kubelet/resize/pod-resize.ts";
 import { sandboxConfig } from "#kubelet/runtime/sandbox-config.ts";
 import { type MountedVolume, VolumeError } from "#kubelet/volumes/volume-plugin.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -36,6 +37,7 @@ export interface PodRun {
   readonly crashes: Map<string, BackoffEntry>;
   /** When a container that could not be started is tried again. */
   readonly retryAtMs: Map<string, number>;
+  readonly resize: PodResize;
 }
 
 export async function runPod(
@@ -46,7 +48,7 @@ export async function runPod(
 ): Promise<number | undefined> {
   const { pod, runtime } = run;
   const { probes } = services;
-  const actions = decidePodActions(pod, runtime, probes);
+  const actions = decidePodActions(pod, runtime, probes, run.resize.restarts(pod, runtime));
   const podIps = ipsOf(pod, runtime, services);
   const volumes = await setUpVolumes(pod, podIps, services);
   const refreshAtMs = Math.min(
@@ -55,9 +57,10 @@ export async function runPod(
   const refresh = Number.isFinite(refreshAtMs) ? refreshAtMs : undefined;
   await killAsDecided(run, actions, services, signal);
   await removeDeadRuns(runtime, services);
+  const resizeAtMs = actions.killPod ? undefined : await run.resize.carryOut(pod, runtime);
   if (actions.start.length === 0) {
     if (actions.kill.length > 0 || actions.killPod) again();
-    return refresh;
+    return min(refresh, resizeAtMs);
   }
   const due = dueStarts(run, actions, services);
   if (due.containers.length > 0 || actions.createSandbox !== undefined) {
@@ -66,7 +69,7 @@ export async function runPod(
     await startAll(run, due.containers, sandbox, volumes, services, signal);
     again();
   }
-  return min(refresh, due.wakeAtMs);
+  return min(refresh, resizeAtMs, due.wakeAtMs);
 }
 
 function ipsOf(pod: Pod, { sandboxes }: PodRuntime, { node }: PodServices): readonly string[] {

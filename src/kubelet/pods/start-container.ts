@@ -108,6 +108,7 @@ async function createAndStart(
     return { reason: "CreateContainerError", message: messageOf(error) };
   }
   index.add(pod.metadata.uid ?? "", containerId); // before it can end
+  services.allocations.actuate(pod.metadata.uid ?? "", container.name, container.resources ?? {});
   note("Normal", "Created", "Container created");
   try {
     await runtime.startContainer({ containerId });
