@@ -11,11 +11,14 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
+import { defaultConfig } from "#dns/config/dns-config.ts";
 import { createRequestMetrics } from "#dns/server/request-metrics.ts";
 import { Responder } from "#dns/server/responder.ts";
+import { Routes } from "#dns/server/routes.ts";
 import { startUdpServer } from "#dns/server/udp-server.ts";
 import { encodeQuestion } from "#dns/wire/encode-question.ts";
 import { Zone } from "#dns/zone/zone.ts";
+import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
@@ -138,10 +141,17 @@ function filledZone(): Zone {
 }
 
 function responderOf(zone: Zone): Responder {
+  const routes = new Routes(
+    {
+      ...{ config: defaultConfig([]), clock: systemClock, random: seededRandom(1) },
+      ...{ logger: silentLogger, metrics: new Metrics(), serverLabel: "dns://:53" },
+    },
+    new AbortController().signal,
+  );
   const metrics = createRequestMetrics(new Metrics(), { server: "dns://:53", zone: zone.domain });
   return new Responder({
-    ...{ zone, ttlSeconds: 5, forwarder: undefined, clock: systemClock, random: seededRandom(1) },
-    metrics,
+    ...{ zone, ttlSeconds: 5, clock: systemClock, random: seededRandom(1), metrics },
+    routes: () => routes,
     ready: () => true,
   });
 }

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { Resolver } from "node:dns/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
@@ -13,7 +14,9 @@ import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { freePort } from "#testing/free-ports.ts";
+import { until } from "../../test/e2e/node/eventually.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
+import type { FollowedConfigMap } from "./follow-corefile.ts";
 import type { Upstream } from "./forward/resolv-conf.ts";
 import { runDns } from "./run-dns.ts";
 
@@ -233,4 +236,55 @@ test("forwarding: ExternalName is followed upstream; an upstream that leads back
   assert.deepEqual(lines, ["an upstream DNS server leads back to this one and is not used"]);
   life.abort();
   await Promise.all([server.dns.done, upstream.dns.done]);
+});
+
+test("Corefile in a ConfigMap: stub domains; changes act at once, mistakes leave the last one in place", async () => {
+  await using cluster = await startCluster();
+  await seedCluster(cluster);
+  const life = new AbortController();
+  const lines: string[] = [];
+  const logger = {
+    ...silentLogger,
+    error: (message: string, fields?: object) =>
+      void lines.push(`${message} ${JSON.stringify(fields)}`),
+  };
+  const common = { client: cluster.client, clock: systemClock, random: seededRandom(3), logger };
+  const start = async (more: { clusterDomain?: string; configMap?: FollowedConfigMap }) => {
+    const shared = { ...common, metrics: new Metrics(), addresses: ["127.0.0.1"], port: 0 };
+    const dns = runDns({ ...shared, ...more }, life.signal);
+    await dns.ready;
+    return { dns, port: (await dns.listening).port };
+  };
+  const stub = await start({ clusterDomain: "acme.example" });
+  const corefile = (zones: string): string =>
+    `.:53 {\n  kubernetes cluster.local\n}\n${zones}:53 {\n  forward . 127.0.0.1:${stub.port}\n}`;
+  const metadata = { namespace: "default", name: "coredns" };
+  const own = await start({ configMap: metadata });
+  const resolver = new Resolver({ timeout: 8_000, tries: 1 });
+  resolver.setServers([`127.0.0.1:${own.port}`]);
+  const inStub = (): Promise<string[] | string> =>
+    resolver
+      .resolve4("kubernetes.default.svc.acme.example")
+      .catch((error: { code: string }) => error.code);
+  assert.equal(await inStub(), "EREFUSED");
+  const put = (text: string): Promise<unknown> =>
+    cluster.client.patch(
+      configMapKind,
+      metadata,
+      "merge",
+      { data: { Corefile: text } },
+      {},
+      life.signal,
+    );
+  await cluster.seed(configMapKind, { metadata, data: { Corefile: corefile("acme.example") } });
+  await until(async () => String(await inStub()) === "10.96.0.1");
+  await put(`${corefile("acme.example")}\nother { nonsense }`);
+  await until(() => lines.length > 0);
+  assert.match(lines.join(), /Corefile:7 - Error during parsing/);
+  assert.deepEqual(await inStub(), ["10.96.0.1"]);
+  await put(corefile("elsewhere.example"));
+  await until(async () => (await inStub()) === "EREFUSED");
+  assert.deepEqual(await resolver.resolve4("kubernetes.default.svc.cluster.local"), ["10.96.0.1"]);
+  life.abort();
+  await Promise.all([own.dns.done, stub.dns.done]);
 });

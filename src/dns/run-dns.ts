@@ -15,15 +15,17 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import { type DnsConfig, defaultConfig } from "./config/dns-config.ts";
 import { feedZone } from "./feed-zone.ts";
-import { createForwardMetrics } from "./forward/forward-metrics.ts";
-import { Forwarder } from "./forward/forwarder.ts";
-import { LoopProbe } from "./forward/loop-probe.ts";
+import { type FollowedConfigMap, followCorefile } from "./follow-corefile.ts";
 import type { Upstream } from "./forward/resolv-conf.ts";
 import { createRequestMetrics } from "./server/request-metrics.ts";
 import { Responder } from "./server/responder.ts";
+import { Routes } from "./server/routes.ts";
 import { startTcpServer } from "./server/tcp-server.ts";
 import { startUdpServer } from "./server/udp-server.ts";
+import { rcodeName, typeName } from "./wire/codes.ts";
+import type { Query } from "./wire/parse-query.ts";
 import { Zone } from "./zone/zone.ts";
 
 export interface DnsOptions {
@@ -40,8 +42,13 @@ export interface DnsOptions {
   isAllowed?(client: string): boolean;
   readonly clusterDomain?: string;
   readonly ttlSeconds?: number;
-  /** Other names are refused without any. */
+  /** Without a configuration: other names are refused without any. */
   readonly upstreams?: readonly Upstream[];
+  readonly config?: DnsConfig;
+  /** Takes the place of `config` while it has a Corefile. */
+  readonly configMap?: FollowedConfigMap;
+  /** Files that a Corefile may name; none unless given. */
+  readFile?(path: string): string;
   /** Of this process, if others use them, too. */
   readonly informers?: SharedInformers;
 }
@@ -68,20 +75,17 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
   const zone = new Zone({ clusterDomain, ttlSeconds });
   const informers = options.informers ?? new SharedInformers({ client, clock, random, logger });
   const feed = feedZone(zone, informers, signal);
-  // Upstreams are probed with the first question for them: a server that is not asked sends nothing.
-  let probed = Promise.resolve();
-  const startProbe = (): void => {
-    if (probe !== undefined) probed = probe.run(signal);
-  };
-  const forwarder = forwarderOf(options, metrics, startProbe);
-  const probe =
-    forwarder === undefined ? undefined : new LoopProbe({ forwarder, clock, random, logger });
+  const first = options.config ?? defaultConfig(options.upstreams ?? []);
+  const configured = new ConfiguredRoutes(options, metrics, signal);
+  configured.use(first);
+  const followed = follow(options, informers, (config) => configured.use(config ?? first), signal);
   let isReady = false;
   const responder = new Responder({
-    ...{ zone, ttlSeconds, forwarder, clock, random },
+    ...{ zone, ttlSeconds, clock, random },
+    routes: () => configured.routes,
     metrics: createRequestMetrics(metrics, { server: serverLabel(options), zone: zone.domain }),
     ready: () => isReady,
-    isProbe: (name) => probe?.sees(name) ?? false,
+    onLogged: (query, answer, tookMs) => logQuery(logger, query, answer, tookMs),
   });
   const listening = listen(options, responder, signal);
   const start = async (): Promise<void> => {
@@ -91,20 +95,65 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
   };
   const ready = start();
   ready.catch(() => undefined); // those who wait for `listening` see it, too
-  const done = Promise.all([feed.done, listening])
-    .then(() => probed)
+  const done = Promise.all([feed.done, listening, followed])
+    .then(() => configured.routes.ended())
     .finally(() => shown[Symbol.dispose]());
   return { ready, done, listening, isReady: () => isReady };
 }
 
-function forwarderOf(
-  { upstreams = [], clock, random, ...options }: DnsOptions,
-  metrics: Metrics,
-  onFirstQuestion: () => void,
-): Forwarder | undefined {
-  if (upstreams.length === 0) return undefined;
-  const forwardMetrics = createForwardMetrics(metrics, serverLabel(options));
-  return new Forwarder({ upstreams, clock, random, metrics: forwardMetrics, onFirstQuestion });
+/** The routes of the configuration that was used last, with metrics of their own. */
+class ConfiguredRoutes {
+  readonly #options: DnsOptions;
+  readonly #metrics: Metrics;
+  readonly #signal: AbortSignal;
+  #routes: Routes | undefined;
+  #shown: Disposable | undefined;
+
+  constructor(options: DnsOptions, metrics: Metrics, signal: AbortSignal) {
+    this.#options = options;
+    this.#metrics = metrics;
+    this.#signal = signal;
+  }
+
+  get routes(): Routes {
+    if (this.#routes === undefined) throw new Error("no configuration is used yet");
+    return this.#routes;
+  }
+
+  use(config: DnsConfig): void {
+    const { clock, random, logger } = this.#options;
+    const metrics = new Metrics();
+    const shared = { clock, random, logger, metrics, serverLabel: serverLabel(this.#options) };
+    this.#routes = new Routes({ ...shared, config }, this.#signal);
+    this.#shown?.[Symbol.dispose]();
+    this.#shown = this.#metrics.include(metrics);
+  }
+}
+
+function follow(
+  { configMap, logger, clusterDomain = CLUSTER_DOMAIN, readFile = refuseFile }: DnsOptions,
+  informers: SharedInformers,
+  onConfig: (config: DnsConfig | undefined) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  if (configMap === undefined) return Promise.resolve();
+  const surroundings = { clusterDomain, readFile };
+  return followCorefile(configMap, { informers, logger, surroundings, onConfig }, signal);
+}
+
+function refuseFile(path: string): string {
+  throw new Error(`${path} may not be read`);
+}
+
+function logQuery(
+  logger: Logger,
+  { name, type, id }: Query,
+  answer: Buffer | undefined,
+  tookMs: number,
+): void {
+  const rcode = answer === undefined ? "none" : rcodeName(answer.readUInt16BE(2) & 0xf);
+  const bytes = answer?.length ?? 0;
+  logger.info("query", { name: `${name}.`, type: typeName(type), id, rcode, bytes, tookMs });
 }
 
 async function listen(

@@ -5,6 +5,9 @@ import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import type { Connection } from "#client/kubeconfig.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
+import type { DnsConfig } from "#dns/config/dns-config.ts";
+import { readConfig } from "#dns/config/read-config.ts";
+import type { FollowedConfigMap } from "#dns/follow-corefile.ts";
 import {
   nameServersIn,
   parseUpstream,
@@ -12,6 +15,7 @@ import {
   type Upstream,
 } from "#dns/forward/resolv-conf.ts";
 import { CLUSTER_DOMAIN, type DnsOptions, runDns } from "#dns/run-dns.ts";
+import { messageOf } from "#lib/caught.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -29,6 +33,8 @@ interface Config extends Pick<DnsOptions, "port"> {
   readonly clusterDomain: string;
   readonly ttlSeconds: number;
   readonly upstreams: readonly Upstream[];
+  readonly config?: DnsConfig;
+  readonly configMap?: FollowedConfigMap;
   readonly status: StatusPorts;
 }
 
@@ -49,7 +55,8 @@ export const dnsCommand: Command = {
     const observed = requests.to(new URL(connection.server).host);
     using transport = new HttpsTransport(connection, USER_AGENT, observed);
     const client = new Client({ transport, clock, random, fieldManager: USER_AGENT });
-    const dns = runDns({ ...config, client, clock, random, logger, metrics }, signal);
+    const readFile = (path: string): string => readFileSync(path, "utf8");
+    const dns = runDns({ ...config, readFile, client, clock, random, logger, metrics }, signal);
     await dns.listening;
     await startStatusServers(status, { metrics, isReady: dns.isReady }, signal);
     await dns.done;
@@ -77,6 +84,8 @@ function dnsFlags(): Parser {
       collect,
       [],
     )
+    .option("--conf <file>", "a Corefile; takes the place of --upstream")
+    .option("--config-map <namespace/name>", "a ConfigMap with the key Corefile, which is followed")
     .option("--metrics-port <port>", "serves /metrics over HTTP; 0 for none", "9153")
     .option("--health-port <port>", "serves /health over HTTP, usually 8080; 0 for none", "0")
     .option("--ready-port <port>", "serves /ready over HTTP, usually 8181; 0 for none", "0");
@@ -107,6 +116,8 @@ function configOf(flags: Flags): Config {
     clusterDomain: domainOf(text("cluster-domain")),
     ttlSeconds: ttlOf(text("ttl")),
     upstreams,
+    ...corefileOf(text("conf"), domainOf(text("cluster-domain"))),
+    ...configMapOf(text("config-map")),
     status: {
       addresses,
       metricsPort: portFrom(flags, "metrics-port"),
@@ -114,6 +125,24 @@ function configOf(flags: Flags): Config {
       readyPort: portFrom(flags, "ready-port"),
     },
   };
+}
+
+function corefileOf(path: string, clusterDomain: string): Pick<Config, "config"> {
+  if (path === "") return {};
+  const readFile = (name: string): string => readFileSync(name, "utf8");
+  try {
+    return { config: readConfig(readFile(path), { clusterDomain, readFile }) };
+  } catch (error) {
+    throw new FlagError(`--conf: ${messageOf(error)}`);
+  }
+}
+
+function configMapOf(text: string): Pick<Config, "configMap"> {
+  if (text === "") return {};
+  const [namespace = "", name = "", ...more] = text.split("/");
+  if (namespace !== "" && name !== "" && more.length === 0)
+    return { configMap: { namespace, name } };
+  throw new FlagError(`--config-map: ${JSON.stringify(text)} is not NAMESPACE/NAME`);
 }
 
 function upstreamsOf(text: string): readonly Upstream[] {

@@ -6,11 +6,11 @@
  */
 import type { Service } from "#api/generated/core.v1.ts";
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
-import type { ClusterRole, ClusterRoleBinding } from "#api/generated/rbac.v1.ts";
+import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "#api/generated/rbac.v1.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
-import { clusterRoleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
-import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
+import { clusterRoleBindingKind, roleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
+import { clusterRoleKind, roleKind } from "#api/kinds/rbac/v1/roles.ts";
 import { addressAt, addressRange } from "#api/meta/address-range.ts";
 import { isIpv6, parseCidr } from "#api/validation/ip.ts";
 import type { Client } from "#client/client.ts";
@@ -28,6 +28,9 @@ const DNS_INDEX = 9;
 /** The user name of the DNS server's service account. */
 export const DNS_USER = `system:serviceaccount:${NAMESPACE}:${ACCOUNT}`;
 
+/** The ConfigMap with the Corefile, as installations of CoreDNS have it. */
+export const DNS_CONFIG_MAP = { namespace: NAMESPACE, name: "coredns" };
+
 /** The tenth address of a service range, where every installer puts DNS. */
 export function dnsAddress(serviceRange: string): string {
   const cidr = parseCidr(serviceRange);
@@ -38,6 +41,8 @@ export function dnsAddress(serviceRange: string): string {
 export async function ensureDnsAccess(client: Client, signal: AbortSignal): Promise<void> {
   await ensureObject(client, clusterRoleKind, dnsRole(), signal);
   await ensureObject(client, clusterRoleBindingKind, dnsRoleBinding(), signal);
+  await ensureObject(client, roleKind, CONFIG_ROLE, signal);
+  await ensureObject(client, roleBindingKind, CONFIG_BINDING, signal);
 }
 
 export interface KubeDnsPlace {
@@ -145,3 +150,27 @@ function dnsRoleBinding(): ClusterRoleBinding {
     subjects: [{ kind: "ServiceAccount", name: ACCOUNT, namespace: NAMESPACE }],
   };
 }
+
+const CONFIG_ACCESS = "k8ts:coredns-config";
+
+const CONFIG_ROLE: Role = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "Role",
+  metadata: { namespace: NAMESPACE, name: CONFIG_ACCESS },
+  rules: [
+    {
+      apiGroups: [""],
+      resources: ["configmaps"],
+      resourceNames: [DNS_CONFIG_MAP.name],
+      verbs: ["list", "watch"],
+    },
+  ],
+};
+
+const CONFIG_BINDING: RoleBinding = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "RoleBinding",
+  metadata: { namespace: NAMESPACE, name: CONFIG_ACCESS },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: CONFIG_ACCESS },
+  subjects: [{ kind: "ServiceAccount", name: ACCOUNT, namespace: NAMESPACE }],
+};

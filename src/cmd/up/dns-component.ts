@@ -10,7 +10,13 @@ import { runDns } from "#dns/run-dns.ts";
 import { untilAborted } from "#lib/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import { deferred } from "#lib/deferred.ts";
-import { DNS_USER, dnsAddress, ensureDnsAccess, ensureKubeDns } from "../dns/kube-dns.ts";
+import {
+  DNS_CONFIG_MAP,
+  DNS_USER,
+  dnsAddress,
+  ensureDnsAccess,
+  ensureKubeDns,
+} from "../dns/kube-dns.ts";
 import { allowedSources } from "./allowed-sources.ts";
 import { isLoopback } from "./api-access-component.ts";
 import { APISERVER } from "./apiserver-component.ts";
@@ -58,6 +64,7 @@ async function run(
     {
       ...{ client: clientAs(ACCOUNT), clock, random, logger, metrics },
       ...{ addresses: [address], port: 0, upstreams: nodeUpstreams() },
+      ...{ configMap: DNS_CONFIG_MAP, readFile: readSystemFile },
       isAllowed: allowedSources(podRangesOf(flags.server.serviceClusterIpRange)),
     },
     signal,
@@ -74,6 +81,12 @@ async function run(
   await Promise.race([dns.ready, untilAborted(signal)]);
   onReady();
   await dns.done;
+}
+
+/** The files that a Corefile in the cluster may name. */
+function readSystemFile(path: string): string {
+  if (path === RESOLV_CONF || path === "/etc/hosts") return readFileSync(path, "utf8");
+  throw new Error(`${path} may not be read`);
 }
 
 /** The machine's own name servers; none if it has none. */

@@ -24,6 +24,8 @@ export interface ForwarderOptions {
   readonly random: Random;
   readonly metrics: ForwardMetrics;
   readonly cache?: AnswerCacheOptions;
+  /** Which upstream is asked first; any unless given. */
+  readonly policy?: "random" | "sequential";
   /** Called once, before an upstream is asked for the first time. */
   onFirstQuestion?(): void;
   readonly concurrentMax?: number;
@@ -91,10 +93,11 @@ export class Forwarder {
   }
 
   async #askAll(key: string, query: Query, signal: AbortSignal): Promise<Forwarded> {
-    const { clock, random, deadlineMs = DEADLINE_MS, timeoutMs = TIMEOUT_MS } = this.#options;
+    const { clock, random, policy } = this.#options;
+    const { deadlineMs = DEADLINE_MS, timeoutMs = TIMEOUT_MS } = this.#options;
     const endMs = clock.elapsedMs() + deadlineMs;
     const { upstreams } = this;
-    const first = random.integer(upstreams.length);
+    const first = policy === "sequential" ? 0 : random.integer(upstreams.length);
     // Each upstream is asked at least once, and again while there is time, as CoreDNS does.
     for (let attempt = 0; !signal.aborted; attempt++) {
       const leftMs = endMs - clock.elapsedMs();

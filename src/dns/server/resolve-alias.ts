@@ -13,7 +13,8 @@ const ALIASES_MAX = 8;
 
 export interface AliasQuestion {
   readonly zone: Zone;
-  readonly forwarder: Forwarder | undefined;
+  /** Who is asked for a name outside the cluster. */
+  forwarder(name: string): Forwarder | undefined;
   readonly query: Query;
   readonly type: string;
   readonly alias: Extract<Lookup, { outcome: "alias" }>;
@@ -39,9 +40,11 @@ export async function resolveAlias(
       continue;
     }
     if (next.outcome === "records") return recordsOf([...chain, ...next.answers]);
-    if (next.outcome !== "outside" || forwarder === undefined) return recordsOf(chain);
+    if (next.outcome !== "outside") return recordsOf(chain);
+    const upstreams = forwarder(last);
+    if (upstreams === undefined) return recordsOf(chain);
     const question = encodeQuestion(last, typeNumber(type));
-    const forwarded = await forwarder.resolve({ ...query, name: last, question }, signal);
+    const forwarded = await upstreams.resolve({ ...query, name: last, question }, signal);
     if (forwarded.outcome !== "answer") return recordsOf(chain);
     return recordsOf([...chain, ...addressesIn(forwarded.answer)]);
   }

@@ -4,12 +4,16 @@ import packets from "dns-packet";
 import fc from "fast-check";
 import { test } from "vitest";
 import type { Service } from "#api/generated/core.v1.ts";
+import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
+import { defaultConfig } from "../config/dns-config.ts";
+import { readConfig } from "../config/read-config.ts";
 import { Zone } from "../zone/zone.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
 import { Responder } from "./responder.ts";
+import { Routes } from "./routes.ts";
 
 const UDP = { carrier: "udp", family: "1" } as const;
 const NAME = "kubernetes.default.svc.cluster.local";
@@ -127,34 +131,84 @@ async function checkAnswer(responder: Responder, packet: Buffer): Promise<void> 
   assert.equal(packets.decode.bytes, answer.length);
 }
 
+test("Corefile: hosts, rewrite name and server blocks", async () => {
+  const responder = filledResponder({
+    corefile: `.:53 {
+      errors
+      rewrite name suffix .corp.example .svc.cluster.local
+      rewrite name api.example kubernetes.default.svc.cluster.local
+      hosts {
+        192.0.2.7 printer.lan
+        ttl 60
+        fallthrough
+      }
+      kubernetes cluster.local in-addr.arpa ip6.arpa {
+        ttl 30
+      }
+    }
+    closed.example {
+      hosts {
+        192.0.2.8 a.closed.example
+      }
+    }`,
+  });
+  const answers = async (name: string): Promise<unknown> => {
+    const answer = await responder.respond(ask({ name }), UDP, signal);
+    assert.ok(answer);
+    const { answers = [] } = packets.decode(answer);
+    const found = answers.map((a) => ("data" in a && "ttl" in a ? [a.name, a.data, a.ttl] : []));
+    return found.length > 0 ? found[0] : rcodeOf(answer);
+  };
+  assert.deepEqual(await answers("printer.lan"), ["printer.lan", "192.0.2.7", 60]);
+  assert.deepEqual(await answers("api.example"), ["api.example", "10.96.0.1", 30]);
+  const suffixed = "kubernetes.default.corp.example";
+  assert.deepEqual(await answers(suffixed), [suffixed, "10.96.0.1", 30]);
+  assert.deepEqual(await answers("a.closed.example"), ["a.closed.example", "192.0.2.8", 3600]);
+  assert.equal(await answers("b.closed.example"), 3); // NXDOMAIN: no fallthrough
+  assert.equal(await answers("other.example"), 5); // REFUSED: nothing forwards
+  assert.equal(await answers("10-0-0-1.default.pod.cluster.local"), 3); // pods are disabled
+});
+
 function rcodeOf(answer: Buffer): number {
   return answer[3]! & 0xf;
 }
 
-function ask({ edns = false } = {}): Buffer {
+function ask({ edns = false, name = NAME } = {}): Buffer {
   const opt = { type: "OPT", name: ".", udpPayloadSize: 1232, flags: 0, options: [] } as const;
   return packets.encode({
     type: "query",
     id: 7,
     flags: packets.RECURSION_DESIRED,
-    questions: [{ type: "A", name: NAME }],
+    questions: [{ type: "A", name }],
     ...(edns ? { additionals: [opt as unknown as packets.OptAnswer] } : {}),
   });
 }
 
-function filledResponder({ ready = true, metrics = new Metrics() } = {}): Responder {
+function filledResponder({
+  ready = true,
+  metrics = new Metrics(),
+  corefile = undefined as string | undefined,
+} = {}): Responder {
   const zone = new Zone({ clusterDomain: "cluster.local", ttlSeconds: 5 });
   zone.addNamespace("default");
   zone.putService({
     metadata: { namespace: "default", name: "kubernetes" },
     spec: { clusterIPs: ["10.96.0.1"], ports: [{ name: "https", port: 443, protocol: "TCP" }] },
   } as unknown as Service);
+  const clock = new VirtualClock("2030-01-01T00:00:00Z");
+  const random = seededRandom(1);
+  const routes = new Routes(
+    {
+      ...{ clock, random, logger: silentLogger, metrics, serverLabel: "dns://:53" },
+      config:
+        corefile === undefined
+          ? defaultConfig([])
+          : readConfig(corefile, { clusterDomain: "cluster.local", readFile: () => "" }),
+    },
+    signal,
+  );
   return new Responder({
-    zone,
-    ttlSeconds: 5,
-    forwarder: undefined,
-    clock: new VirtualClock("2030-01-01T00:00:00Z"),
-    random: seededRandom(1),
+    ...{ zone, ttlSeconds: 5, clock, random, routes: () => routes },
     metrics: createRequestMetrics(metrics, { server: "dns://:53", zone: zone.domain }),
     ready: () => ready,
   });

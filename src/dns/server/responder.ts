@@ -11,38 +11,42 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
-import type { Forwarder } from "../forward/forwarder.ts";
+import { isInZone, type KubernetesConfig } from "../config/dns-config.ts";
+import { rewriteName } from "../config/rewrite-rule.ts";
 import {
   CLASS_IN,
   MESSAGE_BYTES_MAX,
+  RCODES,
   type Rcode,
   typeName,
   UDP_BYTES_MAX,
   UDP_BYTES_MIN,
 } from "../wire/codes.ts";
 import { type Answer, AnswerEncoder, encodeRefusal } from "../wire/encode-answer.ts";
-import { encodeForeignAnswer } from "../wire/foreign-answer.ts";
+import { encodeQuestion } from "../wire/encode-question.ts";
+import { addressesIn, encodeForeignAnswer } from "../wire/foreign-answer.ts";
 import { parseQuery, type Query } from "../wire/parse-query.ts";
-import type { Lookup } from "../zone/lookup.ts";
+import { type Lookup, NAME_ERROR } from "../zone/lookup.ts";
 import type { DnsRecord } from "../zone/records.ts";
 import type { Zone } from "../zone/zone.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
 import { resolveAlias } from "./resolve-alias.ts";
+import type { Route, Routes } from "./routes.ts";
 
 export type Carrier = "udp" | "tcp";
 
 export interface ResponderOptions {
   readonly zone: Zone;
   readonly ttlSeconds: number;
-  /** Undefined: names outside the cluster are refused. */
-  readonly forwarder: Forwarder | undefined;
+  /** The configuration that holds now. */
+  routes(): Routes;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: RequestMetrics;
   /** Whether the zone is complete. */
   ready(): boolean;
-  /** Sees the name of every query; true if it must not be answered. */
-  isProbe?(name: string): boolean;
+  /** Called for queries of server blocks with the plugin log. */
+  onLogged?(query: Query, answer: Buffer | undefined, tookMs: number): void;
 }
 
 /** Where a packet came from. */
@@ -80,6 +84,9 @@ export class Responder {
           if (answer !== undefined) {
             metrics.answered(origin, query, packet.length, answer, clock.elapsedMs() - startMs);
           }
+          if (this.#options.routes().find(query.name)?.config.isLogged === true) {
+            this.#options.onLogged?.(query, answer, clock.elapsedMs() - startMs);
+          }
           return answer;
         };
         const answer = this.#answer(query, origin, signal);
@@ -93,7 +100,7 @@ export class Responder {
     { carrier }: Origin,
     signal: AbortSignal,
   ): Buffer | undefined | Promise<Buffer | undefined> {
-    const { zone, ready, isProbe } = this.#options;
+    const routes = this.#options.routes();
     const bytesMax = bytesMaxOf(query, carrier);
     if (query.edns !== undefined && query.edns.version !== 0) {
       return this.#refusal(query, "BADVERS", bytesMax);
@@ -101,20 +108,56 @@ export class Responder {
     const type = typeName(query.type);
     const isTransfer = type === "AXFR" || type === "IXFR";
     if (query.class !== CLASS_IN || isTransfer) return this.#refusal(query, "REFUSED", bytesMax);
-    if (isProbe?.(query.name) === true) return undefined;
-    const found = zone.lookup(query.name, type);
-    if (found.outcome === "outside") return this.#forward(query, bytesMax, signal);
-    if (!ready()) return this.#refusal(query, "SERVFAIL", bytesMax);
-    if (found.outcome !== "alias") return this.#encode(query, this.#answerOf(found), bytesMax);
-    const { forwarder } = this.#options;
-    const resolved = resolveAlias({ zone, forwarder, query, type, alias: found }, signal);
-    return resolved.then((lookup) => this.#encode(query, this.#answerOf(lookup), bytesMax));
+    if (routes.isProbe(query.name)) return undefined;
+    const route = routes.find(query.name);
+    if (route === undefined) return this.#refusal(query, "REFUSED", bytesMax);
+    const { rewrites, hosts, kubernetes } = route.config;
+    const name = rewrites.length === 0 ? query.name : rewriteName(rewrites, query.name);
+    const asked: Asked = { query, name, type, route, routes, bytesMax };
+    if (hosts !== undefined) {
+      const found = hosts.table.lookup(name, type);
+      if (found.outcome !== "outside") {
+        return this.#encodeLookup(asked, { ...found }, hosts.ttlSeconds, false);
+      }
+      if (!hosts.isFallthrough) return this.#refusal(query, "NXDOMAIN", bytesMax);
+    }
+    if (kubernetes === undefined) return this.#forward(asked, signal);
+    return this.#answerForCluster(asked, kubernetes, signal);
   }
 
-  #answerOf(found: Lookup): Answer {
-    const { zone, ttlSeconds, clock } = this.#options;
+  #answerForCluster(
+    asked: Asked,
+    { pods, ttlSeconds = this.#options.ttlSeconds }: KubernetesConfig,
+    signal: AbortSignal,
+  ): Buffer | Promise<Buffer> {
+    const { zone, ready } = this.#options;
+    const { query, name, type, routes, bytesMax } = asked;
+    const isPod = pods === "disabled" && isInZone(name, `pod.${zone.domain}`);
+    const found = isPod ? NAME_ERROR : zone.lookup(name, type);
+    if (found.outcome === "outside") return this.#forward(asked, signal);
+    if (!ready()) return this.#refusal(query, "SERVFAIL", bytesMax);
+    if (found.outcome !== "alias") return this.#encodeLookup(asked, found, ttlSeconds, true);
+    const forwarder = (target: string) => routes.find(target)?.forwarder(target);
+    const resolved = resolveAlias({ zone, forwarder, query, type, alias: found }, signal);
+    return resolved.then((lookup) => this.#encodeLookup(asked, lookup, ttlSeconds, true));
+  }
+
+  #encodeLookup(
+    { query, name, bytesMax }: Asked,
+    found: Lookup,
+    ttlSeconds: number,
+    isCluster: boolean,
+  ): Buffer {
+    const answer = this.#answerOf(found, ttlSeconds, isCluster);
+    const answers =
+      name === query.name ? answer.answers : renamed(answer.answers, name, query.name);
+    return this.#encode(query, { ...answer, answers }, bytesMax);
+  }
+
+  #answerOf(found: Lookup, ttlSeconds: number, isCluster: boolean): Answer {
+    const { zone, clock } = this.#options;
     const isFound = found.outcome === "records";
-    const soa = isFound ? [] : [zone.soa(Math.floor(clock.nowMs() / 1000))];
+    const soa = isFound || !isCluster ? [] : [zone.soa(Math.floor(clock.nowMs() / 1000))];
     return {
       rcode: found.outcome === "name-error" ? "NXDOMAIN" : "NOERROR",
       authoritative: true,
@@ -133,12 +176,22 @@ export class Responder {
     return [...records.slice(first), ...records.slice(0, first)];
   }
 
-  async #forward(query: Query, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
-    const { forwarder } = this.#options;
+  async #forward({ query, name, route, bytesMax }: Asked, signal: AbortSignal): Promise<Buffer> {
+    const forwarder = route.forwarder(name);
     if (forwarder === undefined) return this.#refusal(query, "REFUSED", bytesMax);
-    const forwarded = await forwarder.resolve(query, signal);
+    const isRenamed = name !== query.name;
+    if (isRenamed && !isPlainName(name)) return this.#refusal(query, "SERVFAIL", bytesMax);
+    const question = isRenamed ? encodeQuestion(name, query.type) : query.question;
+    const forwarded = await forwarder.resolve({ ...query, name, question }, signal);
     switch (forwarded.outcome) {
       case "answer":
+        if (isRenamed) {
+          const answers = renamed(addressesIn(forwarded.answer), name, query.name);
+          const { ttlSeconds } = forwarded;
+          const rcode = RCODE_NAMES.find((of) => RCODES[of] === forwarded.answer.rcode);
+          const answer = { ...EMPTY, rcode: rcode ?? "SERVFAIL", recursionAvailable: true };
+          return this.#encode(query, { ...answer, ttlSeconds, answers }, bytesMax);
+        }
         return encodeForeignAnswer(forwarded.answer, query, forwarded.ttlSeconds, bytesMax);
       case "failed":
         return this.#refusal(query, "SERVFAIL", bytesMax);
@@ -154,6 +207,28 @@ export class Responder {
   #encode(query: Query, answer: Answer, bytesMax: number): Buffer {
     return this.#encoder.encode(query, answer, bytesMax);
   }
+}
+
+/** A question on its way: `name` is what is looked up, after rewriting. */
+interface Asked {
+  readonly query: Query;
+  readonly name: string;
+  readonly type: string;
+  readonly route: Route;
+  readonly routes: Routes;
+  readonly bytesMax: number;
+}
+
+const RCODE_NAMES = Object.keys(RCODES) as Rcode[];
+
+/** A rewritten name may be none that can be asked for. */
+function isPlainName(name: string): boolean {
+  return name.length < 254 && /^[^.\\]{1,63}(\.[^.\\]{1,63})*$/.test(name);
+}
+
+/** Clients only take records of the name that they asked for. */
+function renamed(records: readonly DnsRecord[], from: string, to: string): readonly DnsRecord[] {
+  return records.map((record) => (record.name === from ? { ...record, name: to } : record));
 }
 
 const EMPTY: Answer = {

@@ -54,6 +54,12 @@ describe("k8ts up with a node", () => {
     return result.stdout;
   }
 
+  async function apply(object: object): Promise<void> {
+    const args = ["--kubeconfig", join(data, "kubeconfig"), "apply", "-f", "-"];
+    const { exitCode, stderr } = await machine.run("kubectl", args, JSON.stringify(object));
+    assert.equal(exitCode, 0, stderr);
+  }
+
   test("the node is Ready, with addresses, capacity and a runtime", async () => {
     await kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=30s");
     const wide = await kubectl("get", "nodes", "-o", "wide", "--no-headers");
@@ -145,6 +151,37 @@ describe("k8ts up with a node", () => {
     const left = (await machine.run("ip", ["addr", "show", "dev", "lo"])).stdout;
     assert.ok(!left.includes(address), left);
   }, 180_000);
+
+  test("a NetworkPolicy keeps a pod from calling another on the same node; a Corefile in the ConfigMap coredns acts", async () => {
+    await apply({
+      apiVersion: "networking.k8s.io/v1",
+      kind: "NetworkPolicy",
+      metadata: { name: "closed" },
+      spec: { podSelector: { matchLabels: { app: "site" } }, policyTypes: ["Ingress"] },
+    });
+    const rules = (): Promise<{ stdout: string }> =>
+      machine.run("nft", ["list", "table", "inet", "k8ts-network-policy"]);
+    await until(async () => (await rules()).stdout.includes("drop"), { timeoutMs: 60_000 });
+    const Corefile = ". {\n hosts {\n  192.0.2.7 printer.lan\n }\n}";
+    await apply({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "coredns", namespace: "kube-system" },
+      data: { Corefile },
+    });
+    const script = [
+      "until nslookup printer.lan | grep 192.0.2.7; do sleep 0.2; done",
+      "nc -w 2 $SITE_SERVICE_HOST 80 </dev/null || echo kept away",
+    ].join("; ");
+    await kubectl("run", "kept", `--image=${IMAGE}`, "--restart=Never", "--", "sh", "-c", script);
+    const ended = "--for=jsonpath={.status.phase}=Succeeded";
+    await kubectl("wait", ended, "pod/kept", "--timeout=60s");
+    const output = await kubectl("logs", "kept");
+    assert.match(output, /192\.0\.2\.7/);
+    assert.match(output, /kept away/);
+    await kubectl("delete", "configmap", "-n", "kube-system", "coredns");
+    await kubectl("delete", "networkpolicy", "closed");
+  }, 200_000);
 
   test("a Job completes", async () => {
     await kubectl("create", "job", "once", `--image=${IMAGE}`, "--", "sh", "-c", "echo done");
