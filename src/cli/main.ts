@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   logs: "show what the cluster in the background has logged",
   kubeconfig: "print the kubeconfig of the cluster",
   kubelet: "run a node",
+  simulate: "run simulated nodes, make them fail and recover",
   image: "import, list, remove, save and build images",
   doctor: "check the data of a cluster",
   apiserver: "run the API server",

@@ -10,6 +10,7 @@ import { imageCommand } from "./image/image-command.ts";
 import { kubeletCommand } from "./kubelet/kubelet-command.ts";
 import { proxyCommand } from "./proxy/proxy-command.ts";
 import { schedulerCommand } from "./scheduler/scheduler-command.ts";
+import { simulateCommand } from "./simulate/simulate-command.ts";
 import { snapshotCommand } from "./snapshot/snapshot-command.ts";
 import { storeCommand } from "./store/store-command.ts";
 import { downCommand } from "./up/down.ts";
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   downCommand,
   proxyCommand,
   schedulerCommand,
+  simulateCommand,
   snapshotCommand,
   storeCommand,
   imageCommand,

@@ -46,5 +46,5 @@ export async function announce(
       report({ type: "note", text: `the context was not added to your kubeconfig: ${merged.why}` });
   }
   const { pid } = process;
-  report({ type: "ready", url, kubeconfig, context, pid, node: flags.node });
+  report({ type: "ready", url, kubeconfig, context, pid, node: flags.node || flags.simulate > 0 });
 }

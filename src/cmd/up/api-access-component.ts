@@ -35,7 +35,7 @@ async function listen(
 ): Promise<{ readonly closed: Promise<void> }> {
   const { port, advertiseAddress } = server();
   const { bindAddress, serviceClusterIpRange } = flags.server;
-  const isAllowed = allowedSources(podRangesOf(serviceClusterIpRange));
+  const isAllowed = allowedSources(podRangesOf(serviceClusterIpRange, flags.simulate));
   const open = new Set<Socket>();
   // A machine without any network: pods have no way to it.
   if (isLoopback(advertiseAddress)) return { closed: untilAborted(signal) };

@@ -11,12 +11,13 @@ import { networkPolicyComponent } from "./network-policy-component.ts";
 import { nodeComponent } from "./node-component.ts";
 import { proxyComponent } from "./proxy-component.ts";
 import { schedulerComponent } from "./scheduler-component.ts";
+import { simulationComponent } from "./simulation-component.ts";
 import type { UpFlags } from "./up-flags.ts";
 
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
-  { node, server, networkPolicy, loadBalancer }: UpFlags,
+  { node, simulate, server, networkPolicy, loadBalancer }: UpFlags,
 ): readonly Component[] {
   return [
     apiServerComponent(surroundings, onRunning),
@@ -25,6 +26,7 @@ export function componentsOf(
     ...(node ? [nodeComponent, proxyComponent, dnsComponent] : []),
     ...(node && networkPolicy ? [networkPolicyComponent] : []),
     ...(node && loadBalancer ? [cloudComponent] : []),
+    ...(simulate > 0 ? [simulationComponent] : []),
     ...(node && isLoopback(server.bindAddress) ? [apiAccessComponent] : []),
   ];
 }

@@ -61,14 +61,14 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
 }
 
 /** The controller manager's flags at their defaults, pointing at the keys that the cluster made. */
-function controllerFlags({ server, controllers }: UpFlags): Flags {
+function controllerFlags({ server, controllers, simulate }: UpFlags): Flags {
   const { dataDir, clientCaFile, serviceAccountSigningKeyFile } = server;
   const { serviceClusterIpRange: serviceRanges } = server;
   const file = (name: string): string => join(dataDir, "pki", name);
   return {
     ...controllers.all,
     allocateNodeCidrs: true,
-    clusterCidr: podRangesOf(serviceRanges).join(","),
+    clusterCidr: podRangesOf(serviceRanges, simulate).join(","),
     serviceClusterIpRange: serviceRanges.join(","),
     serviceAccountPrivateKeyFile: serviceAccountSigningKeyFile ?? file("sa.key"),
     rootCaFile: clientCaFile ?? file("ca.crt"),

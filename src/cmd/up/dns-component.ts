@@ -65,7 +65,7 @@ async function run(
       ...{ client: clientAs(ACCOUNT), clock, random, logger, metrics },
       ...{ addresses: [address], port: 0, upstreams: nodeUpstreams() },
       ...{ configMap: DNS_CONFIG_MAP, readFile: readSystemFile },
-      isAllowed: allowedSources(podRangesOf(flags.server.serviceClusterIpRange)),
+      isAllowed: allowedSources(podRangesOf(flags.server.serviceClusterIpRange, flags.simulate)),
     },
     signal,
   );

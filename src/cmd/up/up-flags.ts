@@ -12,6 +12,7 @@ import { addWorkerFlags } from "../controller-manager/worker-flags.ts";
 import { flag } from "../flags/flag-values.ts";
 import { addVersionFlag, FlagError, parseArguments } from "../flags/parse-flags.ts";
 import type { Flags } from "../flags/read-flags.ts";
+import { nodeCount } from "../simulate/simulate-command.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
 import { splitFlags } from "./split-flags.ts";
 
@@ -21,6 +22,10 @@ export interface UpFlags {
   readonly node: boolean;
   /** Whether NetworkPolicies are enforced on the node. */
   readonly networkPolicy: boolean;
+  /** How many simulated nodes the cluster has. */
+  readonly simulate: number;
+  /** What simulated nodes look like and what their pods do. */
+  readonly simulateConfig: string | undefined;
   /** Whether missing packages may be installed. */
   readonly install: boolean;
   /** Undefined unless the flag was given. */
@@ -67,6 +72,8 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     controllers: { given: givenFlags(managerParser), all: managerParser.opts() },
     node: given.node,
     networkPolicy: given.networkPolicy,
+    simulate: given.simulate ?? 0,
+    simulateConfig: given.simulateConfig,
     install: given.install,
     encryptSecrets,
     kubeconfig: given.kubeconfig,
@@ -81,6 +88,8 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
 
 /** As they were parsed. */
 interface GivenUpFlags {
+  readonly simulate?: number;
+  readonly simulateConfig?: string;
   readonly encryptSecrets?: boolean;
   readonly node: boolean;
   readonly networkPolicy: boolean;
@@ -106,6 +115,7 @@ Examples:
   k8ts up                              a cluster with a node, in the background
   k8ts up --data ./shop --port 7443    another one beside it
   k8ts up --no-node --ephemeral        for a test: only the control plane, gone at the end
+  k8ts up --no-node --simulate 500     500 nodes that run pods without containers
   k8ts up --config cluster.yaml        flags from a file`;
 
 function upParser(): Parser {
@@ -119,6 +129,8 @@ function upParser(): Parser {
     .option("--no-node", "run no node")
     .option("--network-policy", "enforce NetworkPolicies on the node", true)
     .option("--no-network-policy", "leave NetworkPolicies to an add-on, or to nobody")
+    .option("--simulate <count>", "simulated nodes, beside the real one or alone", nodeCount)
+    .option("--simulate-config <file>", "what simulated nodes look like and what their pods do")
     .option("--data <dir>", "where everything is kept", defaultDataDir())
     .option("--port <port>", "HTTPS port", "6443")
     .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")

@@ -90,8 +90,12 @@ async function runInForeground(
     else report({ type: "note", text });
   };
   const refusal = flags.node ? await nodeRefusal(flags.install, note, signal) : undefined;
-  if (refusal !== undefined) note(`the cluster has no node, pods stay Pending: ${refusal}`);
-  const withNode = { ...flags, node: flags.node && refusal === undefined };
+  const withNode = nodesOf(flags, refusal);
+  if (refusal !== undefined) {
+    const nodes =
+      withNode.simulate === 1 ? "a simulated node" : `${withNode.simulate} simulated nodes`;
+    note(`the cluster has ${nodes}, pods run without containers: ${refusal}`);
+  }
   const surroundings = processSurroundings(server, write);
   await runCluster(withNode, surroundings, { report, remember }, signal);
 }
@@ -142,6 +146,12 @@ async function runCluster(
     removePidFile(dataDir);
   }
   await cluster.done;
+}
+
+/** Where there can be no real node, a simulated one takes its place. */
+function nodesOf(flags: UpFlags, refusal: string | undefined): UpFlags {
+  if (refusal === undefined) return flags;
+  return { ...flags, node: false, simulate: Math.max(1, flags.simulate) };
 }
 
 function refuseSecondCluster(dataDir: string): void {

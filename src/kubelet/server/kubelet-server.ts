@@ -104,18 +104,19 @@ async function answer(
   const { method = "GET", path, query } = targetOf(message);
   try {
     const decision = await access.decide(credentialsOf(message), method, path);
-    if (!decision.allowed) return await send(reply, textAnswer(decision.code, decision.message));
+    if (!decision.allowed)
+      return await sendAnswer(reply, textAnswer(decision.code, decision.message));
     const request = { method, path, query, clock, signal: gone.signal };
-    await send(reply, await answerRoute(view, request));
+    await sendAnswer(reply, await answerRoute(view, request));
   } catch (error) {
     if (gone.signal.aborted) return;
     logger.warn("kubelet server: request failed", { path, error });
     if (reply.headersSent) reply.destroy();
-    else await send(reply, textAnswer(500, messageOf(error)));
+    else await sendAnswer(reply, textAnswer(500, messageOf(error)));
   }
 }
 
-async function send(reply: ServerResponse, body: KubeletAnswer): Promise<void> {
+export async function sendAnswer(reply: ServerResponse, body: KubeletAnswer): Promise<void> {
   if (body.form === "text") {
     const { code, text, type = "text/plain; charset=utf-8" } = body;
     reply.writeHead(code, { "content-type": type, "content-length": Buffer.byteLength(text) });
@@ -153,7 +154,7 @@ async function upgrade(
   }
 }
 
-function targetOf({ method, url = "/" }: IncomingMessage): {
+export function targetOf({ method, url = "/" }: IncomingMessage): {
   readonly method: string | undefined;
   readonly path: string;
   readonly query: URLSearchParams;
@@ -163,7 +164,7 @@ function targetOf({ method, url = "/" }: IncomingMessage): {
   return { method, path, query: new URLSearchParams(at === -1 ? "" : url.slice(at + 1)) };
 }
 
-function credentialsOf({ socket, headers }: IncomingMessage): Credentials {
+export function credentialsOf({ socket, headers }: IncomingMessage): Credentials {
   return {
     certificate: certificateUser(socket as TLSSocket),
     authorizationHeader: headers.authorization,
