@@ -1,7 +1,7 @@
 /**
- * `k8ts/testing`: a whole control plane inside a test's process. The API server is the real one, on a
- * store in memory; time is virtual and moves only with `advance`, which returns when everything that
- * follows from it has happened.
+ * `k8ts/testing`: a whole cluster inside a test's process. The API server is the real one, on a store in
+ * memory, with every controller, the scheduler and simulated nodes; time is virtual and moves only with
+ * `advance`, which returns when everything that follows from it has happened.
  */
 import type { KindOf, KubeObject } from "#api/kind.ts";
 import { findByKind } from "#api/kinds/built-in-kinds.ts";
@@ -12,9 +12,10 @@ export { build, type Draft } from "#testing/build.ts";
 export {
   type Cluster,
   type ClusterOptions,
-  type RecordedEvent,
+  type ComponentName,
+  type Faults,
   startCluster,
-} from "#testing/cluster.ts";
+} from "#testing/test-cluster.ts";
 
 /** A kind of Kubernetes: `builtInKind<Pod>("v1", "Pod")`, with the type from `k8ts/types/core.v1`. */
 export function builtInKind<T extends KubeObject>(apiVersion: string, kind: string): KindOf<T> {

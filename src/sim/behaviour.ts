@@ -33,7 +33,7 @@ export interface Behaviour {
 /** As written in annotations and in the configuration file. All values are text. */
 export type BehaviourText = Readonly<Partial<Record<BehaviourName, string>>>;
 
-export const ANNOTATION_PREFIX = "sim.k8ts.io/";
+const ANNOTATION_PREFIX = "sim.k8ts.io/";
 
 const JOB_RUN_MS = 1_000;
 const LOG_LINES_MAX = 1_000;

@@ -39,7 +39,8 @@ import { runWorkers } from "./run-workers.ts";
 
 const LEASE_NAMESPACE = "kube-node-lease";
 const LEASE_SECONDS = 40;
-const REPORT_MS = 300_000;
+/** Between two reports of a status that stays the same: upstream's 5 minutes at 10 s a renewal. */
+const RENEWALS_PER_REPORT = 30;
 const TICK_MS = 100;
 const WORKERS = 32;
 /** More renewals in a second would cost too much of a small machine: Leases are then renewed later. */
@@ -238,7 +239,7 @@ export class SimulatedNodes {
     if (known === undefined || known.failure === "unreachable") return;
     const { node, index } = known;
     const status = simulatedStatus(node, index, template, endpoint, clock.nowMs());
-    this.#reportTimes.set(name, REPORT_MS);
+    this.#reportTimes.set(name, this.#options.renewMs * RENEWALS_PER_REPORT);
     if (isEqual(status, node.status)) return;
     const body = { ...node, status };
     const answer = await client.update(nodeKind, body, { subresource: "status" }, signal);

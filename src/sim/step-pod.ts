@@ -13,7 +13,7 @@ import { decidePodStatus, type EndedPod } from "#kubelet/decide/pod-status.ts";
 import type { Behaviour } from "./behaviour.ts";
 import { newRun, type PodState, sandboxOf } from "./pod-state.ts";
 
-export const RUNTIME_NAME = "simulated";
+const RUNTIME_NAME = "simulated";
 
 export interface StepInputs {
   readonly pod: Pod;

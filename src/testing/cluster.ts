@@ -14,8 +14,7 @@ import type { Draft as DeepDraft, KindOf, KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import type { KindRegistry } from "#apiserver/registry/kind-registry.ts";
 import type { User } from "#apiserver/request/request.ts";
-import { createSecurity } from "#apiserver/request/security.ts";
-import { type ApiServer, startApiServer } from "#apiserver/server.ts";
+import type { ApiServer } from "#apiserver/server.ts";
 import { Client } from "#client/client.ts";
 import { type EventRecorder, type Note, referenceTo } from "#client/event-recorder.ts";
 import type { Transport } from "#client/transport.ts";
@@ -29,8 +28,8 @@ import type { Controller } from "#runtime/controller.ts";
 import { Runtime } from "#runtime/run.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { completed, type Draft } from "./build.ts";
-import { bootstrap, defaultAdmission, notingRefusals } from "./secured.ts";
-import { testSecurityOptions, testServerOptions } from "./server-options.ts";
+import { notingRefusals } from "./secured.ts";
+import { startMemoryServer } from "./start-memory-server.ts";
 
 export type { Draft } from "./build.ts";
 
@@ -66,30 +65,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   setMaxListeners(0, life.signal); // every part of the cluster listens
   const store = createMemoryStore({ clock });
   const secured = options.secured === true;
-  const server = await startApiServer(
-    {
-      ...testServerOptions(),
-      store,
-      clock,
-      random,
-      serviceRanges: ["10.96.0.0/12"],
-      nodePorts: { first: 30_000, last: 32_767 },
-      security: (objects, signal) =>
-        createSecurity(
-          {
-            ...testSecurityOptions("https://k8ts.test"),
-            modes: secured ? ["Node", "RBAC"] : ["AlwaysAllow"],
-            clock,
-            random,
-          },
-          objects,
-          signal,
-        ),
-      admission: (parts, signal) =>
-        secured ? defaultAdmission({ ...parts, clock, random }, signal) : [],
-    },
-    life.signal,
-  );
+  const server = await startMemoryServer({ store, clock, random, secured }, life.signal);
   const events: RecordedEvent[] = [];
   const recorder: EventRecorder = {
     record: (component, { about, ...note }) =>
@@ -97,7 +73,6 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   };
   const transport = inProcessTransport(server.handle, ADMIN, "k8ts-test");
   const client = new Client({ transport, clock, random, fieldManager: "kube-controller-manager" });
-  if (secured) await bootstrap({ server, store, clock, random, signal: life.signal });
   const refusals: string[] = [];
   const clients = inProcessClients({
     transportAs: (user, agent) =>

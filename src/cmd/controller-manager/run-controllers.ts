@@ -29,6 +29,8 @@ export interface RunControllersOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Called with the loop of the controllers when it starts. */
+  onRuntime?(runtime: Runtime): void;
 }
 
 /** Lives until the signal aborts. */
@@ -52,6 +54,7 @@ export async function runControllers(
     queueName: queueNameOf,
     recorder,
   });
+  options.onRuntime?.(runtime);
   const resources = options.resources ?? new ResourceSet();
   const loops = [recorder.run(signal), runtime.run(controllers, signal)];
   const isFollowed = controllers.some(({ discovered }) => discovered !== undefined);

@@ -19,6 +19,8 @@ export interface RunningSchedulerProcess {
   readonly ready: Promise<void>;
   /** Resolves when it has ended, after the signal aborted. */
   readonly done: Promise<void>;
+  /** Whether anything is being decided, bound or written. */
+  isBusy(): boolean;
   /** Why pods run where they run, or do not run. */
   readonly records: DecisionRecords;
 }
@@ -30,9 +32,14 @@ export function runScheduler(
   // One that runs again, in another term as the leader, begins to count again.
   const metrics = new Metrics();
   const shown = options.metrics.include(metrics);
-  const { synced, done, records } = startScheduler(
+  const scheduler = startScheduler(
     { ...options, metrics, config: options.config ?? DEFAULT_CONFIG },
     signal,
   );
-  return { ready: synced, done: done.finally(() => shown[Symbol.dispose]()), records };
+  return {
+    ready: scheduler.synced,
+    done: scheduler.done.finally(() => shown[Symbol.dispose]()),
+    isBusy: () => scheduler.isBusy,
+    records: scheduler.records,
+  };
 }

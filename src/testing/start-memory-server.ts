@@ -1,0 +1,49 @@
+/** The real API server on a memory store, for clusters inside a test. */
+import { createSecurity } from "#apiserver/request/security.ts";
+import { type ApiServer, startApiServer } from "#apiserver/server.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Random } from "#lib/random.ts";
+import type { Store } from "#store/contract.ts";
+import { bootstrap, defaultAdmission } from "./secured.ts";
+import { testSecurityOptions, testServerOptions } from "./server-options.ts";
+
+export interface MemoryServerOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** RBAC and Node authorization, the default admission plug-ins, what a fresh cluster has. */
+  readonly secured: boolean;
+}
+
+/** Lives until the signal aborts. */
+export async function startMemoryServer(
+  { store, clock, random, secured }: MemoryServerOptions,
+  signal: AbortSignal,
+): Promise<ApiServer> {
+  const server = await startApiServer(
+    {
+      ...testServerOptions(),
+      store,
+      clock,
+      random,
+      serviceRanges: ["10.96.0.0/12"],
+      nodePorts: { first: 30_000, last: 32_767 },
+      security: (objects, until) =>
+        createSecurity(
+          {
+            ...testSecurityOptions("https://k8ts.test"),
+            modes: secured ? ["Node", "RBAC"] : ["AlwaysAllow"],
+            clock,
+            random,
+          },
+          objects,
+          until,
+        ),
+      admission: (parts, until) =>
+        secured ? defaultAdmission({ ...parts, clock, random }, until) : [],
+    },
+    signal,
+  );
+  if (secured) await bootstrap({ server, store, clock, random, signal });
+  return server;
+}
