@@ -20,6 +20,18 @@ export function labelPatch(index: number, value: string): Ask {
   return { method: "PATCH", path: `${PODS}/${listedName(index)}`, contentType: MERGE_TYPE, body };
 }
 
+/** A server-side apply of one label. */
+export function applyOf(index: number, value: string): Ask {
+  const name = listedName(index);
+  const metadata = { name, labels: { applied: value } };
+  return {
+    method: "PATCH",
+    path: `${PODS}/${name}?fieldManager=bench&force=true`,
+    contentType: "application/apply-patch+yaml",
+    body: JSON.stringify({ apiVersion: "v1", kind: "Pod", metadata }),
+  };
+}
+
 export function listedName(index: number): string {
   return `listed-${String(index).padStart(4, "0")}`;
 }

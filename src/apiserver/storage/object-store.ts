@@ -2,7 +2,9 @@
  * Objects in the store, through the watch cache.
  *
  * Promises:
- * 1. A read is as fresh as the store unless the caller is content with less.
+ * 1. A read is as fresh as the store unless the caller is content with less. On a remote store the
+ *    newest revision is asked for once for all reads that wait at the same time; the objects come from
+ *    the cache, as soon as it has reached that revision.
  * 2. A write that succeeded shows in the cache before its promise resolves.
  * 3. Failures of the store are Statuses: 503 when it cannot be reached. Conflicts carry the revision
  *    that is there, so the caller can decide again without a read of its own.
@@ -67,6 +69,10 @@ export type WriteOutcome =
 
 interface OwnWrite {
   readonly object: KubeObject;
+  /** As it is stored. */
+  readonly bytes: Uint8Array;
+  /** As it is served; the same bytes where objects are stored as JSON. */
+  readonly json: Uint8Array;
   /** What became of it, once it has come back. */
   revision: Revision | undefined;
 }
@@ -80,6 +86,11 @@ export class ObjectStore {
    * long ago would make those of now grow old.
    */
   readonly #written = new WeakMap<Uint8Array, OwnWrite>();
+  /**
+   * The same by key, for a remote store, which brings back other bytes of the same content. Of several
+   * writes of one key at the same time only the last is known; the others are parsed.
+   */
+  readonly #writtenKeys = new Map<string, OwnWrite>();
   /** The latest of own writes, whose values are at hand for whoever wants to know what is new. */
   readonly #news = new Ring<Revision>(NEWS_MAX);
 
@@ -115,13 +126,31 @@ export class ObjectStore {
   async read(resource: StoredResource, key: string): Promise<Result<Revision | undefined>> {
     const cache = this.cache.of(resource);
     const isReadable = !cache.unreadable.has(key);
-    if (this.#options.local && this.cache.current && isReadable) return success(cache.get(key));
+    const { local, store } = this.#options;
+    if (local && this.cache.current && isReadable) return success(cache.get(key));
     return await this.#guarded("get", resource, async () => {
       if (!isReadable) return success(await this.#readAgain(resource, key));
-      const { entry } = await this.#options.store.get(key);
+      if (!local && !cache.isRemoved) {
+        const isFresh = await this.cache.reached(await store.currentRevision(), FRESH_WITHIN_MS);
+        // Another cache may have taken its place while this waited.
+        if (isFresh && this.cache.of(resource) === cache && !cache.unreadable.has(key)) {
+          return success(cache.get(key));
+        }
+      }
+      const { entry } = await store.get(key);
       if (entry === undefined) return success(undefined);
       return success(this.#known(resource, key, entry.modRevision, entry.value));
     });
+  }
+
+  /**
+   * The object as the cache has it, to base a write on: the write is refused by the store if the cache
+   * was outdated. Undefined where `read` costs nothing, or where the cache cannot say.
+   */
+  peek(resource: StoredResource, key: string): { revision: Revision | undefined } | undefined {
+    const cache = this.cache.of(resource);
+    if (this.#options.local || !this.cache.current || cache.isRemoved) return undefined;
+    return cache.unreadable.has(key) ? undefined : { revision: cache.get(key) };
   }
 
   /**
@@ -241,15 +270,15 @@ export class ObjectStore {
     condition: { readonly mustNotExist?: boolean; readonly expectRevision?: number },
     expected?: Revision,
   ): Promise<Result<WriteOutcome>> {
-    const { store, codec, eventTtlSeconds, clock, metrics } = this.#options;
+    const { store, codec, eventTtlSeconds, clock, metrics, local } = this.#options;
     if (this.cache.of(resource).isRemoved) return failure(noSuchPathStatus());
     const startMs = clock.elapsedMs();
     const bytes = codec.encode(object);
-    const own: OwnWrite = { object, revision: undefined };
+    const json = codec.isJson(bytes) ? bytes : codec.encodeAsJson(object);
+    const own: OwnWrite = { object, bytes, json, revision: undefined };
     let failed = true;
     try {
-      const isJson = codec.isJson(bytes);
-      const unchanged = expected?.holds(isJson ? bytes : codec.encodeAsJson(object)) ?? false;
+      const unchanged = expected?.holds(json) ?? false;
       // An unchanged object is written all the same if that replaces an old version or encryption key.
       const isKept = unchanged && expected?.isStale === false;
       if (isKept && !(await this.#options.encryption?.isStale(key))) {
@@ -260,7 +289,8 @@ export class ObjectStore {
         resource.kind.expires === "event-ttl"
           ? { ...condition, ttlSeconds: eventTtlSeconds }
           : condition;
-      if (isJson) this.#written.set(bytes, own);
+      this.#written.set(bytes, own);
+      if (!local) this.#writtenKeys.set(key, own);
       const wrote = await store.put(key, bytes, options);
       if (wrote.ok && this.cache.revision < wrote.revision) await this.#seen(wrote.revision);
       failed = false;
@@ -271,6 +301,7 @@ export class ObjectStore {
       return failureOf(error);
     } finally {
       this.#written.delete(bytes);
+      if (this.#writtenKeys.get(key) === own) this.#writtenKeys.delete(key);
       const operation = expected === undefined ? "create" : "update";
       metrics.done(operation, resource, clock.elapsedMs() - startMs, failed);
     }
@@ -302,9 +333,9 @@ export class ObjectStore {
   #decode(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
     const { codec } = this.#options;
     const { kind } = resource;
-    const own = this.#written.get(stored);
+    const own = this.#written.get(stored) ?? this.#ownWrite(key, stored);
     if (own !== undefined) {
-      own.revision = Revision.fromWrite(kind, key, number, stored, own.object);
+      own.revision = Revision.fromWrite(kind, key, number, own.json, own.object);
       this.#news.push(own.revision)?.letGo();
       return own.revision;
     }
@@ -322,6 +353,12 @@ export class ObjectStore {
     }
     if (isOfVersion && codec.isJson(stored)) return Revision.fromJson(kind, key, number, stored);
     return Revision.fromValue(kind, key, number, codec.decode(resource, stored), !isOfVersion);
+  }
+
+  /** The write under way that these bytes come from. */
+  #ownWrite(key: string, stored: Uint8Array): OwnWrite | undefined {
+    const own = this.#writtenKeys.get(key);
+    return own !== undefined && Buffer.compare(own.bytes, stored) === 0 ? own : undefined;
   }
 
   async #guarded<T>(

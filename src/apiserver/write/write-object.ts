@@ -28,7 +28,8 @@ import {
 import { tooLateStatus } from "../request/time-limit.ts";
 import { groupResourceOf, hooksOf, notFound, type VerbRequest } from "../request/verb.ts";
 import { fromStoredVersion, inStoredVersion, toStoredVersion } from "../storage/convert.ts";
-import { keyOf } from "../storage/resources.ts";
+import type { ObjectStore } from "../storage/object-store.ts";
+import { keyOf, type StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
 import { decideDelete } from "./decide-delete.ts";
 import { namespaceOf } from "./decode-write.ts";
@@ -70,8 +71,10 @@ export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promis
   const { stored } = verb.resource;
   const key = keyOf(stored, verb.info.namespace, verb.info.name);
   const startMs = clock.elapsedMs();
-  const attempt = async (): Promise<Result<Written> | "overtaken"> => {
-    const found = inStoredVersion(stored.kind, await objects.read(stored, key));
+  const attempt = async (
+    read: Result<Revision | undefined>,
+  ): Promise<Result<Written> | "overtaken"> => {
+    const found = inStoredVersion(stored.kind, read);
     const current = found instanceof Promise ? await found : found;
     if (!current.ok) return current;
     const refusal = await checkWritten(verb, write, key, current.value);
@@ -83,15 +86,38 @@ export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promis
     return step.value.outcome === "written" ? success(step.value) : "overtaken";
   };
   if (!updateLines.isBusy(key)) {
-    const written = await attempt();
+    const cached = write.options.dryRun ? undefined : objects.peek(stored, key);
+    const written =
+      cached === undefined
+        ? await attempt(await objects.read(stored, key))
+        : await onCached(objects, stored, key, cached.revision, attempt);
     if (written !== "overtaken") return written;
   }
   while (clock.elapsedMs() - startMs < writeLimit.ms) {
     using _turn = await updateLines.enter(key);
-    const written = await attempt();
+    const written = await attempt(await objects.read(stored, key));
     if (written !== "overtaken") return written;
   }
   return failure(tooLateStatus());
+}
+
+/**
+ * A first attempt on what the cache has. A write that was stored was based on the current object: the
+ * store compares. Every other outcome (refused, nothing to change) counts only if the cache was current.
+ */
+async function onCached(
+  objects: ObjectStore,
+  stored: StoredResource,
+  key: string,
+  cached: Revision | undefined,
+  attempt: (read: Result<Revision | undefined>) => Promise<Result<Written> | "overtaken">,
+): Promise<Result<Written> | "overtaken"> {
+  const first = await attempt(success(cached));
+  if (first === "overtaken") return first;
+  if (first.ok && first.value.revision.number !== cached?.number) return first;
+  const now = await objects.read(stored, key);
+  if (!now.ok) return now;
+  return now.value?.number === cached?.number ? first : await attempt(now);
 }
 
 async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
@@ -268,8 +294,31 @@ export async function deleteObject(
   const { parts, resource } = verb;
   const { stored } = resource;
   const dryRun = (options.dryRun ?? []).length > 0;
-  const read = await parts.objects.read(stored, keyOf(stored, namespace, name));
-  const found = await inStoredVersion(stored.kind, read);
+  const key = keyOf(stored, namespace, name);
+  const cached = dryRun ? undefined : parts.objects.peek(stored, key);
+  if (cached?.revision !== undefined) {
+    const deleted = await deleteFound(verb, name, cached.revision, options, dryRun);
+    if (deleted.ok) return deleted;
+    const now = await parts.objects.read(stored, key);
+    if (!now.ok) return now;
+    // What was refused may have been refused because the cache was outdated.
+    if (now.value?.number === cached.revision.number) return deleted;
+    return await deleteFound(verb, name, now.value, options, dryRun);
+  }
+  const read = await parts.objects.read(stored, key);
+  return read.ok ? await deleteFound(verb, name, read.value, options, dryRun) : read;
+}
+
+async function deleteFound(
+  verb: VerbRequest,
+  name: string,
+  start: Revision | undefined,
+  options: DeleteOptions,
+  dryRun: boolean,
+): Promise<Result<Deleted>> {
+  const { parts, resource } = verb;
+  const { stored } = resource;
+  const found = await inStoredVersion(stored.kind, success(start));
   if (!found.ok) return found;
   let current = found.value;
   for (;;) {
