@@ -108,6 +108,7 @@ export class GrpcStream<Request, Response> implements StreamHandler {
 
   onClose(error: Http2Error | undefined): void {
     this.#stream = undefined;
+    if (this.#isOver) return;
     this.#end(error === undefined ? internalError("there is no status") : errorOfHttp2(error));
   }
 

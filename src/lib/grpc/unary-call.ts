@@ -89,6 +89,7 @@ export class UnaryCall<Response> implements StreamHandler, Deadline {
 
   onClose(error: Http2Error | undefined): void {
     this.#stream = undefined;
+    if (this.#isSettled) return;
     this.fail(error === undefined ? internalError("there is no status") : errorOfHttp2(error));
   }
 

@@ -5,7 +5,7 @@
  * `defineMessage<T>` checks a table against an interface that exists; `message` derives the types
  * from the table (`ReadOf` has every field, `WriteOf` has every field optional).
  */
-import { doubleOf, packedVarints, textOf, WireWriter, wireFields } from "./wire.ts";
+import { doubleOf, packedVarints, readFields, textOf, WireWriter } from "./wire.ts";
 
 export interface Codec<Message> {
   encode(message: Partial<Message>): Buffer;
@@ -99,13 +99,13 @@ function codecOf(table: Table): AnyCodec {
     decode(bytes) {
       const message: Record<string, unknown> = {};
       for (const [name, [, type]] of fields) message[name] = zeroOf(type);
-      for (const { number, value, bytes: part } of wireFields(bytes)) {
+      readFields(bytes, ({ number, value, bytes: part }) => {
         const field = byNumber.get(number);
-        if (field === undefined) continue;
+        if (field === undefined) return;
         const { name, type } = field;
         if (typeof type === "object" && !("one" in type)) addTo(message[name], type, value, part);
         else message[name] = readField(type, value, part);
-      }
+      });
       return message;
     },
   };
@@ -133,14 +133,14 @@ function writeScalar(writer: WireWriter, number: number, type: Scalar, value: un
     if (value !== "") writer.text(number, value as string);
   } else if (type === "double") {
     if (value !== 0) writer.double(number, value as number);
-  } else if (BigInt(value as number | bigint | boolean) !== 0n) {
-    writer.varint(number, BigInt(value as number | bigint | boolean));
-  }
+  } else if (type === "bool") {
+    if (value === true) writer.varint(number, 1);
+  } else if (Number(value) !== 0) writer.varint(number, value as number | bigint);
 }
 
 type Collection = Exclude<FieldType, Scalar | { one: unknown }>;
 
-function addTo(target: unknown, type: Collection, value: bigint, bytes: Uint8Array): void {
+function addTo(target: unknown, type: Collection, value: number | bigint, bytes: Uint8Array): void {
   if ("map" in type) {
     const entry = MAP_ENTRY.decode(bytes);
     (target as Record<string, string>)[entry.key] = entry.value;
@@ -153,16 +153,21 @@ function addTo(target: unknown, type: Collection, value: bigint, bytes: Uint8Arr
   else for (const item of packedVarints(bytes)) list.push(toSafeInteger(item));
 }
 
-function readField(type: Scalar | { one: AnyCodec }, value: bigint, bytes: Uint8Array): unknown {
+function readField(
+  type: Scalar | { one: AnyCodec },
+  value: number | bigint,
+  bytes: Uint8Array,
+): unknown {
   if (typeof type === "object") return type.one.decode(bytes);
   if (type === "int") return toSafeInteger(value);
-  if (type === "int64") return BigInt.asIntN(64, value);
-  if (type === "bool") return value !== 0n;
+  if (type === "int64") return BigInt.asIntN(64, BigInt(value));
+  if (type === "bool") return Number(value) !== 0;
   if (type === "double") return doubleOf(bytes);
   return type === "bytes" ? bytes : textOf(bytes);
 }
 
-function toSafeInteger(value: bigint): number {
+function toSafeInteger(value: number | bigint): number {
+  if (typeof value === "number") return value;
   const number = Number(BigInt.asIntN(64, value));
   if (!Number.isSafeInteger(number)) throw new RangeError(`${value} is beyond 2^53`);
   return number;
