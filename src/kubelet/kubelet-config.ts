@@ -49,6 +49,9 @@ export interface KubeletConfig {
   readonly containerLogMonitorMs: number;
   /** Processes of one pod; negative: as many as the node allows. */
   readonly podPidsLimit: number;
+  /** A CredentialProviderConfig and the folder of its programs; "" for none. */
+  readonly credentialProviderConfig: string;
+  readonly credentialProviderFolder: string;
   readonly staticPodPath: string;
   readonly fileCheckMs: number;
   /** "" for none. */
@@ -113,6 +116,8 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
   containerLogMaxFiles: 5,
   containerLogMonitorMs: 10_000,
   podPidsLimit: -1,
+  credentialProviderConfig: "",
+  credentialProviderFolder: "",
   staticPodPath: "",
   fileCheckMs: 20_000,
   staticPodUrl: "",

@@ -25,6 +25,7 @@ import { thresholdsOf } from "./decide/eviction-thresholds.ts";
 import type { NodeState, Pressures } from "./decide/node-status.ts";
 import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
 import { parseResolvConf } from "./decide/pod-dns.ts";
+import { CredentialProviders, readCredentialProviders } from "./images/credential-providers.ts";
 import { PodImages } from "./images/pod-images.ts";
 import type { KubeletConfig } from "./kubelet-config.ts";
 import { ImageCollector } from "./maintenance/image-collector.ts";
@@ -169,6 +170,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     onMirrored: (uid) => services.status.resend(uid),
   });
   const index = new RunIndex();
+  const providers = await credentialProviders(options);
   const allocations = new Allocations(config.rootDir, onUids);
   await allocations.load();
   const admissionInputs = (pod: Pod, pressures: Pressures): AdmissionInputs => ({
@@ -181,6 +183,9 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     images: new PodImages({
       ...{ images: cri.images, events, clock },
       secret: (namespace, name) => objects.secret(namespace, name),
+      ...(providers === undefined
+        ? {}
+        : { provided: (image: string) => providers.credentialsFor(image) }),
     }),
     volumes: new PodVolumes({ client, clock, objects, tokens }, paths),
     status: new StatusManager(
@@ -413,6 +418,17 @@ async function prepareCgroups(cgroups: Cgroups, { cgroupRoot }: KubeletConfig): 
   await cgroups.ensure(kubepodsCgroup(cgroupRoot), {});
   await cgroups.ensure(burstable, { cpuShares: 2 });
   await cgroups.ensure(besteffort, { cpuShares: 2 });
+}
+
+async function credentialProviders({
+  config,
+  clock,
+  logger,
+}: KubeletOptions): Promise<CredentialProviders | undefined> {
+  const { credentialProviderConfig: file, credentialProviderFolder: folder } = config;
+  if (file === "") return undefined;
+  const providers = await readCredentialProviders(file);
+  return new CredentialProviders({ providers, folder, clock, logger });
 }
 
 function createImageCollector(

@@ -46,6 +46,8 @@ export function kubeletFlags(): Parser {
     .option("--image-gc-low-threshold <percent>", "disk use down to which they are removed")
     .option("--container-log-max-size <bytes>", "a log file is rotated at this size")
     .option("--container-log-max-files <n>", "log files of one container")
+    .option("--image-credential-provider-config <file>", "a CredentialProviderConfig")
+    .option("--image-credential-provider-bin-dir <dir>", "where its programs are")
     .option("--pod-max-pids <n>", "processes of one pod; -1 for as many as the node allows")
     .option("--manifest-url <url>", "static pods")
     .option("--cpu-manager-policy <policy>", "none or static")
@@ -155,6 +157,8 @@ function given(flags: Flags): Values {
   take("containerLogMaxFiles", "container-log-max-files", (text) =>
     whole("container-log-max-files", text),
   );
+  take("credentialProviderConfig", "image-credential-provider-config", same);
+  take("credentialProviderFolder", "image-credential-provider-bin-dir", same);
   take("podPidsLimit", "pod-max-pids", Number);
   take("staticPodUrl", "manifest-url", same);
   take("cpuManagerPolicy", "cpu-manager-policy", same);

@@ -1,11 +1,11 @@
 /**
  * The image of a container, by its pull policy: present, pulled, or the reason why there is none.
  * Pulls that fail are repeated after 10 s, doubled up to 5 minutes; credentials come from the pod's
- * imagePullSecrets.
+ * imagePullSecrets and from credential provider plug-ins.
  */
 import type { Container, Pod, Secret } from "#api/generated/core.v1.ts";
 import type { ImageService } from "#kubelet/cri/cri-client.ts";
-import type { CriImage } from "#kubelet/cri/image-methods.ts";
+import type { AuthConfig, CriImage } from "#kubelet/cri/image-methods.ts";
 import type { PodSandboxConfig } from "#kubelet/cri/sandbox-messages.ts";
 import { type BackoffEntry, decideBackoff } from "#kubelet/decide/crash-backoff.ts";
 import { isImageName, withTag } from "#kubelet/decide/image-name.ts";
@@ -42,6 +42,8 @@ export interface PodImagesOptions {
   readonly clock: Clock;
   /** Undefined if there is no such secret. */
   secret(namespace: string, name: string): Promise<Secret | undefined>;
+  /** Asks credential provider plug-ins. */
+  provided?(image: string): Promise<readonly AuthConfig[]>;
 }
 
 interface Failure {
@@ -138,10 +140,9 @@ export class PodImages {
     const found = await Promise.all(
       names.map((name) => secret(pod.metadata.namespace ?? "", name)),
     );
-    const credentials = credentialsFor(
-      image,
-      found.filter((one) => one !== undefined),
-    );
+    const secrets = found.filter((one) => one !== undefined);
+    const provided = (await this.#options.provided?.(image)) ?? [];
+    const credentials = [...credentialsFor(image, secrets), ...provided];
     const options = { signal, timeoutMs: PULL_TIMEOUT_MS };
     const attempts = credentials.length === 0 ? [undefined] : credentials;
     let last: unknown;

@@ -1,6 +1,7 @@
 /** Credentials for a registry, from the imagePullSecrets of a pod. */
 import type { Secret } from "#api/generated/core.v1.ts";
 import type { AuthConfig } from "#kubelet/cri/image-methods.ts";
+import { matchesImage } from "#kubelet/decide/image-match.ts";
 import { registryOf } from "#kubelet/decide/image-name.ts";
 
 interface DockerAuth {
@@ -15,9 +16,7 @@ export function credentialsFor(image: string, secrets: readonly Secret[]): AuthC
   const found = secrets.flatMap((secret) =>
     Object.entries(authsOf(secret)).filter(([server]) => matches(server, image)),
   );
-  return found
-    .sort(([a], [b]) => b.length - a.length)
-    .map(([server, auth]) => authConfig(server, auth));
+  return found.sort(([a], [b]) => b.length - a.length).map(([, auth]) => authConfig(auth));
 }
 
 function authsOf({ type, data = {} }: Secret): Readonly<Record<string, DockerAuth>> {
@@ -33,25 +32,20 @@ function authsOf({ type, data = {} }: Secret): Readonly<Record<string, DockerAut
   }
 }
 
+/** Images of Docker Hub are known by two names. */
 function matches(server: string, image: string): boolean {
-  const plain = server
-    .replace(/^https?:\/\//, "")
-    .replace(/\/v[12]\/?$/, "")
-    .replace(/\/$/, "");
-  const [host = "", ...path] = plain.split("/");
   const registry = registryOf(image);
-  const isHost = host === registry || (host === "docker.io" && registry === "index.docker.io");
-  const isWild = host.startsWith("*.") && registry.endsWith(host.slice(1));
-  if (!isHost && !isWild) return false;
-  return path.length === 0 || image.startsWith(`${registry}/${path.join("/")}`);
+  const full = image.startsWith(`${registry}/`) ? image : `${registry}/${image}`;
+  if (matchesImage(server, full)) return true;
+  return registry === "index.docker.io" && /^(https:\/\/)?docker\.io\/?$/.test(server);
 }
 
-function authConfig(serverAddress: string, auth: DockerAuth): AuthConfig {
+/** The server is not named: the runtime would compare it with the image's as a URL. */
+function authConfig(auth: DockerAuth): AuthConfig {
   const decoded = Buffer.from(auth.auth ?? "", "base64").toString("utf8");
   const at = decoded.indexOf(":");
   const [username, password] = at < 0 ? ["", ""] : [decoded.slice(0, at), decoded.slice(at + 1)];
   return {
-    serverAddress,
     username: auth.username ?? username,
     password: auth.password ?? password,
     identityToken: auth.identitytoken ?? "",
