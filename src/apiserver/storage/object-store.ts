@@ -9,6 +9,8 @@
  * 3. Failures of the store are Statuses: 503 when it cannot be reached. Conflicts carry the revision
  *    that is there, so the caller can decide again without a read of its own.
  */
+
+import { parseJson } from "#api/codec/json.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
@@ -21,6 +23,7 @@ import {
   resourceVersionTooLargeStatus,
   serviceUnavailableStatus,
   success,
+  unknownStatus,
 } from "#api/meta/status.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -154,8 +157,8 @@ export class ObjectStore {
   }
 
   /**
-   * Why the objects under a prefix cannot be listed: one of them cannot be decrypted. Those that could
-   * not be decrypted before are tried again, so that a provider that has come back is noticed.
+   * Why the objects under a prefix cannot be listed: one of them cannot be decrypted or decoded. Those
+   * that could not be read before are tried again, so that a provider that has come back is noticed.
    */
   async whyUnreadable(resource: StoredResource, prefix: string): Promise<Status | undefined> {
     const { unreadable } = this.cache.of(resource);
@@ -330,7 +333,22 @@ export class ObjectStore {
     await this.cache.reached(revision, FRESH_WITHIN_MS);
   }
 
+  /** Throws EncryptionError, or StoreError (Corrupt) if it is no object of the resource. */
   #decode(resource: StoredResource, key: string, number: number, stored: Uint8Array): Revision {
+    try {
+      return this.#decodeStored(resource, key, number, stored);
+    } catch (error) {
+      if (error instanceof EncryptionError || error instanceof StoreError) throw error;
+      throw new StoreError({ code: "Corrupt" }, undecodableText(stored, error));
+    }
+  }
+
+  #decodeStored(
+    resource: StoredResource,
+    key: string,
+    number: number,
+    stored: Uint8Array,
+  ): Revision {
     const { codec } = this.#options;
     const { kind } = resource;
     const own = this.#written.get(stored) ?? this.#ownWrite(key, stored);
@@ -374,6 +392,13 @@ export class ObjectStore {
   }
 }
 
+/** Upstream's words for what is no JSON. */
+function undecodableText(stored: Uint8Array, error: unknown): string {
+  const parsed = parseJson(Buffer.from(stored).toString());
+  if (parsed.ok) return messageOf(error);
+  return `couldn't get version/kind; json parse error: ${parsed.error}`;
+}
+
 /** The version that a decoded object is in: the stored one, unless a webhook has yet to convert it. */
 function writtenKind({ kind, versions }: StoredResource, { apiVersion }: KubeObject): Kind {
   if (apiVersion === kind.apiVersion) return kind;
@@ -408,6 +433,8 @@ export function statusOfStoreError(error: StoreError): Status {
     case "Denied":
     case "NoSpace":
       return serviceUnavailableStatus(`the store is not available: ${error.message}`);
+    case "Corrupt":
+      return unknownStatus(error.message);
     default:
       return internalErrorStatus(error.message);
   }

@@ -50,7 +50,7 @@ describe("stored objects", () => {
     assert.deepEqual(await t.want(200, "GET", `${CONFIG_MAPS}/a`), made);
   });
 
-  test("objects in another version are read, unreadable ones are left out", async () => {
+  test("objects in another version are read; undecodable ones fail GET and LIST of their resource with 500", async () => {
     const clock = new VirtualClock();
     const store = createMemoryStore({ clock });
     const hpa = {
@@ -74,9 +74,15 @@ describe("stored objects", () => {
     assert.equal(v2.spec.metrics[0].resource.target.averageUtilization, 50);
     const v1 = await t.want(200, "GET", `/apis/autoscaling/v1${url}`);
     assert.equal(v1.spec.targetCPUUtilizationPercentage, 50);
-    assert.deepEqual((await t.want(200, "GET", CONFIG_MAPS)).items, []);
-    await put("/registry/configmaps/default/bad", "k8s\0worse");
+    await t.want(500, "GET", CONFIG_MAPS);
+    await put("/registry/configmaps/default/bad", '{"kind":"ConfigMap",');
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("good") });
+    const json = "couldn't get version/kind; json parse error: unexpected end of JSON input";
+    assert.equal((await t.want(500, "GET", CONFIG_MAPS)).message, json);
+    assert.equal((await t.want(500, "GET", `${CONFIG_MAPS}/bad`)).message, json);
+    await t.want(200, "GET", `${CONFIG_MAPS}/good`);
+    await t.want(200, "GET", "/api/v1/namespaces/other/configmaps");
+    await store.delete("/registry/configmaps/default/bad");
     assert.equal((await t.want(200, "GET", CONFIG_MAPS)).items.length, 1);
   });
 

@@ -16,7 +16,6 @@ import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Entry, Store, WatchBatch, WatchEvent } from "#store/contract.ts";
 import { StoreError } from "#store/contract.ts";
-import { EncryptionError } from "../encryption/transformer.ts";
 import type { KindRegistry, RegistryChange } from "../registry/kind-registry.ts";
 import { REGISTRY, type StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
@@ -212,7 +211,7 @@ export class WatchCache {
     try {
       this.#applyTo(cache, event, nowMs);
     } catch (error) {
-      if (error instanceof EncryptionError) cache.unreadable.add(key);
+      cache.unreadable.add(key);
       this.#options.logger.error("a stored object cannot be read", { error, key });
     }
   }
@@ -248,7 +247,7 @@ export class WatchCache {
         try {
           take(entry);
         } catch (error) {
-          if (error instanceof EncryptionError) unreadable.push(entry.key);
+          unreadable.push(entry.key);
           logger.error("a stored object cannot be read", { error, key: entry.key });
         }
       }
