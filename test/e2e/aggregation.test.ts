@@ -158,6 +158,7 @@ test.skipIf(missing !== undefined)(
 
     kubectl.works("create configmap left -n wardle");
     await second.end("SIGKILL");
+    kubectl("get flunders"); // fails, and the APIService is checked
     await kubectl.until(
       "get apiservice v1.wardle.example.com -o jsonpath={.status.conditions[0].reason}",
       /^FailedDiscoveryCheck$/,

@@ -1,7 +1,7 @@
 /**
  * Keeps the condition Available of every APIService true. Those that this server serves itself always
- * are. Others are checked when they, their Service or its EndpointSlices change, every CHECK_MS, and
- * after a failed discovery check with growing waits.
+ * are. Others are checked when they, their Service or its EndpointSlices change, when a request could
+ * not be handed on, every CHECK_MS, and after a failed discovery check with growing waits.
  *
  * A discovery check asks the API's own discovery path. It has CHECK_TIMEOUT_MS, is made up to TRIES
  * times at once (endpoints are chosen at random), and one success is enough.
@@ -90,6 +90,10 @@ export class AvailabilityChecks {
       },
       signal,
     );
+    this.#options.apis.onFailure(({ name, isAvailable }) => {
+      // What is known to be unavailable is looked at in its own time.
+      if (isAvailable && this.#checks.get(name)?.isRunning === false) this.#check(name);
+    });
     onAbort(signal, () => {
       for (const { timer } of this.#checks.values()) timer?.cancel();
       this.#checks.clear();

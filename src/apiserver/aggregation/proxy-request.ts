@@ -72,15 +72,16 @@ export async function proxyRequest(
     const upgrade = { method: request.method, headers, protocol, target };
     return answer(101, { form: "tunnel", tunnel: { how: { form: "joined" }, request: upgrade } });
   }
-  return await forwarded(options, request, info, target, headers);
+  return await forwarded(options, request, info, target, headers, api);
 }
 
 async function forwarded(
-  { clock }: ProxyOptions,
+  { clock, apis }: ProxyOptions,
   { method, body, path, signal }: ApiRequest,
   { isResource }: Pick<RequestInfo, "isResource">,
   target: Target,
   headers: ProxyHeaders,
+  api: RemoteApi,
 ): Promise<Answer> {
   const limited = new AbortController();
   const isDiscovery = !isResource && path.split("/").filter((part) => part !== "").length === 3;
@@ -101,6 +102,7 @@ async function forwarded(
     const stream = { contentType: "", headers: answered, chunks };
     return answer(code, { form: "stream", stream });
   } catch (error) {
+    if (!signal.aborted) apis.reportFailure(api);
     const isLate = limited.signal.aborted && !signal.aborted;
     const why = isLate ? "context deadline exceeded" : messageOf(error);
     return textAnswer(503, `error trying to reach service: ${why}\n`);

@@ -34,7 +34,10 @@ export class RemoteApis {
   readonly #byName = new Map<string, RemoteApi>();
   /** By `GROUP/VERSION`. */
   readonly #byVersion = new Map<string, RemoteApi>();
-  readonly #changes = new Emitter<{ change: { next?: RemoteApi; old?: RemoteApi } }>();
+  readonly #changes = new Emitter<{
+    change: { next?: RemoteApi; old?: RemoteApi };
+    failure: RemoteApi;
+  }>();
   readonly #services: ServiceResolver;
   readonly #certificate: () => ClientCertificate | undefined;
 
@@ -53,6 +56,15 @@ export class RemoteApis {
   /** Called after a change, in the turn in which look-ups show it. */
   onChange(listener: (change: { next?: RemoteApi; old?: RemoteApi }) => void): void {
     this.#changes.on("change", listener);
+  }
+
+  /** Called when a request could not be handed on. */
+  onFailure(listener: (api: RemoteApi) => void): void {
+    this.#changes.on("failure", listener);
+  }
+
+  reportFailure(api: RemoteApi): void {
+    this.#changes.emit("failure", api);
   }
 
   all(): Iterable<RemoteApi> {
