@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   kubelet: "run a node",
   simulate: "run simulated nodes, make them fail and recover",
   image: "import, list, remove, save and build images",
+  node: "add, remove, stop, start and disturb nodes of this machine",
   doctor: "check the data of a cluster",
   apiserver: "run the API server",
   "controller-manager": "run the controllers",

@@ -8,6 +8,7 @@ import { dnsCommand } from "./dns/dns-command.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { imageCommand } from "./image/image-command.ts";
 import { kubeletCommand } from "./kubelet/kubelet-command.ts";
+import { nodeCommand } from "./node/node-command.ts";
 import { proxyCommand } from "./proxy/proxy-command.ts";
 import { schedulerCommand } from "./scheduler/scheduler-command.ts";
 import { simulateCommand } from "./simulate/simulate-command.ts";
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   storeCommand,
   imageCommand,
   kubeletCommand,
+  nodeCommand,
   upCommand,
   statusCommand,
   logsCommand,

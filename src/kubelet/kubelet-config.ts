@@ -1,5 +1,6 @@
 /** Everything that a kubelet can be told: the record that flags and KubeletConfiguration end in. */
 import type { Taint } from "#api/generated/core.v1.ts";
+import type { CniSettings } from "./network/cni-config.ts";
 
 export interface KubeletConfig {
   readonly nodeName: string;
@@ -75,6 +76,7 @@ export interface KubeletConfig {
   readonly seccompDefault: boolean;
   /** Where a CNI configuration is written once the node has pod CIDRs; undefined: nowhere. */
   readonly cniConfDir: string | undefined;
+  readonly cni: CniSettings;
 }
 
 export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
@@ -136,4 +138,5 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
   port: 10_250,
   seccompDefault: false,
   cniConfDir: undefined,
+  cni: {},
 };

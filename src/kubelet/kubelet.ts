@@ -332,7 +332,7 @@ function createKeeper(
     },
     state: () => nodeState(config, machinery),
     onPodCidrs: (podCidrs) => {
-      writeCniConfig(config.cniConfDir, podCidrs).then(
+      writeCniConfig(config, podCidrs).then(
         (wrote) => {
           if (wrote) void watch.check(signal);
         },
@@ -398,7 +398,7 @@ const IMAGE_NAMES_MAX = 5;
 
 /** Nothing is written where another network is installed. */
 async function writeCniConfig(
-  folder: string | undefined,
+  { cniConfDir: folder, cni }: KubeletConfig,
   podCidrs: readonly string[],
 ): Promise<boolean> {
   if (folder === undefined) return false;
@@ -407,7 +407,7 @@ async function writeCniConfig(
   );
   if (others.length > 0) return false;
   const path = join(folder, CNI_CONFIG_NAME);
-  const content = cniConfig({ podCidrs });
+  const content = cniConfig({ ...cni, podCidrs });
   if ((await readTextIfPresent(path)) === content) return false;
   await writeFileWhole(path, content);
   return true;

@@ -12,7 +12,10 @@ export async function ensureObject<T extends KubeObject>(
   const { namespace, name = "" } = object.metadata;
   const found = await client.get(kind, { namespace, name }, signal);
   if (found.ok || found.status.reason !== "NotFound") return answerOf(found, name);
-  return answerOf(await client.create(kind, object, {}, signal), name);
+  const created = await client.create(kind, object, {}, signal);
+  // Two components of one cluster may make the same object at the same time.
+  const isThere = !created.ok && created.status.reason === "AlreadyExists";
+  return answerOf(isThere ? await client.get(kind, { namespace, name }, signal) : created, name);
 }
 
 export function answerOf<T>(result: Result<T>, name: string): T {

@@ -30,12 +30,13 @@ export function isLoopback(address: string): boolean {
 }
 
 async function listen(
-  { server, flags }: ClusterContext,
+  { server, flags, nodeSubnets }: ClusterContext,
   signal: AbortSignal,
 ): Promise<{ readonly closed: Promise<void> }> {
   const { port, advertiseAddress } = server();
   const { bindAddress, serviceClusterIpRange } = flags.server;
-  const isAllowed = allowedSources(podRangesOf(serviceClusterIpRange, flags.simulate));
+  const podRanges = podRangesOf(serviceClusterIpRange, flags.simulate);
+  const isAllowed = allowedSources([...podRanges, ...nodeSubnets]);
   const open = new Set<Socket>();
   // A machine without any network: pods have no way to it.
   if (isLoopback(advertiseAddress)) return { closed: untilAborted(signal) };

@@ -45,6 +45,8 @@ export interface ClusterContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly hostname: string;
+  /** Networks of nodes that are namespaces of this machine: they may use what the cluster serves. */
+  readonly nodeSubnets: readonly string[];
   /** The API server of this process. Throws until the component `apiserver` is ready. */
   server(): RunningApiServer;
   /** Calls the API server directly as this user, through authentication, authorization and admission. */

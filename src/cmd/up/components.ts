@@ -9,6 +9,8 @@ import { controllerManagerComponent } from "./controller-manager-component.ts";
 import { dnsComponent } from "./dns-component.ts";
 import { networkPolicyComponent } from "./network-policy-component.ts";
 import { nodeComponent } from "./node-component.ts";
+import type { NodeList } from "./nodes/node-list.ts";
+import { nodesComponent } from "./nodes/nodes-component.ts";
 import { proxyComponent } from "./proxy-component.ts";
 import { schedulerComponent } from "./scheduler-component.ts";
 import { simulationComponent } from "./simulation-component.ts";
@@ -17,16 +19,29 @@ import type { UpFlags } from "./up-flags.ts";
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
-  { node, simulate, server, networkPolicy, loadBalancer }: UpFlags,
+  { machineNode, simulate, server, networkPolicy, loadBalancer }: UpFlags,
+  /** Undefined without real nodes. */
+  nodes: NodeList | undefined,
 ): readonly Component[] {
+  const isLocal = isLoopback(server.bindAddress);
+  const apiAccess = nodes !== undefined && isLocal ? [apiAccessComponent] : [];
   return [
     apiServerComponent(surroundings, onRunning),
     controllerManagerComponent,
     schedulerComponent,
-    ...(node ? [nodeComponent, proxyComponent, dnsComponent] : []),
-    ...(node && networkPolicy ? [networkPolicyComponent] : []),
-    ...(node && loadBalancer ? [cloudComponent] : []),
+    ...(machineNode ? [nodeComponent, proxyComponent] : []),
+    ...(machineNode && networkPolicy ? [networkPolicyComponent] : []),
+    ...(machineNode && loadBalancer ? [cloudComponent] : []),
     ...(simulate > 0 ? [simulationComponent] : []),
-    ...(node && isLoopback(server.bindAddress) ? [apiAccessComponent] : []),
+    ...(nodes === undefined
+      ? []
+      : [
+          dnsComponent,
+          nodesComponent(
+            nodes,
+            apiAccess.map(({ name }) => name),
+          ),
+        ]),
+    ...apiAccess,
   ];
 }

@@ -47,7 +47,7 @@ async function run(
   onReady: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, random, logger, metrics, flags } = cluster;
+  const { clock, random, logger, metrics, flags, nodeSubnets } = cluster;
   const address = cluster.server().advertiseAddress;
   const [range = ""] = flags.server.serviceClusterIpRange;
   if (isLoopback(address)) {
@@ -65,7 +65,10 @@ async function run(
       ...{ client: clientAs(ACCOUNT), clock, random, logger, metrics },
       ...{ addresses: [address], port: 0, upstreams: nodeUpstreams() },
       ...{ configMap: DNS_CONFIG_MAP, readFile: readSystemFile },
-      isAllowed: allowedSources(podRangesOf(flags.server.serviceClusterIpRange, flags.simulate)),
+      isAllowed: allowedSources([
+        ...podRangesOf(flags.server.serviceClusterIpRange, flags.simulate),
+        ...nodeSubnets,
+      ]),
     },
     signal,
   );

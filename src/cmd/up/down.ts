@@ -3,27 +3,23 @@
  * what a process that was killed left on the machine. With `--purge` nothing remains: the data directory
  * and the entries in the user's kubeconfig go, too.
  */
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command as Parser } from "commander";
 import { removeTree } from "#host/files.ts";
 import { unmountBelow } from "#host/mounts.ts";
-import { removeLeftBridge, removeLeftPods } from "#kubelet/containerd/left-behind.ts";
-import { knownNodes, nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { codeOf } from "#lib/caught.ts";
 import { isAlive, type ProcessIdentity } from "#lib/process-identity.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import type { Command } from "../command.ts";
-import {
-  type ProcessSurroundings,
-  processSurroundings,
-} from "../component/process-surroundings.ts";
+import { processSurroundings } from "../component/process-surroundings.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
 import { removeFromUserKubeconfig, userKubeconfigFile } from "./kubeconfig/user-kubeconfig.ts";
+import { hasLeftNodes, removeLeftNodes } from "./nodes/left-nodes.ts";
 import { runningProcess } from "./pid-file.ts";
 
-const WAIT_MAX_MS = 10_000;
+/** Pods on several nodes end at the same time, on a machine that may be busy. */
+const WAIT_MAX_MS = 60_000;
 const LOOK_EVERY_MS = 20;
 
 interface DownFlags {
@@ -56,7 +52,7 @@ function downParser(): Parser {
 
 async function down({ dataDir, purge }: DownFlags, signal: AbortSignal): Promise<number> {
   const running = runningProcess(dataDir);
-  if (running === undefined && !purge && !(await hasLeftPods(dataDir))) {
+  if (running === undefined && !purge && !(await hasLeftNodes(dataDir))) {
     return refuse(`nothing runs on ${dataDir}`);
   }
   if (running !== undefined) {
@@ -64,7 +60,7 @@ async function down({ dataDir, purge }: DownFlags, signal: AbortSignal): Promise
     if (why !== undefined) return refuse(why);
   }
   const surroundings = processSurroundings({ logLevel: "info", logFormat: "text" });
-  await cleanUp(dataDir, purge, surroundings, signal);
+  await removeLeftNodes(dataDir, surroundings, signal);
   if (!purge) return 0;
   const user = { file: userKubeconfigFile(process.env), clock: systemClock };
   const removed = await removeFromUserKubeconfig(user, dataDir, signal);
@@ -88,25 +84,6 @@ async function end(running: ProcessIdentity, signal: AbortSignal): Promise<strin
     await systemClock.sleep(LOOK_EVERY_MS, signal);
   }
   return undefined;
-}
-
-/** The folder for the sockets of a node is removed when its pods have ended. */
-async function hasLeftPods(dataDir: string): Promise<boolean> {
-  const nodes = await knownNodes(dataDir);
-  return nodes.some((node) => existsSync(nodePaths(dataDir, node).containerdState));
-}
-
-async function cleanUp(
-  dataDir: string,
-  purge: boolean,
-  surroundings: ProcessSurroundings,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const node of await knownNodes(dataDir)) {
-    const paths = nodePaths(dataDir, node);
-    if (existsSync(paths.containerdState)) await removeLeftPods(paths, surroundings, signal);
-    if (purge) await removeLeftBridge(paths);
-  }
 }
 
 function refuse(why: string): number {

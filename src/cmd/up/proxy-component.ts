@@ -10,7 +10,7 @@ import { APISERVER } from "./apiserver-component.ts";
 import type { Component } from "./component.ts";
 import { podRangesOf } from "./pod-ranges.ts";
 
-const PROXY: User = { name: "system:kube-proxy", groups: ["system:authenticated"] };
+export const PROXY_USER: User = { name: "system:kube-proxy", groups: ["system:authenticated"] };
 const FIELD_MANAGER = "kube-proxy";
 
 export const proxyComponent: Component = {
@@ -18,7 +18,7 @@ export const proxyComponent: Component = {
   needs: [APISERVER],
   run: (cluster, signal) => {
     const { clock, random, logger, metrics, hostname, flags } = cluster;
-    const transport = cluster.transportAs(PROXY, FIELD_MANAGER);
+    const transport = cluster.transportAs(PROXY_USER, FIELD_MANAGER);
     const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
     const nodeName = hostname.toLowerCase();
     const clusterCidrs = podRangesOf(flags.server.serviceClusterIpRange);

@@ -20,6 +20,7 @@ const CONTEXT: Omit<ClusterContext, "health"> = {
   logger: silentLogger,
   metrics: new Metrics(),
   hostname: "host",
+  nodeSubnets: [],
   server: unused,
   transportAs: unused,
 };

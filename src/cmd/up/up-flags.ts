@@ -4,6 +4,11 @@ import { type Option, Command as Parser } from "commander";
 import { parseCidr } from "#api/validation/ip.ts";
 import { LOCAL_RANGES } from "#cloud/providers/local/start-local.ts";
 import { closestWord } from "#lib/closest-word.ts";
+import {
+  POD_NETWORK_MODES,
+  type PodNetworkMode,
+  podNetworkModeOf,
+} from "#network/pod-network-mode.ts";
 import { flagParser } from "../apiserver/flags/flag-parser.ts";
 import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
 import { addControllerFlags } from "../controller-manager/controller-flags.ts";
@@ -14,11 +19,12 @@ import { addVersionFlag, FlagError, parseArguments } from "../flags/parse-flags.
 import type { Flags } from "../flags/read-flags.ts";
 import { nodeCount } from "../simulate/simulate-command.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
+import { NODES_MAX } from "./nodes/node-list.ts";
 import { splitFlags } from "./split-flags.ts";
 
 export interface UpFlags {
   readonly server: ApiServerFlags;
-  /** Whether a real node is part of the cluster. */
+  /** Whether real nodes are part of the cluster. */
   readonly node: boolean;
   /** Whether NetworkPolicies are enforced on the node. */
   readonly networkPolicy: boolean;
@@ -26,6 +32,11 @@ export interface UpFlags {
   readonly simulate: number;
   /** What simulated nodes look like and what their pods do. */
   readonly simulateConfig: string | undefined;
+  /** Whether the machine itself is one of them. */
+  readonly machineNode: boolean;
+  /** How many nodes are network namespaces of this machine. */
+  readonly nodes: number;
+  readonly podNetwork: PodNetworkMode;
   /** Whether missing packages may be installed. */
   readonly install: boolean;
   /** Undefined unless the flag was given. */
@@ -60,6 +71,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
   const parser = upParser();
   parseArguments(parser, args);
   const { data, port, localStorage, encryptSecrets, ...given } = parser.opts<GivenUpFlags>();
+  const nodes = given.node ? nodeCountOf(given.nodes) : 0;
   const managerParser = controllerFlagParser();
   const [rest, managerArgs] = splitFlags(parser.args, [flagParser(), managerParser]);
   parseArguments(managerParser, managerArgs!);
@@ -74,6 +86,9 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     networkPolicy: given.networkPolicy,
     simulate: given.simulate ?? 0,
     simulateConfig: given.simulateConfig,
+    machineNode: given.node && nodes === 0,
+    nodes,
+    podNetwork: podNetworkOf(given.podNetwork),
     install: given.install,
     encryptSecrets,
     kubeconfig: given.kubeconfig,
@@ -93,6 +108,8 @@ interface GivenUpFlags {
   readonly encryptSecrets?: boolean;
   readonly node: boolean;
   readonly networkPolicy: boolean;
+  readonly nodes: string;
+  readonly podNetwork: string;
   readonly install: boolean;
   readonly data: string;
   readonly port: string;
@@ -114,6 +131,7 @@ const EXAMPLES = `
 Examples:
   k8ts up                              a cluster with a node, in the background
   k8ts up --data ./shop --port 7443    another one beside it
+  k8ts up --nodes 3                    three nodes, each with a network of its own
   k8ts up --no-node --ephemeral        for a test: only the control plane, gone at the end
   k8ts up --no-node --simulate 500     500 nodes that run pods without containers
   k8ts up --config cluster.yaml        flags from a file`;
@@ -131,6 +149,16 @@ function upParser(): Parser {
     .option("--no-network-policy", "leave NetworkPolicies to an add-on, or to nobody")
     .option("--simulate <count>", "simulated nodes, beside the real one or alone", nodeCount)
     .option("--simulate-config <file>", "what simulated nodes look like and what their pods do")
+    .option(
+      "--nodes <n>",
+      "run that many nodes as network namespaces of this machine; 0: the machine itself is the node",
+      "0",
+    )
+    .option(
+      "--pod-network <mode>",
+      "how pods reach those of other nodes: host-gw (routes), vxlan, or none for an add-on of your own",
+      "host-gw",
+    )
     .option("--data <dir>", "where everything is kept", defaultDataDir())
     .option("--port <port>", "HTTPS port", "6443")
     .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")
@@ -172,6 +200,18 @@ function rangesOf(text: string): readonly string[] {
   const wrong = ranges.find((range) => parseCidr(range) === undefined);
   if (wrong !== undefined) throw new FlagError(`--load-balancer-range: ${wrong} is not a CIDR`);
   return ranges;
+}
+
+function nodeCountOf(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count <= NODES_MAX) return count;
+  throw new FlagError(`--nodes: ${text} is not a number from 0 to ${NODES_MAX}`);
+}
+
+function podNetworkOf(text: string): PodNetworkMode {
+  const mode = podNetworkModeOf(text);
+  if (mode !== undefined) return mode;
+  throw new FlagError(`--pod-network: ${text} is none of ${POD_NETWORK_MODES.join(", ")}`);
 }
 
 /** Names of this command's flags, by what the API server calls them. */

@@ -27,6 +27,8 @@ import { componentsOf } from "./components.ts";
 import { type ConfiguredStart, configuredStart, rememberSettings } from "./config/config-file.ts";
 import { explainStartFailure } from "./explain-start-failure.ts";
 import { nodeRefusal } from "./node-requirements.ts";
+import { subnetOf } from "./nodes/node-list.ts";
+import { openNodes } from "./nodes/open-nodes.ts";
 import { removePidFile, runningProcess, writePidFile } from "./pid-file.ts";
 import { runComponents } from "./run-components.ts";
 import { installService } from "./service/install-service.ts";
@@ -110,7 +112,10 @@ async function runCluster(
   const { clock } = surroundings;
   const { dataDir } = flags.server;
   refuseSecondCluster(dataDir);
-  const shared = { ...surroundings, hostname: hostname(), metrics: new Metrics() };
+  makeDataDir(dataDir);
+  const nodes = flags.node ? await openNodes(flags) : undefined;
+  const nodeSubnets = nodes === undefined ? [] : [subnetOf(nodes)];
+  const shared = { ...surroundings, hostname: hostname(), metrics: new Metrics(), nodeSubnets };
   const begin = new RequestMetrics(shared.metrics, clock).to(HOST);
   let running: RunningApiServer | undefined;
   const server = (): RunningApiServer => {
@@ -122,7 +127,12 @@ async function runCluster(
     writePidFile(dataDir);
   };
   const logger = shared.logger.child({ component: APISERVER });
-  const components = componentsOf({ ...shared, logger, edge: edgeThread() }, onRunning, flags);
+  const components = componentsOf(
+    { ...shared, logger, edge: edgeThread() },
+    onRunning,
+    flags,
+    nodes,
+  );
   const cluster = runComponents(
     components,
     {
@@ -151,7 +161,7 @@ async function runCluster(
 /** Where there can be no real node, a simulated one takes its place. */
 function nodesOf(flags: UpFlags, refusal: string | undefined): UpFlags {
   if (refusal === undefined) return flags;
-  return { ...flags, node: false, simulate: Math.max(1, flags.simulate) };
+  return { ...flags, node: false, machineNode: false, simulate: Math.max(1, flags.simulate) };
 }
 
 function refuseSecondCluster(dataDir: string): void {

@@ -5,7 +5,7 @@
 
 import { join } from "node:path";
 import { openCgroups } from "#host/cgroups.ts";
-import { readTextIfPresent, removeTree } from "#host/files.ts";
+import { removeTree } from "#host/files.ts";
 import { unmountBelow } from "#host/mounts.ts";
 import {
   killProcesses,
@@ -13,12 +13,10 @@ import {
   type ProcessEntry,
   withDescendants,
 } from "#host/processes.ts";
-import { runProgram } from "#host/run-program.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { createCriClient } from "../cri/cri-client.ts";
-import { CNI_CONFIG_NAME } from "../network/cni-config.ts";
 import type { NodePaths } from "./node-paths.ts";
 import { startOwnContainerd } from "./own-containerd.ts";
 import { stopSandboxes } from "./stop-sandboxes.ts";
@@ -65,16 +63,6 @@ export async function removeLeftPods(
   await unmountBelow(paths.kubeletRoot);
   await unmountBelow(paths.containerdRoot);
   await removeTree(paths.containerdState);
-}
-
-/** Removes the bridge that connected the node's pods, unless something is still attached to it. */
-export async function removeLeftBridge({ cniConf }: NodePaths): Promise<void> {
-  const config = await readTextIfPresent(join(cniConf, CNI_CONFIG_NAME));
-  const bridge = /"bridge": "([\w.-]+)"/.exec(config ?? "")?.[1];
-  if (bridge === undefined) return;
-  const attached = await runProgram("ip", ["-oneline", "link", "show", "master", bridge]);
-  if (attached.exitCode !== 0 || attached.stdout.trim() !== "") return;
-  await runProgram("ip", ["link", "delete", bridge, "type", "bridge"]);
 }
 
 async function shimsOf({ containerdState }: NodePaths): Promise<readonly ProcessEntry[]> {

@@ -61,12 +61,13 @@ describe("k8ts down after kill -9", () => {
     await k8ts("down", "--purge");
     assert.doesNotMatch(await run("ps", "-eo", "args"), /containerd|\/pause/);
     assert.doesNotMatch(await run("cat", "/proc/mounts"), /k8ts\/|\/run\/netns\/cni-/);
-    assert.doesNotMatch(await run("ip", "-brief", "link"), /cni0|veth[0-9a-f]{8}/);
+    assert.doesNotMatch(await run("ip", "-brief", "link"), /k8t[a-z]-|veth[0-9a-f]{8}/);
     assert.deepEqual(
       paths.filter((path) => existsSync(path)),
       [],
     );
     assert.equal(await run("sh", "-c", "iptables-save -t nat | grep -c CNI- || true"), "0\n");
+    assert.doesNotMatch(await run("nft", "list", "tables"), /kube-proxy|k8ts/);
     assert.equal(existsSync(data), false);
     assert.doesNotMatch(readFileSync(join(machine.dir, "kubeconfig"), "utf8"), /k8ts/);
   }, 180_000);

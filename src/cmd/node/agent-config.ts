@@ -1,0 +1,28 @@
+/** What the process of a node in a network namespace is given: a file that only root can read. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { PodNetworkMode } from "#network/pod-network-mode.ts";
+
+export interface AgentConfig {
+  readonly name: string;
+  readonly address: string;
+  readonly dataDir: string;
+  /** Of the kubelet: system:node:NAME. */
+  readonly kubeconfig: string;
+  /** Of the service proxy and the pod network. */
+  readonly proxyKubeconfig: string;
+  readonly networkPolicy: boolean;
+  readonly clusterDns: readonly string[];
+  readonly podNetwork: PodNetworkMode;
+  readonly podRanges: readonly string[];
+  readonly serving: { readonly cert: string; readonly key: string; readonly clientCa: string };
+}
+
+/** Its path is also what `k8ts down` finds a node's processes by. */
+export function agentConfigFile(dataDir: string, node: string): string {
+  return join(dataDir, "nodes", node, "agent.json");
+}
+
+export async function readAgentConfig(file: string): Promise<AgentConfig> {
+  return JSON.parse(await readFile(file, "utf8")) as AgentConfig;
+}
