@@ -45,6 +45,9 @@ import { type PodNetworkMode, vxlanMtu } from "./pod-network-mode.ts";
 import { tunnelMac } from "./tunnel-mac.ts";
 import { ensureVxlan, forgetTunnelEnds, setTunnelEnd } from "./vxlan-tunnel.ts";
 
+/** The pods of simulated nodes have addresses, but nothing answers there. */
+const REAL_NODES = "!sim.k8ts.io/simulated";
+
 export interface PodNetworkOptions {
   readonly client: Client;
   readonly clock: Clock;
@@ -93,7 +96,8 @@ async function run(
     return untilAborted(signal);
   }
   await enableForwarding(options.podRanges.some(isIpv6));
-  const nodes = new Informer<Node>({ client, kind: nodeKind, clock, random, logger });
+  const around = { client, clock, random, logger };
+  const nodes = new Informer<Node>({ ...around, kind: nodeKind, labelSelector: REAL_NODES });
   const backoff = new Backoff({ baseMs: 200, capMs: 30_000, jitter: 0.2, random });
   let changed = deferred<void>();
   let seen = "";
