@@ -87,6 +87,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   const command = commands.find((c) => c.name === name);
   if (command === undefined) throw new Error(`${name} is listed but missing`);
   surviveClosedPipes();
+  endOnBugs();
   const signal = signalOfProcess();
   try {
     return await command.run(args, signal);
@@ -95,6 +96,15 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     process.stderr.write(`Error: ${explain(error)}\n`);
     return 1;
   }
+}
+
+/** A bug that nothing catches ends the process. Node would also print the line of the bundle: 20 kB. */
+function endOnBugs(): void {
+  process.on("uncaughtException", (error) => {
+    const stack = error instanceof Error ? error.stack : undefined;
+    process.stderr.write(`k8ts: internal error: ${stack ?? String(error)}\n`);
+    process.exit(70);
+  });
 }
 
 /** What went wrong outside (a flag, a port, a disk, a store) is told in a line; a bug shows where it is. */

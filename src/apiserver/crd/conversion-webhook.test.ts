@@ -76,6 +76,42 @@ const widget = (name: string, version: string, spec: Json): Json => ({
 });
 
 describe("conversion webhook (ConversionReview v1)", () => {
+  test("field selectors of lists and watches are about the converted object", async () => {
+    await using hook = await startHook();
+    await using t = await startTestApi();
+    const definition = webhookDefinition(hook.server, "v1");
+    definition.spec.versions[0].selectableFields = [{ jsonPath: ".spec.size" }];
+    definition.spec.versions[1].selectableFields = [{ jsonPath: ".spec.extent" }];
+    await define(t, definition);
+    for (const [name, size] of Object.entries({ a: 1, b: 2, c: 2 })) {
+      await t.want(201, "POST", V1, { body: widget(name, "v1", { size }) });
+    }
+    const query = "fieldSelector=spec.extent%3D2";
+    const names = ({ items }: Json) => items.map(({ metadata }: Json) => metadata.name);
+    const first = await t.want(200, "GET", `${V2}?${query}&limit=1`);
+    assert.deepEqual(names(first), ["b"]);
+    const next = `${V2}?${query}&limit=1&continue=${first.metadata.continue}`;
+    assert.deepEqual(names(await t.want(200, "GET", next)), ["c"]);
+    using feed = await t.watch(
+      `${V2}?watch=1&${query}&resourceVersion=${first.metadata.resourceVersion}`,
+    );
+    const patch = (size: number) => ({ body: { spec: { size } }, headers: MERGE });
+    await t.want(200, "PATCH", `${V1}/a`, patch(2));
+    await t.want(200, "PATCH", `${V1}/b`, patch(3));
+    await t.want(200, "DELETE", `${V1}/c`);
+    const seen: string[] = [];
+    for (let tries = 0; seen.length < 3 && tries < 500; tries++) {
+      const events = feed.pull(10);
+      for (const event of events === "over" ? [] : events) {
+        if (!("object" in event)) continue;
+        const { metadata, spec }: Json = event.object.value;
+        seen.push(`${event.type} ${metadata.name} ${spec.extent}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.deepEqual(seen, ["ADDED a 2", "DELETED b 2", "DELETED c 2"]);
+  });
+
   test("create, get, list and patch in a version that is not stored", async () => {
     await using hook = await startHook();
     await using t = await startTestApi();

@@ -21,7 +21,7 @@ import { type ListOptions, listOptions } from "../request/query-options.ts";
 import { type Selection, select } from "../request/selection.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
 import type { ObjectList } from "../response/answer.ts";
-import { revisionsAs } from "../storage/convert.ts";
+import { remoteConversionTo, revisionsAs } from "../storage/convert.ts";
 import { statusOfStoreError } from "../storage/object-store.ts";
 import type { Revision } from "../storage/revision.ts";
 import type { ResourceCache } from "../watch/resource-cache.ts";
@@ -50,18 +50,15 @@ export async function listSelected(
   const { objects } = verb.parts;
   const unreadable = await objects.whyUnreadable(verb.resource.stored, selection.prefix);
   if (unreadable !== undefined) return failure(unreadable);
-  const page = await readPage(verb, selection, options, point.value);
+  const page = await readServedPage(verb, selection, options, point.value);
   if (!page.ok) return page;
-  const { items: found, next, remaining, revision, state } = page.value;
-  const converted = revisionsAs(verb.resource.kind, found);
-  const items = converted instanceof Promise ? await converted : converted;
-  if (!items.ok) return items;
+  const { items, next, remaining, revision, state } = page.value;
   const limited = options.limit > 0;
   const more = limited && next !== undefined;
   if (more) objects.promisedPage(revision);
   return success({
     kind: verb.resource.kind,
-    items: items.value,
+    items,
     resourceVersion: String(revision),
     continueToken: more
       ? encodeContinue(selection.prefix, { startAfter: next, revision })
@@ -120,6 +117,32 @@ interface Page {
   readonly remaining: number;
   readonly revision: number;
   readonly state?: string | undefined;
+}
+
+/** A page in the version of the request. */
+async function readServedPage(
+  verb: VerbRequest,
+  selection: Selection,
+  options: ListOptions,
+  point: ListingPoint,
+): Promise<Result<Page>> {
+  const { kind } = verb.resource;
+  const { matches } = selection;
+  // A webhook must have converted an object before it can be compared with field selectors.
+  const late = matches !== undefined && remoteConversionTo(kind) !== undefined;
+  const page = late
+    ? await readPage(verb, { ...selection, matches: undefined }, { ...options, limit: 0 }, point)
+    : await readPage(verb, selection, options, point);
+  if (!page.ok) return page;
+  const converted = revisionsAs(kind, page.value.items);
+  const items = converted instanceof Promise ? await converted : converted;
+  if (!items.ok) return items;
+  if (!late) return success({ ...page.value, items: items.value });
+  const matching = items.value.filter(matches);
+  const { limit } = options;
+  if (limit === 0 || matching.length <= limit) return success({ ...page.value, items: matching });
+  const shown = matching.slice(0, limit);
+  return success({ ...page.value, items: shown, next: shown.at(-1)!.key });
 }
 
 async function readPage(

@@ -35,7 +35,7 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
     currentRevision: () => objects.cache.revision,
     kind: remote ? resource.stored.kind : resource.kind,
     prefix: selection.value.prefix,
-    matches: selection.value.matches,
+    matches: remote ? undefined : selection.value.matches,
     trigger: selection.value.trigger,
     from:
       sendInitialEvents === true && !isOver
@@ -45,7 +45,7 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
     timeoutMs: timeoutSeconds ? timeoutSeconds * 1000 : watchTimeoutMinMs * (1 + random.next()),
     clock,
   });
-  const served = remote ? new ConvertedFeed(feed, resource.kind) : feed;
+  const served = remote ? new ConvertedFeed(feed, resource.kind, selection.value.matches) : feed;
   return success({ code: 200, body: { form: "watch", feed: served } });
 }
 

@@ -76,6 +76,28 @@ async function begin(t: TestApi, url: string, closing = new AbortController().si
   return { client, done, leave: () => life.abort(), held: () => held };
 }
 
+test("a watch whose feed fails is rejected, and does not end the process", async () => {
+  await using t = await startTestApi();
+  const feed = await t.watch(`${CONFIG_MAPS}?watch=1`);
+  feed.pull = () => {
+    throw new Error("not converted");
+  };
+  const { signal } = new AbortController();
+  const encode = createFrameEncoder(feed.kind, JSON_MEDIA, new URLSearchParams(), t.api.tables);
+  const delivery = {
+    encode,
+    count: t.api.watches.of(feed.kind),
+    fanOut: t.api.fanOuts.of(feed.kind),
+  };
+  const watching = streamWatch(feed, {
+    ...delivery,
+    reply: new Stalled(),
+    signal,
+    closing: signal,
+  });
+  await assert.rejects(watching, /not converted/);
+});
+
 /** The watch hears that the client reads again in one turn and sends at the end of the next. */
 async function flushed(): Promise<void> {
   await nextTurn();

@@ -31,25 +31,36 @@ export interface WatchDelivery {
   readonly closing: AbortSignal;
 }
 
-/** Resolves when the watch has ended, by either side. */
+/** Resolves when the watch has ended, by either side; rejects when an event cannot be delivered. */
 export function streamWatch(
   feed: EventFeed,
   { encode, count, fanOut, reply, signal, closing }: WatchDelivery,
 ): Promise<void> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let state: "idle" | "scheduled" | "blocked" | "ended" = "scheduled";
-    const finish = (): void => {
-      if (state === "ended") return;
+    const release = (): void => {
       state = "ended";
       signal.removeEventListener("abort", finish);
       closing.removeEventListener("abort", endFeed);
       feed[Symbol.dispose]();
+    };
+    const finish = (): void => {
+      if (state === "ended") return;
+      release();
       reply.end();
       resolve();
     };
     const endFeed = (): void => feed.end();
     const flush = (): void => {
       if (state === "ended") return;
+      try {
+        send();
+      } catch (error) {
+        release();
+        reject(error); // one watch that fails does not end the others
+      }
+    };
+    const send = (): void => {
       for (;;) {
         const piece = nextPiece(feed, encode, count, fanOut);
         if (piece === "over") {

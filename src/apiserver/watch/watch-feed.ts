@@ -193,21 +193,11 @@ export class WatchFeed implements EventFeed {
   }
 
   #translate(change: Change): FeedEvent | undefined {
-    const { prefix, matches, kind, from } = this.#options;
+    const { prefix, from } = this.#options;
     if (!change.key.startsWith(prefix)) return undefined;
     // A watch may ask for what comes after a revision that is not there yet.
     if (from.point === "after" && change.revision <= from.revision) return undefined;
-    const { object, previous, deleted, revision } = change;
-    if (matches === undefined) {
-      const type = deleted ? "DELETED" : previous === undefined ? "ADDED" : "MODIFIED";
-      return { type, object: object.as(kind), change };
-    }
-    const before = previous !== undefined && matches(previous);
-    const now = !deleted && matches(object);
-    if (now) return { type: before ? "MODIFIED" : "ADDED", object: object.as(kind), change };
-    if (!before) return undefined;
-    const last = deleted ? object : previous.renumbered(revision);
-    return { type: "DELETED", object: last.as(kind), change: deleted ? change : undefined };
+    return eventOf(change, this.#options);
   }
 
   #overtaken(): readonly FeedEvent[] | "over" {
@@ -239,4 +229,22 @@ export class WatchFeed implements EventFeed {
       this.#arm();
     });
   }
+}
+
+/** The event that a change is to a watch with these selectors; undefined when it is none. */
+export function eventOf(
+  change: Change,
+  { matches, kind }: Pick<WatchFeedOptions, "matches" | "kind">,
+): FeedEvent | undefined {
+  const { object, previous, deleted, revision } = change;
+  if (matches === undefined) {
+    const type = deleted ? "DELETED" : previous === undefined ? "ADDED" : "MODIFIED";
+    return { type, object: object.as(kind), change };
+  }
+  const before = previous !== undefined && matches(previous);
+  const now = !deleted && matches(object);
+  if (now) return { type: before ? "MODIFIED" : "ADDED", object: object.as(kind), change };
+  if (!before) return undefined;
+  const last = deleted ? object.as(kind) : previous.as(kind).renumbered(revision);
+  return { type: "DELETED", object: last, change: deleted ? change : undefined };
 }
