@@ -60,9 +60,6 @@ export interface KubeletConfig {
   readonly staticPodUrlHeader: Readonly<Record<string, readonly string[]>>;
   readonly httpCheckMs: number;
   readonly cpuManagerPolicy: string;
-  readonly cpuManagerPolicyOptions: Readonly<Record<string, string>>;
-  /** `0-1,3` */
-  readonly reservedSystemCpus: string;
   readonly memoryManagerPolicy: string;
   readonly topologyManagerPolicy: string;
   readonly topologyManagerScope: string;
@@ -126,8 +123,6 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
   staticPodUrlHeader: {},
   httpCheckMs: 20_000,
   cpuManagerPolicy: "none",
-  cpuManagerPolicyOptions: {},
-  reservedSystemCpus: "",
   memoryManagerPolicy: "None",
   topologyManagerPolicy: "none",
   topologyManagerScope: "container",

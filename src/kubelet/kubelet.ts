@@ -20,7 +20,11 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { type CriClient, createCriClient } from "./cri/cri-client.ts";
-import { type AdmissionInputs, decideAdmission } from "./decide/admit-pod.ts";
+import {
+  type AdmissionInputs,
+  type AdmissionVerdict,
+  decideAdmission,
+} from "./decide/admit-pod.ts";
 import { thresholdsOf } from "./decide/eviction-thresholds.ts";
 import type { NodeState, Pressures } from "./decide/node-status.ts";
 import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
@@ -42,6 +46,7 @@ import { type NodeAmounts, nodeAmounts } from "./node/node-amounts.ts";
 import { type NodeEvent, nodeEventsOf } from "./node/node-events.ts";
 import { NodeKeeper } from "./node/node-keeper.ts";
 import { runNodeLease } from "./node/node-lease.ts";
+import { NodeShutdown } from "./node/node-shutdown.ts";
 import { runtimeHandlerOf } from "./node/runtime-handlers.ts";
 import { RuntimeWatch } from "./node/runtime-watch.ts";
 import { PodTokens } from "./objects/pod-tokens.ts";
@@ -87,6 +92,7 @@ export interface KubeletParts {
   readonly cgroups: Cgroups;
   readonly machine: MachineFacts;
   readonly probes: Probes;
+  readonly shutdown: NodeShutdown;
 }
 
 export function runKubelet(options: KubeletOptions, outer: AbortSignal): RunningKubelet {
@@ -150,7 +156,9 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     onNodeEvent: nodeEvent,
     onChange: () => keeper.wake(),
   });
-  const keeper = createKeeper(options, { machine, amounts, hostIps, watch, cri, eviction }, signal);
+  const isShuttingDown = (): boolean => shutdown.isShuttingDown;
+  const machinery = { machine, amounts, hostIps, watch, cri, eviction, isShuttingDown };
+  const keeper = createKeeper(options, machinery, signal);
   await watch.check(signal);
   const pods = informer(options, podKind, { fieldSelector: `spec.nodeName=${config.nodeName}` });
   const serviceInformer = informer(options, serviceKind, {});
@@ -201,13 +209,23 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     }),
     messages: new TerminationMessages(),
     admission: {
-      admit: (pod) => decideAdmission(admissionInputs(pod, eviction.pressures)),
+      admit: (pod) =>
+        shutdown.isShuttingDown
+          ? SHUTTING_DOWN
+          : decideAdmission(admissionInputs(pod, eviction.pressures)),
       resize: (pod) => decideAdmission(admissionInputs(pod, NO_PRESSURE)),
     },
-    node: nodeFacts(options, { machine, amounts, hostIps, watch, cri, eviction }),
+    node: nodeFacts(options, machinery),
     services: (): Iterable<Service> => serviceInformer.cache.list(),
   };
   workers.use(services);
+  const shutdown = new NodeShutdown({
+    ...{ workers, clock, logger, onNodeEvent: nodeEvent },
+    shutdownGraceMs: config.shutdownGraceMs,
+    shutdownGraceCriticalMs: config.shutdownGraceCriticalMs,
+    onChange: () => keeper.wake(),
+    flushed: () => services.status.flushed(),
+  });
   const orphans: OrphansOptions = {
     ...{ runtime: cri.runtime, clock, logger, cgroups, cgroupRoot: config.cgroupRoot, paths },
     volumes: services.volumes,
@@ -253,7 +271,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   startLogRotation(options, cri, signal);
   logger.info("kubelet runs", { node: nodeName, pods: pods.cache.size });
   const { status, probes } = services;
-  return { cri, workers, status, probes, node: keeper, cgroups, machine };
+  return { cri, workers, status, probes, shutdown, node: keeper, cgroups, machine };
 }
 
 function takePod(
@@ -288,6 +306,7 @@ interface Machinery {
   readonly watch: RuntimeWatch;
   readonly cri: CriClient;
   readonly eviction: EvictionManager;
+  isShuttingDown(): boolean;
 }
 
 function nodeFacts(
@@ -307,6 +326,7 @@ function nodeFacts(
     runtimeName: watch.health.version?.runtimeName ?? "containerd",
     podCgroup: (pod) => podCgroupName(config.cgroupRoot, pod),
     seccompDefault: config.seccompDefault,
+    podPidsLimit: config.podPidsLimit > 0 ? config.podPidsLimit : undefined,
     networkProblem: () => watch.health.networkProblem,
     runtimeHandler: (pod) => runtimeHandlerOf(client, pod),
   };
@@ -347,7 +367,8 @@ async function nodeState(config: KubeletConfig, machinery: Machinery): Promise<N
   const { health } = watch;
   const { runtimeName = "containerd", runtimeVersion = "" } = health.version ?? {};
   const images = await cri.images.listImages({}).catch(() => ({ images: [] }));
-  const problems = [health.runtimeProblem, health.networkProblem].filter(
+  const ending = machinery.isShuttingDown() ? "node is shutting down" : undefined;
+  const problems = [health.runtimeProblem, health.networkProblem, ending].filter(
     (one) => one !== undefined,
   );
   return {
@@ -391,6 +412,11 @@ async function nodeState(config: KubeletConfig, machinery: Machinery): Promise<N
   };
 }
 
+const SHUTTING_DOWN: AdmissionVerdict = {
+  admitted: false,
+  reason: "NodeShutdown",
+  message: "Pod was rejected as the node is shutting down.",
+};
 /** Pods that run are resized under pressure too. */
 const NO_PRESSURE: Pressures = { memory: false, disk: false, pid: false };
 const IMAGES_MAX = 50;

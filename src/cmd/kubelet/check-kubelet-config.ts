@@ -60,12 +60,24 @@ function checkPods(config: KubeletConfig): string[] {
       `topologyManagerPolicy (--topology-manager-policy) ${goQuote(topologyManagerPolicy)} must be one of: [${TOPOLOGY_POLICIES.map(goQuote).join(" ")}]`,
     );
   }
+  problems.push(...unsupportedManagers(config));
   if (!TOPOLOGY_SCOPES.includes(topologyManagerScope)) {
     problems.push(
       `topologyManagerScope (--topology-manager-scope) ${goQuote(topologyManagerScope)} must be one of: "container", or "pod"`,
     );
   }
   return problems;
+}
+
+/** The managers of processors, memory and topology are not there: asking for one is refused. */
+function unsupportedManagers(config: KubeletConfig): string[] {
+  const { cpuManagerPolicy, memoryManagerPolicy, topologyManagerPolicy } = config;
+  const policies = { cpuManagerPolicy, memoryManagerPolicy, topologyManagerPolicy };
+  return Object.entries(policies).flatMap(([name, policy]) => {
+    const isKnown = name !== "topologyManagerPolicy" || TOPOLOGY_POLICIES.includes(policy);
+    if (!isKnown || policy.toLowerCase() === "none") return [];
+    return [`${name} ${goQuote(policy)} is not supported by this kubelet`];
+  });
 }
 
 function checkShutdown({ shutdownGraceMs, shutdownGraceCriticalMs }: KubeletConfig): string[] {

@@ -1,6 +1,7 @@
 /** `k8ts kubelet`: a node alone, against any API server. */
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
+import { onAbort } from "#lib/aborted.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -31,7 +32,13 @@ export const kubeletCommand: Command = {
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config.nodeName, clock);
       const metrics = new Metrics();
-      const node = runNode({ config, serving, client, clock, random, logger, metrics }, signal);
+      const life = new AbortController();
+      const parts = { config, serving, client, clock, random, logger, metrics };
+      const node = runNode(parts, life.signal);
+      // Without a shutdown period containers are left running for the kubelet that comes next.
+      onAbort(signal, () => {
+        void node.shutDown().finally(() => life.abort(signal.reason));
+      });
       await node.done;
       return 0;
     } catch (error) {

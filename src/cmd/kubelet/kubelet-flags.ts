@@ -50,11 +50,6 @@ export function kubeletFlags(): Parser {
     .option("--image-credential-provider-bin-dir <dir>", "where its programs are")
     .option("--pod-max-pids <n>", "processes of one pod; -1 for as many as the node allows")
     .option("--manifest-url <url>", "static pods")
-    .option("--cpu-manager-policy <policy>", "none or static")
-    .option("--reserved-cpus <cpus>", "processors that pods are not given: 0-1,3")
-    .option("--memory-manager-policy <policy>", "None or Static")
-    .option("--topology-manager-policy <policy>", "none, best-effort, restricted, single-numa-node")
-    .option("--topology-manager-scope <scope>", "container or pod")
     .option("--pod-manifest-path <dir>", "static pods")
     .option("--port <port>", "of the kubelet's own server")
     .option("--address <ip>", "that the kubelet's own server listens on", "0.0.0.0")
@@ -161,11 +156,6 @@ function given(flags: Flags): Values {
   take("credentialProviderFolder", "image-credential-provider-bin-dir", same);
   take("podPidsLimit", "pod-max-pids", Number);
   take("staticPodUrl", "manifest-url", same);
-  take("cpuManagerPolicy", "cpu-manager-policy", same);
-  take("reservedSystemCpus", "reserved-cpus", same);
-  take("memoryManagerPolicy", "memory-manager-policy", same);
-  take("topologyManagerPolicy", "topology-manager-policy", same);
-  take("topologyManagerScope", "topology-manager-scope", same);
   take("staticPodPath", "pod-manifest-path", same);
   take("port", "port", (text) => whole("port", text));
   take("cniConfDir", "cni-conf-dir", same);

@@ -32,14 +32,18 @@ export interface NodeServing {
   readonly authorization: "Webhook" | "AlwaysAllow";
 }
 
+export interface RunningNode extends Pick<RunningKubelet, "ready" | "done"> {
+  /** Ends pods by priority within `shutdownGracePeriod`. */
+  shutDown(): Promise<void>;
+}
+
 /** Lives until the signal aborts; ready when the node is registered and its server listens. */
-export function runNode(
-  options: NodeOptions,
-  signal: AbortSignal,
-): Pick<RunningKubelet, "ready" | "done"> {
+export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode {
   const { config, serving, client, clock, logger, metrics } = options;
   const kubelet = runKubelet(options, signal);
+  let isReady = false;
   const server = kubelet.ready.then(() => {
+    isReady = true;
     const { cri, workers, status, probes, machine, cgroups } = kubelet.parts();
     /** The kubelet knows a status before the API server does. */
     const withStatus = (pod: Pod): Pod => {
@@ -68,6 +72,9 @@ export function runNode(
     return startKubeletServer({ ...where, access, view, clock, logger }, signal);
   });
   return {
+    shutDown: async () => {
+      if (isReady) await kubelet.parts().shutdown.shutDown();
+    },
     ready: server.then(() => undefined),
     done: Promise.all([kubelet.done, server.then(({ closed }) => closed)]).then(() => undefined),
   };

@@ -32,6 +32,8 @@ export interface NodeFacts {
   /** Its cgroup: `/kubepods/burstable/podX`. */
   podCgroup(pod: Pod): string;
   readonly seccompDefault: boolean;
+  /** Processes of one pod; undefined: as many as the node allows. */
+  readonly podPidsLimit: number | undefined;
   /** Why pods cannot be given a network yet; undefined once they can. */
   networkProblem(): string | undefined;
   /** The handler of a RuntimeClass; throws when there is none of the name. */

@@ -171,8 +171,10 @@ function formatDelay(ms: number): string {
 
 async function prepare(pod: Pod, { cgroups, node, paths }: PodServices): Promise<void> {
   const uid = pod.metadata.uid ?? "";
+  const pidsMax = node.podPidsLimit;
+  const limits = { ...podCgroupLimits(pod), ...(pidsMax === undefined ? {} : { pidsMax }) };
   await Promise.all([
-    cgroups.ensure(node.podCgroup(pod), podCgroupLimits(pod)),
+    cgroups.ensure(node.podCgroup(pod), limits),
     mkdir(podFolder(paths, uid), { recursive: true, mode: 0o750 }),
     mkdir(podLogFolder(paths, pod), { recursive: true }),
   ]);

@@ -72,6 +72,12 @@ export class StatusManager {
     this.#start(pod.metadata.uid ?? "", entry);
   }
 
+  /** Resolves when everything that was set before is with the server. */
+  async flushed(): Promise<void> {
+    const running = [...this.#entries.values()].map((entry) => entry.running);
+    await Promise.all(running.filter((one) => one !== undefined));
+  }
+
   forget(uid: string): void {
     this.#entries.delete(uid);
   }

@@ -1,7 +1,7 @@
 /** What the kubelet looks after on a real node: logs, images, dead containers, orphans, storage limits. */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, test } from "vitest";
@@ -23,7 +23,7 @@ beforeAll(async () => {
     };
     const type = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
     writeFileSync(file, JSON.stringify({ ...type, ...settings }));
-    return ["--config", file];
+    return ["--config", file, "--config-dir", join(dir, "kubelet.conf.d"), "--pod-max-pids=100"];
   });
 }, 120_000);
 
@@ -125,6 +125,33 @@ test("imageGCHighThresholdPercent: an image that no container uses is removed, o
     return events.includes("FreeDiskSpaceFailed");
   }, LONG);
   assert.equal((await cluster.pod("user")).status.phase, "Running");
+}, 120_000);
+
+test("shutdownGracePeriod: pods end with the kubelet, Failed with the reason Terminated", async () => {
+  const { machine } = cluster;
+  await cluster.stopKubelet("SIGTERM"); // nothing is configured yet: the pod stays
+  const drop = join(machine.dir, "kubelet.conf.d");
+  await mkdir(drop);
+  const type = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
+  await writeFile(
+    join(drop, "10-shutdown.conf"),
+    JSON.stringify({ ...type, shutdownGracePeriod: "60s" }),
+  );
+  assert.equal((await cluster.pod("user")).status.phase, "Running");
+  const { uid } = (await cluster.pod("user")).metadata;
+  const [group] = await cgroupFolders(machine.cgroupRoot);
+  const pids = join(group!.replace("/memory/", "/pids/"), "kubepods/besteffort", `pod${uid}`);
+  assert.equal((await readFile(join(pids, "pids.max"), "utf8")).trim(), "100");
+  const runs = (): number => cluster.log().split("kubelet runs").length;
+  const before = runs();
+  cluster.startKubelet();
+  await until(() => runs() > before, LONG);
+  await cluster.stopKubelet("SIGTERM");
+  const { status } = await cluster.pod("user");
+  assert.deepEqual(
+    [status.phase, status.reason, status.message],
+    ["Failed", "Terminated", "Pod was terminated in response to imminent node shutdown."],
+  );
 }, 120_000);
 
 async function cgroupFolders(root: string): Promise<string[]> {
