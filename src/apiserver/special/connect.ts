@@ -8,6 +8,8 @@ import {
   serviceUnavailableStatus,
   success,
 } from "#api/meta/status.ts";
+import { findSchemaOfKind } from "#api/schema/from-facts.ts";
+import type { Schema } from "#api/schema/schema.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import { isWebSocket } from "../proxy/client-end.ts";
@@ -180,15 +182,41 @@ function tunnelOf(
 async function admitConnect(verb: VerbRequest): Promise<Status | undefined> {
   const { info, request } = verb;
   if (request.query.has("dryRun")) return badRequestStatus("dryRun is not supported");
-  const object = { kind: OPTIONS[info.subresource] ?? "", apiVersion: "v1", metadata: {} };
+  const kind = optionsKind(info);
+  const object = connectOptions(kind, request.query);
   const admitted = await admitOnly(verb, {
     operation: "CONNECT",
-    object: object as KubeObject,
-    options: Object.fromEntries(request.query),
+    object: object as Record<string, unknown> & KubeObject,
+    options: {},
     dryRun: false,
-    type: { group: "", version: "v1", kind: object.kind },
+    type: { group: "", version: "v1", kind },
   });
   return admitted.ok ? undefined : admitted.status;
+}
+
+/** The kind that says how something is connected to. */
+function optionsKind({ resource, subresource }: VerbRequest["info"]): string {
+  if (subresource === "proxy" && resource === "nodes") return "NodeProxyOptions";
+  if (subresource === "proxy" && resource === "services") return "ServiceProxyOptions";
+  return OPTIONS[subresource] ?? "";
+}
+
+/** The query as an object of that kind, as admission sees it. */
+function connectOptions(kind: string, query: URLSearchParams): Record<string, unknown> {
+  const object: Record<string, unknown> = { kind, apiVersion: "v1", metadata: {} };
+  for (const { name, schema } of findSchemaOfKind("", "v1", kind)?.fields ?? []) {
+    const text = query.get(name);
+    if (text === null || Object.hasOwn(object, name)) continue;
+    if (schema.shape === "list") object[name] = listed(query.getAll(name), schema.item);
+    else if (schema.shape === "scalar" && schema.scalar === "bool") object[name] = isTrue(text);
+    else object[name] = text;
+  }
+  return object;
+}
+
+/** Ports are numbers, words of a command are texts. */
+function listed(texts: readonly string[], item: Schema): readonly unknown[] {
+  return item.shape === "scalar" && item.scalar === "string" ? texts : texts.map(Number);
 }
 
 const OPTIONS: Readonly<Record<string, string>> = {

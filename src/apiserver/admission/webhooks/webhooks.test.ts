@@ -320,6 +320,30 @@ describe("ValidatingAdmissionWebhook", () => {
     assert.equal((await create(api, "a")).code, 201);
   });
 
+  test("CONNECT: exec is denied, and the review has the options of the query", async () => {
+    await using api = await startDynamicApi();
+    const rule = {
+      apiGroups: [""],
+      apiVersions: ["v1"],
+      operations: ["CONNECT"],
+      resources: ["pods/exec"],
+    };
+    await api.want(201, "POST", "/api/v1/namespaces/default/pods", {
+      body: { metadata: { name: "p" }, spec: { containers: [{ name: "a", image: "i" }] } },
+    });
+    await configure(api, "validating", [webhook("deny", { rules: [rule] })]);
+    asked.length = 0;
+    const exec =
+      "/api/v1/namespaces/default/pods/p/exec?command=ls&command=-l&stdout=true&container=a";
+    assert.equal((await api.ask("POST", exec)).code, 403);
+    const { kind, subResource, object, options, operation, name } = asked[0].review.request;
+    assert.deepEqual(
+      [kind.kind, subResource, operation, name, options],
+      ["PodExecOptions", "exec", "CONNECT", "p", null],
+    );
+    assert.deepEqual([object.command, object.stdout, object.container], [["ls", "-l"], true, "a"]);
+  });
+
   test("AdmissionReview v1beta1 where the webhook only knows that", async () => {
     await using api = await startDynamicApi();
     await configure(api, "validating", [
