@@ -1,0 +1,124 @@
+/**
+ * `k8ts kubelet` on a real containerd, in a network of its own: pods from their creation through the
+ * API until they are Ready and until they are gone, beside the same CRI calls made bare in the same
+ * run; memory and processor time of the kubelet alone with 20 pods that have probes. Needs root.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { runProgram } from "#host/run-program.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { NODE, type NodeCluster, startNodeCluster } from "../test/e2e/node/cluster.ts";
+import { until } from "../test/e2e/node/eventually.ts";
+import { BUSYBOX } from "../test/e2e/node/runtime.ts";
+import { type PodTimes, type PodTimesSettings, podTimes } from "./kubelet/pod-times.ts";
+import { cpuMs, residentMb } from "./load/server-processes.ts";
+import type { BenchOptions, Row } from "./row.ts";
+
+export const name = "kubelet";
+
+const MEMORY_MB = 80;
+/** Percent of one core. */
+const IDLE_CPU = 0.5;
+const PODS = 20;
+const INSIDE = "--inside";
+
+export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
+  await using cluster = await startNodeCluster();
+  progress("pods");
+  const times = await inside(cluster, quick);
+  const bare = { limitName: "the CRI calls made bare" };
+  yield {
+    ...{ name: "pod created to Ready", value: times.readyMs, unit: "ms", target: 1.25 },
+    ...bare,
+    limit: times.bareReadyMs,
+  };
+  yield {
+    ...{ name: "30 pods at once", value: times.burstPerSecond, unit: "pods/s", target: 0.85 },
+    ...bare,
+    limit: times.bareBurstPerSecond,
+  };
+  yield {
+    ...{ name: "pod deleted to gone", value: times.goneMs, unit: "ms", target: 1.25 },
+    ...bare,
+    limit: times.bareGoneMs,
+  };
+  progress("idle");
+  await cluster.apply(...Array.from({ length: PODS }, (_, i) => probed(`idle-${i}`)));
+  await until(async () => (await readyPods(cluster)) === PODS, {
+    timeoutMs: 120_000,
+    everyMs: 500,
+  });
+  await systemClock.sleep(quick ? 5_000 : 20_000);
+  const pid = await kubeletPid(cluster);
+  yield {
+    name: `memory with ${PODS} pods`,
+    value: residentMb(pid),
+    unit: "MB",
+    limit: MEMORY_MB,
+    limitName: "wanted",
+    target: 1,
+  };
+  const windowMs = quick ? 10_000 : 30_000;
+  const before = cpuMs(pid);
+  await systemClock.sleep(windowMs);
+  const share = ((cpuMs(pid) - before) / windowMs) * 100;
+  yield {
+    name: `idle processor time with ${PODS} pods`,
+    value: share,
+    unit: "% of a core",
+    limit: IDLE_CPU,
+    limitName: "wanted",
+    target: 1,
+  };
+}
+
+async function inside({ machine, runtime }: NodeCluster, quick: boolean): Promise<PodTimes> {
+  const settings: PodTimesSettings = {
+    kubeconfig: join(machine.dir, "data/kubeconfig"),
+    ...{ endpoint: runtime.endpoint, node: NODE, image: BUSYBOX },
+    ...{ cgroupParent: `${machine.cgroupRoot}/bare`, rounds: quick ? 5 : 15, burst: 30 },
+  };
+  const program = fileURLToPath(import.meta.url);
+  const args = ["--import", import.meta.resolve("tsx"), program, INSIDE, JSON.stringify(settings)];
+  const result = await machine.run(process.execPath, args);
+  const line = result.stdout.split("\n").find((one) => one.startsWith("{"));
+  if (line === undefined) throw new Error(result.stderr);
+  return JSON.parse(line) as PodTimes;
+}
+
+function probed(pod: string): object {
+  const probe = { exec: { command: ["true"] }, periodSeconds: 10 };
+  const container = {
+    name: "main",
+    image: BUSYBOX,
+    imagePullPolicy: "Never",
+    readinessProbe: probe,
+  };
+  return {
+    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: pod, namespace: "default" } },
+    spec: { nodeName: NODE, containers: [container] },
+  };
+}
+
+async function readyPods(cluster: NodeCluster): Promise<number> {
+  const path = `{range .items[*]}{.status.conditions[?(@.type=="Ready")].status} {end}`;
+  const text = await cluster.kubectl("get", "pods", "-o", `jsonpath=${path}`);
+  return text.split(" ").filter((status) => status === "True").length;
+}
+
+/** As this process numbers it, not as the machine does. */
+async function kubeletPid({ machine }: NodeCluster): Promise<number> {
+  const { stdout } = await runProgram("pgrep", ["-f", `k8ts.js kubelet .*${machine.dir}`]);
+  const pids = stdout.trim().split("\n").map(Number);
+  const own = pids.filter(
+    (pid) => !readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("nsenter"),
+  );
+  return own[0] ?? Number.NaN;
+}
+
+const at = process.argv.indexOf(INSIDE);
+if (at >= 0) {
+  const settings = JSON.parse(process.argv[at + 1] ?? "{}") as PodTimesSettings;
+  process.stdout.write(`${JSON.stringify(await podTimes(settings))}\n`);
+}
