@@ -95,19 +95,59 @@ export function openApiV3Paths(resources: readonly OpenApiResource[]): string[] 
 
 /** The document at /openapi/v3/PATH; undefined if there is none. */
 export function openApiV3(input: OpenApiInput, path: string): Json | undefined {
-  const { resources, serverVersion } = input;
+  const pieces = openApiV3Pieces(input, path);
+  if (pieces === undefined) return undefined;
+  const paths: Record<string, Json> = {};
+  const schemas: Record<string, Json> = {};
+  for (const [section, name, value] of pieces) {
+    (section === "paths" ? paths : schemas)[name] = value;
+  }
+  return openApiV3Document(input, sorted(paths), sorted(schemas));
+}
+
+/** The members of the two large parts of a document of version 3, in any order. */
+type OpenApiV3Piece = readonly [section: "paths" | "schemas", name: string, value: Json];
+
+/** The same in pieces, each of which is made when it is taken. */
+export function openApiV3Pieces(
+  input: OpenApiInput,
+  path: string,
+): Iterable<OpenApiV3Piece> | undefined {
+  const { resources } = input;
   const about = discoveryItems(resources)[path] ?? SERVER_ITEMS[path];
   if (about === undefined) return undefined;
   const own = resources.filter((r) => rootPath(r.group, r.version) === `/${path}`);
-  const all = [...own.flatMap(pathItems), about];
   const homes = [CORE, ...groupVersionsOf(own).filter(({ group }) => group !== "")];
-  const schemas = sorted(
-    Object.fromEntries(definitionPieces(rootsOf(all), "v3", { ...input, resources: own }, homes)),
-  );
+  return (function* (): Generator<OpenApiV3Piece> {
+    const roots = new Set(rootsOf([about]));
+    for (const items of [[about], ...own.map(pathItems)]) {
+      for (const root of rootsOf(items)) roots.add(root);
+      for (const item of items) {
+        for (const [name, value] of Object.entries(renderPaths([item], "v3"))) {
+          yield ["paths", name, value as Json];
+        }
+      }
+    }
+    for (const [name, value] of definitionPieces(
+      roots,
+      "v3",
+      { ...input, resources: own },
+      homes,
+    )) {
+      yield ["schemas", name, value];
+    }
+  })();
+}
+
+export function openApiV3Document(
+  { serverVersion }: Pick<OpenApiInput, "serverVersion">,
+  paths: Json,
+  schemas: Json,
+): Json {
   return {
     openapi: "3.0.0",
     info: { title: "Kubernetes", version: serverVersion },
-    paths: renderPaths(all, "v3"),
+    paths,
     components: {
       ...(Object.keys(schemas).length === 0 ? {} : { schemas }),
       securitySchemes: { BearerToken: { ...BEARER_TOKEN } },

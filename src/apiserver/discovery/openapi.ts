@@ -24,7 +24,9 @@ import {
   openApiV2Head,
   openApiV2Tail,
   openApiV3,
+  openApiV3Document,
   openApiV3Paths,
+  openApiV3Pieces,
   resourcePieceV2,
   serverPieceV2,
 } from "#api/openapi/documents.ts";
@@ -37,7 +39,7 @@ import { TimeSlice } from "#lib/time-slice.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import { subresourcesOf } from "../request/subresource-routes.ts";
 import type { ServedResource } from "../storage/resources.ts";
-import { type PieceTexts, pieceTexts, V2Builder } from "./v2-builder.ts";
+import { Entries, type PieceTexts, pieceTexts, V2Builder } from "./v2-builder.ts";
 
 export interface Document {
   readonly hash: string;
@@ -148,8 +150,28 @@ export class OpenApi {
   /** Undefined if nothing is served at the path. */
   v3(path: string): Promise<Document | undefined> {
     return this.#document("json", path, async (now) => {
-      const document = openApiV3(now.input(), path);
-      return document === undefined ? undefined : [textOf(document)];
+      const pieces = openApiV3Pieces(now.input(), path);
+      if (pieces === undefined) return undefined;
+      const paths = new Entries();
+      const schemas = new Entries();
+      for (const [section, name, value] of pieces) {
+        await this.#slice.over();
+        (section === "paths" ? paths : schemas).set(name, textOf(value));
+      }
+      const serverVersion = this.#serverVersion;
+      const frame = textOf(openApiV3Document({ serverVersion }, {}, {}));
+      const [head = "", tail = ""] = frame.split('"paths":{},"components":{');
+      return (function* () {
+        yield `${head}"paths":{`;
+        yield* paths.members();
+        yield '},"components":{';
+        if (!schemas.isEmpty) {
+          yield '"schemas":{';
+          yield* schemas.members();
+          yield "},";
+        }
+        yield tail;
+      })();
     });
   }
 

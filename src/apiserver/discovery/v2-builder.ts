@@ -43,8 +43,12 @@ export class V2Builder {
 }
 
 /** JSON texts by name. */
-class Entries {
+export class Entries {
   readonly #texts = new Map<string, string>();
+
+  get isEmpty(): boolean {
+    return this.#texts.size === 0;
+  }
 
   set(name: string, text: string): void {
     this.#texts.set(name, text);
