@@ -10,6 +10,7 @@ export default defineConfig({
       "k8ts/cloud": fileURLToPath(new URL("src/entries/cloud.ts", import.meta.url)),
       "k8ts/controller": fileURLToPath(new URL("src/entries/controller.ts", import.meta.url)),
       "k8ts/scheduler": fileURLToPath(new URL("src/entries/scheduler.ts", import.meta.url)),
+      "k8ts/testing": fileURLToPath(new URL("src/entries/testing.ts", import.meta.url)),
     },
   },
   test: {

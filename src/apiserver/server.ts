@@ -54,6 +54,7 @@ import { ServerObjects } from "./storage/server-objects.ts";
 import { StorageCodec, type StoredForm } from "./storage/storage-codec.ts";
 import { scaleKind } from "./subresources/scale-kind.ts";
 import { FanOuts } from "./watch/fan-out.ts";
+import { BOOKMARK_EVERY_MS } from "./watch/watch-feed.ts";
 import { HttpsCaller } from "./webhook/https-caller.ts";
 import { ServiceResolver } from "./webhook/service-resolver.ts";
 import { WebhookClient } from "./webhook/webhook-client.ts";
@@ -80,6 +81,8 @@ export interface ApiServerOptions {
   readonly allowPrivileged: boolean;
   /** Upstream's half an hour unless given. */
   readonly watchTimeoutMinMs?: number;
+  /** Between two bookmarks of a watch; upstream's minute unless given. */
+  readonly bookmarkEveryMs?: number;
   readonly eventTtlSeconds: number;
   /** What objects are written as; both forms are read. */
   readonly storedForm: StoredForm;
@@ -204,6 +207,7 @@ export async function startApiServer(
       logger: options.logger,
       allowPrivileged: options.allowPrivileged,
       watchTimeoutMinMs: options.watchTimeoutMinMs ?? WATCH_TIMEOUT_MIN_MS,
+      bookmarkEveryMs: options.bookmarkEveryMs ?? BOOKMARK_EVERY_MS,
       writeLimit: createWriteLimit(clock, signal),
       updateLines: new LinesByKey(clock, LINE_WAIT_MS),
       deprecated: (info, warning) => watched.deprecated(info, warning),

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   logs: "show what the cluster in the background has logged",
   kubeconfig: "print the kubeconfig of the cluster",
   kubelet: "run a node",
+  why: "say why a pod runs where it runs, or does not run, and what controllers decided",
   simulate: "run simulated nodes, make them fail and recover",
   image: "import, list, remove, save and build images",
   node: "add, remove, stop, start and disturb nodes of this machine",

@@ -20,6 +20,7 @@ import { logsCommand } from "./up/logs/logs-command.ts";
 import { statusCommand } from "./up/status/status-command.ts";
 import { upCommand } from "./up/up.ts";
 import { versionCommand } from "./version/version-command.ts";
+import { whyCommand } from "./why/why-command.ts";
 
 export const commands: readonly Command[] = [
   apiserverCommand,
@@ -41,5 +42,6 @@ export const commands: readonly Command[] = [
   logsCommand,
   kubeconfigCommand,
   versionCommand,
+  whyCommand,
   completionCommand(() => commands),
 ];

@@ -3,7 +3,7 @@ import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
 import { runControllers } from "#cmd/controller-manager/run-controllers.ts";
-import { inProcessClients } from "#cmd/in-process/in-process-clients.ts";
+import { type InProcessClients, inProcessClients } from "#cmd/in-process/in-process-clients.ts";
 import { runScheduler } from "#cmd/scheduler/run-scheduler.ts";
 import { readSimulation } from "#cmd/simulate/simulation-file.ts";
 import { type AnyController, builtInControllers } from "#controllers/registry/controllers.ts";
@@ -19,6 +19,7 @@ import { runSimulation } from "#sim/run-simulation.ts";
 export const COMPONENTS = ["controller-manager", "scheduler", "nodes"] as const;
 export type ComponentName = (typeof COMPONENTS)[number];
 
+const ADMIN: User = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 /** So many heartbeats may be missing until a node counts as lost: upstream's 50 s at 10 s. */
 const GRACE_HEARTBEATS = 5;
 /** Lost nodes lose their pods at once: tests do not wait for a rate that protects large clusters. */
@@ -113,7 +114,7 @@ function startControllers(parts: ComponentParts, signal: AbortSignal): RunningPa
     {
       controllers: [...builtIn, ...parts.controllers],
       ...{ resources, collectGarbage: parts.builtIn, clock, random },
-      ...inProcessClients(parts),
+      ...clientsOf(parts),
       ...{ logger: silentLogger, metrics: new Metrics() },
       onRuntime: (started) => {
         runtime = started;
@@ -123,6 +124,19 @@ function startControllers(parts: ComponentParts, signal: AbortSignal): RunningPa
   );
   const busy = (): number => runtime?.busy ?? 1;
   return { ready: Promise.resolve(), done, busy, runtime: () => runtime };
+}
+
+/** Built-in controllers have the roles of their accounts; those of a test may do everything. */
+function clientsOf(parts: ComponentParts): InProcessClients {
+  const { clock, random } = parts;
+  const builtIn = inProcessClients(parts);
+  const transport = parts.transportAs(ADMIN, "k8ts-test");
+  const admin = new Client({ transport, clock, random, fieldManager: "k8ts-test" });
+  const own = new Set(parts.controllers.map(({ name }) => name));
+  return {
+    client: builtIn.client,
+    clientFor: (controller) => (own.has(controller) ? admin : builtIn.clientFor(controller)),
+  };
 }
 
 function startScheduling(parts: ComponentParts, signal: AbortSignal): RunningPart {

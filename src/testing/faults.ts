@@ -14,6 +14,9 @@ import type { Clock } from "#lib/clock.ts";
 
 const UPDATES: ReadonlySet<Call["verb"]> = new Set(["update", "patch"]);
 
+/** A watch that ends every few minutes would make a year of virtual time slow. */
+const WATCH_SECONDS = String(10 * 365 * 86_400);
+
 export class Faults {
   #drop = new AbortController();
   #delayMs = 0;
@@ -85,7 +88,8 @@ export class Faults {
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent> {
     const drop = this.#drop.signal;
-    yield* inner.watch(call, AbortSignal.any([signal, drop]));
+    const query = { ...call.query, timeoutSeconds: WATCH_SECONDS };
+    yield* inner.watch({ ...call, query }, AbortSignal.any([signal, drop]));
     if (drop.aborted && !signal.aborted) throw new TransportError("the watch was dropped");
   }
 }

@@ -13,11 +13,13 @@ export interface MemoryServerOptions {
   readonly random: Random;
   /** RBAC and Node authorization, the default admission plug-ins, what a fresh cluster has. */
   readonly secured: boolean;
+  /** Upstream's minute unless given. */
+  readonly bookmarkEveryMs?: number;
 }
 
 /** Lives until the signal aborts. */
 export async function startMemoryServer(
-  { store, clock, random, secured }: MemoryServerOptions,
+  { store, clock, random, secured, bookmarkEveryMs }: MemoryServerOptions,
   signal: AbortSignal,
 ): Promise<ApiServer> {
   const server = await startApiServer(
@@ -26,6 +28,7 @@ export async function startMemoryServer(
       store,
       clock,
       random,
+      ...(bookmarkEveryMs === undefined ? {} : { bookmarkEveryMs }),
       serviceRanges: ["10.96.0.0/12"],
       nodePorts: { first: 30_000, last: 32_767 },
       security: (objects, until) =>

@@ -29,6 +29,7 @@ import { seededRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { VirtualClock } from "#lib/virtual-clock.ts";
 import type { Controller } from "#runtime/controller.ts";
+import { DEFAULT_HISTORY } from "#store/local/auto-compaction.ts";
 import { createMemoryStore, type MemoryStore } from "#store/memory.ts";
 import { completed, type Draft } from "./build.ts";
 import { ClusterComponents, COMPONENTS, type ComponentName } from "./cluster-components.ts";
@@ -48,6 +49,9 @@ const SETTLE_ROUNDS_MAX = 10_000;
 const REAL_PAUSE_MS = 2;
 const REAL_QUIET_ROUNDS = 5;
 const UNTIL_STEP_MS = 1_000;
+const BOOKMARK_EVERY_MS = 30 * 86_400_000;
+/** Past revisions go by their size; a store that looks for old ones every minute would be slow. */
+const HISTORY_MS = 365 * 86_400_000;
 
 export interface ClusterOptions {
   /** The time at the start, in RFC 3339. */
@@ -62,6 +66,8 @@ export interface ClusterOptions {
   /** Controllers of your own. */
   // biome-ignore lint/suspicious/noExplicitAny: controllers of different states run together
   readonly controllers?: readonly Controller<any, any>[];
+  /** YAML that is applied before the controllers start: the definitions of their custom resources. */
+  readonly manifests?: string;
   /** Whether the built-in controllers, the scheduler and nodes run, too. They do unless it is false. */
   readonly builtIn?: boolean;
   /**
@@ -74,7 +80,8 @@ export interface ClusterOptions {
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const clock =
     options.clock === "real" ? systemClock : new VirtualClock(options.at ?? "2030-01-01T00:00:00Z");
-  return startOn(createMemoryStore({ clock }), clock, options);
+  const history = { ...DEFAULT_HISTORY, ageMs: HISTORY_MS };
+  return startOn(createMemoryStore({ clock, history }), clock, options);
 }
 
 async function startOn(
@@ -85,7 +92,12 @@ async function startOn(
   const random = seededRandom(options.seed ?? 1);
   const life = new AbortController();
   setMaxListeners(0, life.signal); // every part of the cluster listens
-  const server = await startMemoryServer({ store, clock, random, secured: true }, life.signal);
+  // Bookmarks of some eighty watches every minute would be most of what happens in a year.
+  const bookmarkEveryMs = clock instanceof VirtualClock ? BOOKMARK_EVERY_MS : undefined;
+  const server = await startMemoryServer(
+    { store, clock, random, secured: true, ...(bookmarkEveryMs && { bookmarkEveryMs }) },
+    life.signal,
+  );
   const faults = new Faults();
   const transport = inProcessTransport(server.handle, ADMIN, "k8ts-test");
   const client = new Client({ transport, clock, random, fieldManager: "k8ts-test" });
@@ -100,6 +112,7 @@ async function startOn(
   });
   const parts = { options, store, clock, server, transport, client, faults, components, life };
   const cluster = new Cluster(parts);
+  if (options.manifests !== undefined) await cluster.apply(options.manifests);
   const names = COMPONENTS.filter((name) => builtIn || name === "controller-manager");
   const started = names.map((name) => components.start(name));
   await Promise.race([

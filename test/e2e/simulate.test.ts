@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { Deployment } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
@@ -93,6 +93,12 @@ describe("k8ts up --simulate", () => {
       const log = await client.raw(`/api/v1/namespaces/default/pods/${name}/log?tailLines=1`);
       assert.ok(log.ok, log.ok ? "" : log.status.message);
       assert.equal(log.value, "ready\n");
+      const data = dirname(kubeconfig);
+      const why = runProgram(["why", "pod", name, "--data", data]);
+      assert.equal(why.status, 0, why.stderr);
+      assert.match(why.stdout, new RegExp(`Pod default/${name}: 1 recorded attempt`));
+      const deployed = runProgram(["why", "deployment/web", "--data", data, "-o", "json"]);
+      assert.equal(JSON.parse(deployed.stdout).decisions[0].controller, "deployment-controller");
     },
     LIMIT_MS,
   );

@@ -31,6 +31,7 @@ export interface BootstrapOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly hostname: string;
+  readonly identityRenewMs?: number;
   readonly advertiseAddress: string;
   readonly port: number;
   readonly serviceRanges: readonly string[];

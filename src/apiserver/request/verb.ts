@@ -27,6 +27,7 @@ export interface ServerParts {
   readonly allowPrivileged: boolean;
   /** Watches without a timeout of their own end after once to twice as long. */
   readonly watchTimeoutMinMs: number;
+  readonly bookmarkEveryMs: number;
   /** How long a write may take before its client hears that it did. */
   readonly writeLimit: TimeLimit;
   /** Where updates of one object wait that others have overtaken, by its key. */

@@ -19,7 +19,7 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
   const asked = parseResourceVersion(resourceVersion);
   if (!asked.ok) return asked;
 
-  const { objects, clock, random, watchTimeoutMinMs } = parts;
+  const { objects, clock, random, watchTimeoutMinMs, bookmarkEveryMs } = parts;
   if (sendInitialEvents) {
     const ready = await (asked.value === 0 && resourceVersion !== "0"
       ? objects.fresh()
@@ -42,6 +42,7 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
         ? { point: "state", endMark: true }
         : { point: "after", revision: asked.value || objects.cache.revision },
     bookmarks: allowWatchBookmarks,
+    bookmarkEveryMs,
     timeoutMs: timeoutSeconds ? timeoutSeconds * 1000 : watchTimeoutMinMs * (1 + random.next()),
     clock,
   });

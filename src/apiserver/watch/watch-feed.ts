@@ -22,7 +22,8 @@ import type { Revision } from "../storage/revision.ts";
 import type { ResourceCache, Subscription, Trigger } from "./resource-cache.ts";
 import type { Change } from "./watch-window.ts";
 
-const BOOKMARK_EVERY_MS = 60_000;
+/** As upstream. */
+export const BOOKMARK_EVERY_MS = 60_000;
 /** Objects of the initial state that one pull compares with the selectors: some milliseconds. */
 const LOOKED_MAX = 250;
 const BOOKMARK_BEFORE_END_MS = 2_000;
@@ -52,6 +53,7 @@ export interface WatchFeedOptions {
     | { readonly point: "state"; readonly endMark: boolean }
     | { readonly point: "after"; readonly revision: number };
   readonly bookmarks: boolean;
+  readonly bookmarkEveryMs: number;
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
@@ -213,14 +215,14 @@ export class WatchFeed implements EventFeed {
 
   /** One timer for whichever comes first: a bookmark or the end. */
   #arm(): void {
-    const { clock, timeoutMs, bookmarks } = this.#options;
+    const { clock, timeoutMs, bookmarks, bookmarkEveryMs } = this.#options;
     const leftMs = timeoutMs - (clock.elapsedMs() - this.#startMs);
     if (leftMs <= 0) {
       this.end();
       return;
     }
     const beforeEndMs = leftMs > BOOKMARK_BEFORE_END_MS ? leftMs - BOOKMARK_BEFORE_END_MS : leftMs;
-    const nextMs = bookmarks ? Math.min(BOOKMARK_EVERY_MS, beforeEndMs) : leftMs;
+    const nextMs = bookmarks ? Math.min(bookmarkEveryMs, beforeEndMs) : leftMs;
     this.#timer = clock.schedule(nextMs, () => {
       if (nextMs < leftMs) {
         this.#bookmarkDue = true;

@@ -13,6 +13,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
+import type { Deciders } from "../why/decisions.ts";
 import type { UpFlags } from "./up-flags.ts";
 
 export interface Component {
@@ -47,6 +48,8 @@ export interface ClusterContext {
   readonly hostname: string;
   /** Networks of nodes that are namespaces of this machine: they may use what the cluster serves. */
   readonly nodeSubnets: readonly string[];
+  /** For `k8ts why`: components that decide put their records here. */
+  readonly deciders: Deciders;
   /** The API server of this process. Throws until the component `apiserver` is ready. */
   server(): RunningApiServer;
   /** Calls the API server directly as this user, through authentication, authorization and admission. */

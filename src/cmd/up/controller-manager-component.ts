@@ -51,6 +51,9 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
       {
         ...{ controllers, resources, collectGarbage: true, garbageWorkers, client, clientFor },
         ...{ clock, random, logger, metrics },
+        onRuntime: (runtime) => {
+          cluster.deciders.controllers = runtime;
+        },
       },
       leading,
     );

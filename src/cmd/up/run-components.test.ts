@@ -21,6 +21,7 @@ const CONTEXT: Omit<ClusterContext, "health"> = {
   metrics: new Metrics(),
   hostname: "host",
   nodeSubnets: [],
+  deciders: { scheduler: undefined, controllers: undefined },
   server: unused,
   transportAs: unused,
 };

@@ -29,8 +29,12 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
   const { clock, random, logger, hostname, metrics, flags } = cluster;
   const transport = cluster.transportAs(SCHEDULER, FIELD_MANAGER);
   const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
-  const lead = (leading: AbortSignal): Promise<void> =>
-    runScheduler({ client, clock, random, logger, metrics, hostname }, leading).done;
+  const lead = (leading: AbortSignal): Promise<void> => {
+    const parts = { client, clock, random, logger, metrics, hostname };
+    const { done, records } = runScheduler(parts, leading);
+    cluster.deciders.scheduler = records;
+    return done;
+  };
   // An embedded store belongs to one process at a time: it takes over the lease of the last one at once.
   const identity = `${hostname}_${isShared(flags.server) ? random.uuid() : EMBEDDED_IDENTITY}`;
   await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, lead, signal);

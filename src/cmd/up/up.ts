@@ -18,6 +18,8 @@ import {
 } from "../component/process-surroundings.ts";
 import { refuseFlags } from "../flags/parse-flags.ts";
 import { inProcessTransport } from "../in-process/in-process-transport.ts";
+import type { Deciders } from "../why/decisions.ts";
+import { serveDecisions } from "../why/why-socket.ts";
 import { type Audience, announce } from "./announce.ts";
 import { APISERVER } from "./apiserver-component.ts";
 import { boundedLogWriter } from "./background/log-file.ts";
@@ -115,7 +117,9 @@ async function runCluster(
   makeDataDir(dataDir);
   const nodes = flags.node ? await openNodes(flags) : undefined;
   const nodeSubnets = nodes === undefined ? [] : [subnetOf(nodes)];
-  const shared = { ...surroundings, hostname: hostname(), metrics: new Metrics(), nodeSubnets };
+  const deciders: Deciders = { scheduler: undefined, controllers: undefined };
+  const own = { hostname: hostname(), metrics: new Metrics(), nodeSubnets, deciders };
+  const shared = { ...surroundings, ...own };
   const begin = new RequestMetrics(shared.metrics, clock).to(HOST);
   let running: RunningApiServer | undefined;
   const server = (): RunningApiServer => {
@@ -145,6 +149,7 @@ async function runCluster(
   try {
     await Promise.race([cluster.ready, cluster.done]);
     if (!signal.aborted) {
+      await serveDecisions(dataDir, deciders, signal);
       const url = localUrl(flags.server.bindAddress, server().port);
       await announce(flags, url, { clock, report, remember }, signal);
       collectWhenQuiet(clock, ownHeap(), signal);

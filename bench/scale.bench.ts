@@ -1,0 +1,77 @@
+/**
+ * `k8ts up --simulate`: many nodes and pods in one process. How fast pods come to run, what a pod costs,
+ * how soon a GET is answered meanwhile, and whether all heartbeats are kept. The curve goes from 1,000
+ * to 150,000 pods; `--quick` ends at 5,000. SCALE_NODES and SCALE_PODS choose another end.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "#client/client.ts";
+import { HttpsTransport } from "#client/https-transport.ts";
+import { connectionFromFile } from "#client/kubeconfig.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { launcherMs, residentMb, startProgram } from "./load/server-processes.ts";
+import type { BenchOptions, Row } from "./row.ts";
+import {
+  createDeployments,
+  lostNodes,
+  PODS_PER_DEPLOYMENT,
+  probeGets,
+  untilReady,
+} from "./scale/scale-load.ts";
+
+export const name = "scale";
+
+const STEPS = [1_000, 5_000, 20_000, 50_000, 100_000, 150_000];
+const PODS_PER_SECOND = 500;
+const MEMORY_MB = 3_072;
+const GET_MS = 50;
+const STEP_LIMIT_MS = 600_000;
+
+export async function* run({ quick, progress, signal }: BenchOptions): AsyncIterable<Row> {
+  const folder = mkdtempSync(join(tmpdir(), "k8ts-bench-"));
+  const nodes = Number(process.env.SCALE_NODES ?? (quick ? 500 : 5_000));
+  const podsMax = Number(process.env.SCALE_PODS ?? (quick ? 5_000 : 150_000));
+  try {
+    await launcherMs(); // builds if need be
+    progress(`${nodes} nodes`);
+    const up = ["up", "--foreground", "--no-node", "--simulate", `${nodes}`];
+    await using server = await startProgram(up, join(folder, "data"));
+    await server.printedMs;
+    using transport = new HttpsTransport(
+      connectionFromFile(join(folder, "data", "kubeconfig")),
+      "bench",
+    );
+    const surroundings = { clock: systemClock, random: systemRandom, fieldManager: "bench" };
+    const client = new Client({ transport, ...surroundings });
+    let before = 0;
+    for (const pods of STEPS.filter((step) => step <= podsMax)) {
+      signal.throwIfAborted();
+      progress(`${pods} pods on ${nodes} nodes`);
+      const done = new AbortController();
+      const gets = probeGets(client, done.signal);
+      const startMs = performance.now();
+      await createDeployments(
+        client,
+        before / PODS_PER_DEPLOYMENT,
+        (pods - before) / PODS_PER_DEPLOYMENT,
+      );
+      await untilReady(client, pods, STEP_LIMIT_MS);
+      const seconds = (performance.now() - startMs) / 1000;
+      done.abort();
+      const row = `${nodes} nodes, ${pods} pods`;
+      yield wanted(`${row}: pods to Running`, (pods - before) / seconds, "pods/s", PODS_PER_SECOND);
+      yield wanted(`${row}: GET p99 meanwhile`, await gets, "ms", GET_MS);
+      yield wanted(`${row}: memory`, residentMb(server.pid), "MB", MEMORY_MB);
+      before = pods;
+    }
+    yield { name: "nodes without heartbeats", value: await lostNodes(client), unit: "nodes" };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function wanted(row: string, value: number, unit: string, wish: number): Row {
+  return { name: row, value, unit, limit: wish, limitName: `${unit} wanted`, target: 1 };
+}
