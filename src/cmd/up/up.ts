@@ -149,7 +149,9 @@ async function runCluster(
   try {
     await Promise.race([cluster.ready, cluster.done]);
     if (!signal.aborted) {
-      await serveDecisions(dataDir, deciders, signal);
+      await serveDecisions(dataDir, deciders, signal).catch((error: unknown) =>
+        shared.logger.warn("`k8ts why` cannot ask this cluster", { error }),
+      );
       const url = localUrl(flags.server.bindAddress, server().port);
       await announce(flags, url, { clock, report, remember }, signal);
       collectWhenQuiet(clock, ownHeap(), signal);
