@@ -39,6 +39,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   dns: { imports: ["lib", "api", "client"] },
   "dns/zone": { imports: ["lib", "api"], pure: true },
   cloud: { imports: ["lib", "api", "client", "runtime", "host"] },
+  tunnel: { imports: ["lib"] },
   cmd: { imports: "all but testing" },
   cli: { imports: ["lib", "api", "client", "cmd"] },
   testing: { imports: "any" },

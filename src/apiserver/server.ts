@@ -166,7 +166,8 @@ export async function startApiServer(
   const done = store.cache.run(signal);
   const objects = new ServerObjects({ store, resources, clock, random });
   const { logger } = options;
-  const caller = new HttpsCaller(clock);
+  const { connect } = options.kubelets;
+  const caller = new HttpsCaller(clock, connect);
   onAbort(signal, () => caller[Symbol.dispose]());
   const services = new ServiceResolver(objects, random, signal);
   const webhooks = new WebhookClient(caller, services);
@@ -187,7 +188,7 @@ export async function startApiServer(
   const health = new Health(store, options.hooks ?? [], options.healthChecks);
   health.finished("caches");
   const tables = new Tables(new ColumnDescriptions([...kinds, scaleKind], options.prose), clock);
-  const proxying = { apis, isCredential: security.isCredential, clock, logger };
+  const proxying = { apis, isCredential: security.isCredential, clock, logger, connect };
   const remoteSchemas = new RemoteSchemas(aggregation, (api, request, info, user) =>
     proxyRequest(proxying, api, request, info, user),
   );

@@ -27,9 +27,12 @@ const COMMANDS: Readonly<Record<string, string>> = {
   doctor: "check the data of a cluster",
   apiserver: "run the API server",
   "controller-manager": "run the controllers",
+  "cloud-controller-manager": "run the controllers of a cloud provider",
   scheduler: "run the scheduler",
   dns: "run the DNS server",
   proxy: "run the service proxy of a node",
+  "konnectivity-server": "run the server of tunnels to nodes",
+  "konnectivity-agent": "run the agent of tunnels to nodes",
   snapshot: "save, restore, verify and list snapshots of a cluster's store",
   store: "copy a cluster's store from a data directory to an etcd, or back",
   completion: "print a script that completes commands in bash, zsh or fish",
@@ -42,7 +45,7 @@ Usage: k8ts COMMAND [flags]
 
 Commands:
 ${Object.entries(COMMANDS)
-  .map(([name, summary]) => `  ${name.padEnd(20)}${summary}`)
+  .map(([name, summary]) => `  ${name.padEnd(26)}${summary}`)
   .join("\n")}
 
 Examples:

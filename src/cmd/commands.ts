@@ -7,6 +7,8 @@ import { controllerManagerCommand } from "./controller-manager/controller-manage
 import { dnsCommand } from "./dns/dns-command.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { imageCommand } from "./image/image-command.ts";
+import { konnectivityAgentCommand } from "./konnectivity/konnectivity-agent.ts";
+import { konnectivityServerCommand } from "./konnectivity/konnectivity-server.ts";
 import { kubeletCommand } from "./kubelet/kubelet-command.ts";
 import { nodeCommand } from "./node/node-command.ts";
 import { proxyCommand } from "./proxy/proxy-command.ts";
@@ -35,6 +37,8 @@ export const commands: readonly Command[] = [
   snapshotCommand,
   storeCommand,
   imageCommand,
+  konnectivityAgentCommand,
+  konnectivityServerCommand,
   kubeletCommand,
   nodeCommand,
   upCommand,

@@ -12,6 +12,7 @@ import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
+import type { ConnectStream } from "../proxy/connect-stream.ts";
 import { forward, forwardedHeaders } from "../proxy/forward.ts";
 import type { Target } from "../proxy/target.ts";
 import type { PathHandler } from "../request/handler.ts";
@@ -26,6 +27,8 @@ export interface ProxyOptions {
   readonly isCredential: IsCredentialHeader;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Makes connections; they are made directly without. */
+  readonly connect?: ConnectStream | undefined;
 }
 
 const DISCOVERY_TIMEOUT_MS = 5_000;
@@ -60,7 +63,7 @@ export async function proxyRequest(
   if (request.body.form === "too-long") {
     return statusAnswer(requestTooLargeStatus("limit is 3145728"));
   }
-  const target = targetOf(endpoint.value, urlOf(request));
+  const target = { ...targetOf(endpoint.value, urlOf(request)), connect: options.connect };
   const headers: ProxyHeaders = {
     ...forwardedHeaders(request, isCredential),
     host: `${target.host}:${target.port}`,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { checkEgressConfig } from "./egress-config.ts";
+import { parseEgressConfig } from "./egress-config.ts";
 
 const HEAD = "apiVersion: apiserver.k8s.io/v1beta1\nkind: EgressSelectorConfiguration\n";
 const fileOf = (...selections: readonly string[]): string =>
@@ -10,15 +10,34 @@ const failed = "failed to validate egress selector configuration: ";
 const PROXY = "{proxyProtocol: HTTPConnect, transport: {uds: {udsName: x}}}";
 
 test("direct connections are what is made anyway", () => {
-  checkEgressConfig(HEAD);
-  checkEgressConfig(fileOf(direct("cluster"), direct("Etcd"), direct("controlplane")));
+  parseEgressConfig(HEAD);
+  parseEgressConfig(fileOf(direct("cluster"), direct("Etcd"), direct("controlplane")));
+});
+
+test("cluster: HTTPConnect and GRPC over a unix socket, HTTPConnect over TCP with TLS", () => {
+  const cluster = (connection: string): string =>
+    fileOf(`{name: cluster, connection: ${connection}}`);
+  assert.deepEqual(parseEgressConfig(cluster(PROXY)), { protocol: "HTTPConnect", path: "x" });
+  assert.deepEqual(parseEgressConfig(cluster(PROXY.replace("HTTPConnect", "GRPC"))), {
+    protocol: "GRPC",
+    path: "x",
+  });
+  const tcp = "{tcp: {url: 'https://127.0.0.1:8131', tlsConfig: {caBundle: ca.crt}}}";
+  assert.deepEqual(parseEgressConfig(cluster(`{proxyProtocol: HTTPConnect, transport: ${tcp}}`)), {
+    ...{ protocol: "HTTPConnect", host: "127.0.0.1", port: 8131 },
+    tls: { caBundle: "ca.crt" },
+  });
+  assert.throws(
+    () => parseEgressConfig(cluster(`{proxyProtocol: GRPC, transport: ${tcp}}`)),
+    /UDS transport must be specified for GRPC/,
+  );
 });
 
 const refused = [
   {
     name: "a proxy",
-    text: fileOf(`{name: cluster, connection: ${PROXY}}`),
-    says: "egress selection cluster cannot use HTTPConnect: connections are made directly",
+    text: fileOf(`{name: etcd, connection: ${PROXY}}`),
+    says: "egress selection etcd cannot use HTTPConnect: connections are made directly",
   },
   {
     name: "an unknown place",
@@ -56,6 +75,6 @@ const refused = [
 
 describe("refused", () => {
   test.each(refused)("$name", ({ text, says }) => {
-    assert.throws(() => checkEgressConfig(text), new Error(says));
+    assert.throws(() => parseEgressConfig(text), new Error(says));
   });
 });

@@ -1,6 +1,7 @@
 /**
- * The file of `--egress-selector-config-file`: how the server reaches nodes, others of the control
- * plane, and etcd. It reaches all of them directly, so that a file may say this and nothing else.
+ * The file of `--egress-selector-config-file`: how the server reaches the cluster (kubelets, pods,
+ * Services, webhooks, aggregated APIs), others of the control plane, and etcd. The cluster may be behind
+ * a tunnel; the others are always reached directly.
  */
 import { duplicate, type FieldError, invalid, notSupported } from "#api/validation/field-error.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
@@ -43,8 +44,29 @@ const OLD_NAME = "master";
 const PROTOCOLS = ["Direct", "HTTPConnect", "GRPC"];
 const PLACE = Path.of("service").child("connection");
 
-/** Throws, naming every fault, and for anything but direct connections. */
-export function checkEgressConfig(text: string): void {
+/** The tunnel to the cluster. */
+export type EgressProxy = {
+  readonly protocol: "HTTPConnect" | "GRPC";
+} & (
+  | { readonly path: string }
+  | { readonly host: string; readonly port: number; readonly tls: EgressTlsFiles | undefined }
+);
+
+/** Names of files. */
+export interface EgressTlsFiles {
+  readonly caBundle?: string;
+  readonly clientKey?: string;
+  readonly clientCert?: string;
+  readonly tlsServerName?: string;
+}
+
+interface Transport {
+  readonly uds?: { readonly udsName?: string } | null;
+  readonly tcp?: { readonly url?: string; readonly tlsConfig?: EgressTlsFiles | null } | null;
+}
+
+/** Throws, naming every fault. Undefined: the cluster is reached directly. */
+export function parseEgressConfig(text: string): EgressProxy | undefined {
   const selections = decode(text);
   const faults = [...selections.flatMap(connectionFaults), ...nameFaults(selections)];
   if (faults.length > 0) {
@@ -52,11 +74,28 @@ export function checkEgressConfig(text: string): void {
       `failed to validate egress selector configuration: ${formatFieldErrors(faults)}`,
     );
   }
-  const other = selections.find(({ connection }) => connection?.proxyProtocol !== "Direct");
-  if (other === undefined) return;
-  throw new Error(
-    `egress selection ${other.name} cannot use ${other.connection?.proxyProtocol}: connections are made directly`,
-  );
+  const proxied = selections.filter(({ connection }) => connection?.proxyProtocol !== "Direct");
+  const other = proxied.find(({ name }) => name?.toLowerCase() !== "cluster");
+  if (other !== undefined) {
+    throw new Error(
+      `egress selection ${other.name} cannot use ${other.connection?.proxyProtocol}: connections are made directly`,
+    );
+  }
+  const [cluster] = proxied;
+  return cluster === undefined ? undefined : proxyOf(cluster);
+}
+
+function proxyOf({ connection }: Selection): EgressProxy {
+  const protocol = connection?.proxyProtocol === "GRPC" ? "GRPC" : "HTTPConnect";
+  const { uds, tcp } = (connection?.transport ?? {}) as Transport;
+  const path = uds?.udsName ?? "";
+  if (path !== "") return { protocol, path };
+  if (protocol === "GRPC") throw new Error("UDS transport must be specified for GRPC");
+  const url = URL.canParse(tcp?.url ?? "") ? new URL(tcp?.url ?? "") : undefined;
+  if (url === undefined) throw new Error("Either a TCP or UDS transport must be specified");
+  const tls = url.protocol === "https:" ? (tcp?.tlsConfig ?? {}) : undefined;
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return { protocol, host, port: Number(url.port) || (tls === undefined ? 80 : 443), tls };
 }
 
 function decode(text: string): readonly Selection[] {

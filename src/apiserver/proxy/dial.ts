@@ -2,9 +2,10 @@
  * Asks another server to change the connection's protocol. What goes wrong on the way is told in the
  * words that upstream's clients know.
  */
-import { type IncomingMessage, request as requestHttp } from "node:http";
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { Duplex } from "node:stream";
+import { createConnectionThrough } from "./connect-stream.ts";
 import { dialFault } from "./dial-fault.ts";
 import type { Target } from "./target.ts";
 
@@ -40,7 +41,7 @@ export function requestUpgrade(
       host,
       port,
       path,
-      agent: false,
+      ...connectionOf(target),
       signal,
       headers: { ...headers, connection: "Upgrade", upgrade: protocol },
       ...(secure ? { ...tls, rejectUnauthorized: tls?.verify ?? false } : {}),
@@ -55,6 +56,19 @@ export function requestUpgrade(
     });
     outgoing.end();
   });
+}
+
+/** For requests: a connection of their own, made by the target's tunnel if it has one. */
+export function connectionOf(target: Target): RequestOptions {
+  const { connect, secure, tls } = target;
+  if (connect === undefined) return { agent: false };
+  const options = secure ? { ...tls, rejectUnauthorized: tls?.verify ?? false } : undefined;
+  return {
+    createConnection: (_options, created) => {
+      createConnectionThrough(connect, target, options, created);
+      return undefined;
+    },
+  };
 }
 
 /** A target that cannot be reached is found out soon; one that answers slowly is its own affair. */

@@ -7,7 +7,7 @@ import { request as requestHttps } from "node:https";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import type { ApiRequest } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
-import { limitConnecting } from "./dial.ts";
+import { connectionOf, limitConnecting } from "./dial.ts";
 import { dialFault } from "./dial-fault.ts";
 import { type ProxyPlace, rewriteHtml, rewriteUrl } from "./rewrite-html.ts";
 import type { Target } from "./target.ts";
@@ -33,6 +33,7 @@ export function forward(
       port,
       path,
       headers: headers as Record<string, string | string[]>,
+      ...(target.connect === undefined ? {} : connectionOf(target)),
       signal,
       ...(secure ? { ...tls, rejectUnauthorized: tls?.verify ?? false } : {}),
     });

@@ -4,6 +4,7 @@ import type { Node } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { failure, notFoundStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
 import type { Objects } from "../storage/objects.ts";
+import type { ConnectStream } from "./connect-stream.ts";
 import type { Target, TargetTls } from "./target.ts";
 
 const DEFAULT_PORT = 10_250;
@@ -16,6 +17,8 @@ export interface KubeletOptions {
   readonly connectWithinMs?: number;
   /** Read anew for each connection: certificates are renewed. */
   tls(): TargetTls;
+  /** Makes connections to nodes, pods and Services; they are made directly without. */
+  readonly connect?: ConnectStream | undefined;
 }
 
 export interface KubeletAddress {
@@ -28,6 +31,10 @@ export class Kubelets {
 
   constructor(options: KubeletOptions) {
     this.#options = options;
+  }
+
+  get connect(): ConnectStream | undefined {
+    return this.#options.connect;
   }
 
   /** `asker`: the resource that is asked for, which upstream names when the node is not there. */
@@ -59,6 +66,7 @@ export class Kubelets {
       ...address.value,
       path,
       ...(connectWithinMs === undefined ? {} : { connectWithinMs }),
+      connect: this.#options.connect,
       tls: skipVerify ? { ...tls, verify: false } : tls,
       shown: `https://${address.value.host}:${address.value.port}${path}`,
     });

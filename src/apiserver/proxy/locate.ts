@@ -15,6 +15,7 @@ import {
 import type { Random } from "#lib/random.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import type { Objects } from "../storage/objects.ts";
+import type { ConnectStream } from "./connect-stream.ts";
 import type { Kubelets } from "./kubelets.ts";
 import { isProxyable, type SchemeNamePort, splitSchemeNamePort, type Target } from "./target.ts";
 
@@ -41,11 +42,11 @@ export async function locateNode(
   if (found.length === 0) return failure(badRequestStatus("no addresses for hostname"));
   if (!found.every((one) => isProxyable(one.address))) return notAllowed();
   if (split.port === "" || split.port === String(port)) return kubelets.target(split.name, path);
-  return plainTarget(split, host, split.port, path);
+  return plainTarget(split, host, split.port, path, kubelets.connect);
 }
 
 export function locatePod(
-  { objects }: LocateOptions,
+  { objects, kubelets }: LocateOptions,
   namespace: string,
   id: string,
   path: string,
@@ -57,11 +58,11 @@ export function locatePod(
     return failure(notFoundStatus({ group: "", resource: "pods" }, split.name));
   const address = pod.status?.podIPs?.[0]?.ip ?? "";
   if (!isProxyable(address)) return notAllowed();
-  return plainTarget(split, address, split.port || firstPort(pod), path);
+  return plainTarget(split, address, split.port || firstPort(pod), path, kubelets.connect);
 }
 
 export function locateService(
-  { objects, random }: LocateOptions,
+  { objects, random, kubelets }: LocateOptions,
   namespace: string,
   id: string,
   path: string,
@@ -79,7 +80,7 @@ export function locateService(
     const name = (endpoints.subsets ?? []).length === 0 ? split.name : id;
     return failure(serviceUnavailableStatus(`no endpoints available for service "${name}"`));
   }
-  return plainTarget(split, chosen.ip, String(chosen.port), path);
+  return plainTarget(split, chosen.ip, String(chosen.port), path, kubelets.connect);
 }
 
 /** A port may be asked for by its number. */
@@ -133,6 +134,7 @@ function plainTarget(
   host: string,
   port: string,
   path: string,
+  connect: ConnectStream | undefined,
 ): Result<Target> {
   const secure = scheme === "https";
   const number = port === "" ? (secure ? 443 : 80) : Number(port);
@@ -144,6 +146,7 @@ function plainTarget(
     port: number,
     path,
     shown,
+    connect,
     ...(secure ? { tls: { verify: false } } : {}),
   });
 }

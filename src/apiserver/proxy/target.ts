@@ -1,5 +1,6 @@
 /** Where a proxied request goes. */
 import type { SecureContextOptions } from "node:tls";
+import type { ConnectStream } from "./connect-stream.ts";
 
 export interface Target {
   readonly secure: boolean;
@@ -11,6 +12,8 @@ export interface Target {
   readonly tls?: TargetTls;
   /** When to give up connecting; 30 seconds unless given. */
   readonly connectWithinMs?: number;
+  /** Makes the connection; it is made directly without. */
+  readonly connect?: ConnectStream | undefined;
   /** The answer is about this address, as far as errors are concerned. */
   readonly shown: string;
 }

@@ -5,8 +5,10 @@
  */
 import { Agent, request } from "node:https";
 import { isIP } from "node:net";
+import type { ConnectionOptions } from "node:tls";
 import { codeOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
+import { type ConnectStream, createConnectionThrough } from "../proxy/connect-stream.ts";
 import { dialFault } from "../proxy/dial-fault.ts";
 
 export interface HttpsEndpoint {
@@ -48,8 +50,10 @@ export class HttpsCaller implements Disposable {
   readonly #clock: Pick<Clock, "schedule">;
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS_MAX });
 
-  constructor(clock: Pick<Clock, "schedule">) {
+  /** `connect` makes the connections, if it is given. */
+  constructor(clock: Pick<Clock, "schedule">, connect?: ConnectStream) {
     this.#clock = clock;
+    if (connect !== undefined) Object.assign(this.#agent, throughTunnel(connect));
   }
 
   /** Rejects, saying why, if there is no answer. Any status code is an answer. */
@@ -98,6 +102,16 @@ export class HttpsCaller implements Disposable {
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }
+}
+
+/** What an agent calls for a new connection, with the options of the request. */
+function throughTunnel(connect: ConnectStream) {
+  type Options = ConnectionOptions & { readonly host: string; readonly port: number };
+  type Created = Parameters<typeof createConnectionThrough>[3];
+  return {
+    createConnection: (options: Options, created: Created): void =>
+      createConnectionThrough(connect, options, options, created),
+  };
 }
 
 /** For `https.request`. */

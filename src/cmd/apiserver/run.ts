@@ -4,12 +4,10 @@
  * what a fresh cluster has. Closing goes the other way: readiness first, the store last.
  */
 import { setMaxListeners } from "node:events";
-import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import { publishConfig } from "#apiserver/cluster/published-config.ts";
-import { checkEgressConfig } from "#apiserver/config/egress-config.ts";
 import { type Edge, openEdge } from "#apiserver/edge/edge-server.ts";
 import { type HttpServer, startHttpServer, type TlsOptions } from "#apiserver/http/http-server.ts";
 import { withResponseHeaders } from "#apiserver/http/response-headers.ts";
@@ -20,6 +18,7 @@ import { Metrics } from "#lib/metrics.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { claimSharedStore } from "./claim-shared-store.ts";
 import { makeDataDir } from "./data-dir.ts";
+import { egressConnect } from "./egress.ts";
 import { openEncryption } from "./encryption.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { responseHeaderRules } from "./flags/response-header-flags.ts";
@@ -65,9 +64,7 @@ async function runBehind(
   if (flags.withoutEffect.length > 0) {
     logger.warn("flags without effect", { flags: flags.withoutEffect });
   }
-  if (flags.egressSelectorConfigFile !== undefined) {
-    checkEgressConfig(readFileSync(flags.egressSelectorConfigFile, "utf8"));
-  }
+  const connect = egressConnect(flags.egressSelectorConfigFile);
   makeDataDir(flags.dataDir);
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
   const inner = surroundings.store ?? (await openStore(flags, surroundings, signal));
@@ -90,7 +87,7 @@ async function runBehind(
   }
   const audit = openAuditLog(flags, surroundings);
   const opened = { store, keys, audit, metrics, encryption };
-  const parts: Parts = { flags, surroundings, advertiseAddress, ...opened };
+  const parts: Parts = { flags, surroundings, advertiseAddress, connect, ...opened };
   const api = await startApiServer(apiServerOptions(parts), life.signal);
   const server = await listen(edge, flags, surroundings, keys, api);
   keys.listeningOn(server.port);

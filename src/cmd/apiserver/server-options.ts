@@ -1,4 +1,5 @@
 /** What the API server is made of, by its flags. */
+
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { Kind } from "#api/kind.ts";
@@ -7,6 +8,7 @@ import { serverIdentity } from "#apiserver/cluster/identity-lease.ts";
 import { isStable } from "#apiserver/discovery/discovery.ts";
 import { START_HOOKS } from "#apiserver/health/start-hooks.ts";
 import { addStorageSize } from "#apiserver/metrics/store-metrics.ts";
+import type { ConnectStream } from "#apiserver/proxy/connect-stream.ts";
 import { createSecurity, type RequestSecurity } from "#apiserver/request/security.ts";
 import type { ApiServerOptions } from "#apiserver/server.ts";
 import type { ComponentCheck } from "#apiserver/special/component-statuses.ts";
@@ -56,10 +58,13 @@ export interface Parts {
   readonly audit: AuditLog | undefined;
   readonly metrics: Metrics;
   readonly encryption: OpenedEncryption | undefined;
+  /** Makes connections to the cluster; they are made directly without. */
+  readonly connect: ConnectStream | undefined;
 }
 
 export function apiServerOptions(parts: Parts): ApiServerOptions {
   const { flags, surroundings, advertiseAddress, store, keys, metrics, encryption } = parts;
+  const { connect } = parts;
   const { clock, random, logger } = surroundings;
   const shared = isShared(flags);
   if (surroundings.store === undefined && !shared) {
@@ -88,6 +93,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
       addressTypes: flags.kubeletPreferredAddressTypes,
       connectWithinMs: flags.kubeletTimeout * 1000,
       tls: () => kubeletTls(flags, keys),
+      connect,
     },
     frontProxyClient: () => keys.frontProxyClient(),
     components: {

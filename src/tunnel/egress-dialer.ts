@@ -1,0 +1,112 @@
+/**
+ * Opens connections through a Konnectivity server, as an API server does: with HTTP CONNECT over TCP or
+ * a unix socket, or with packets over gRPC on a unix socket.
+ */
+import { connect as connectPlain, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { connect as connectTls } from "node:tls";
+import { Client, credentials } from "@grpc/grpc-js";
+import { onAbort } from "#lib/aborted.ts";
+import { openTunnelSocket } from "./tunnel-socket.ts";
+
+/** Rejects, saying why, if the server or the address cannot be reached. */
+export type EgressDialer = (host: string, port: number, signal?: AbortSignal) => Promise<Duplex>;
+
+export interface EgressTls {
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  readonly serverName?: string | undefined;
+}
+
+export type EgressServer =
+  | { readonly protocol: "HTTPConnect" | "GRPC"; readonly path: string }
+  | {
+      readonly protocol: "HTTPConnect";
+      readonly host: string;
+      readonly port: number;
+      /** Read for each connection; without it the connection is not encrypted. */
+      tls?(): EgressTls;
+    };
+
+const HEAD_BYTES_MAX = 64 * 1024;
+
+export function createEgressDialer(server: EgressServer): EgressDialer {
+  if ("path" in server && server.protocol === "GRPC") {
+    const client = new Client(`unix:${server.path}`, credentials.createInsecure(), {
+      "grpc.default_authority": "localhost",
+      "grpc.max_receive_message_length": 16 * 1024 * 1024,
+    });
+    return (host, port, signal) => openTunnelSocket(client, addressOf(host, port), signal);
+  }
+  return async (host, port, signal) => {
+    const socket = openSocket(server);
+    const abort = (): void =>
+      void socket.destroy(new Error("the connection is not wanted any more"));
+    if (signal !== undefined) onAbort(signal, abort);
+    try {
+      await throughConnect(socket, addressOf(host, port), shownOf(server));
+      return socket;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  };
+}
+
+function openSocket(server: EgressServer): Socket {
+  if ("path" in server) return connectPlain({ path: server.path });
+  const { host, port } = server;
+  const tls = server.tls?.();
+  if (tls === undefined) return connectPlain({ host, port, noDelay: true });
+  const { serverName, ...pair } = tls;
+  return connectTls({ host, port, ...pair, servername: serverName ?? host } as never);
+}
+
+/** Resolves when the proxy has answered that the connection is there. */
+function throughConnect(socket: Socket, address: string, proxy: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let head = Buffer.alloc(0);
+    const fail = (why: string): void => {
+      socket.destroy();
+      reject(new Error(why));
+    };
+    const broken = (error?: Error): void =>
+      fail(
+        `reading HTTP response from CONNECT to ${address} via proxy ${proxy} failed: ${error?.message ?? "EOF"}`,
+      );
+    // Not "data": the next reader decides itself when the stream flows.
+    const read = (): void => {
+      for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) {
+        head = Buffer.concat([head, chunk]);
+      }
+      const end = head.indexOf("\r\n\r\n");
+      if (end < 0) {
+        if (head.length > HEAD_BYTES_MAX) fail(`the answer of the proxy ${proxy} is too long`);
+        return;
+      }
+      const [line = ""] = head.toString("latin1", 0, end).split("\r\n");
+      const [, code = "0", reason = ""] = /^HTTP\/1\.[01] (\d{3}) ?(.*)$/.exec(line) ?? [];
+      if (code !== "200") {
+        const status = `${code} ${reason}`;
+        fail(`proxy error from ${proxy} while dialing ${address}, code ${code}: ${status}`);
+        return;
+      }
+      socket.off("readable", read).off("error", broken).off("close", broken);
+      const rest = head.subarray(end + 4);
+      if (rest.length > 0) socket.unshift(rest);
+      resolve();
+    };
+    socket.on("readable", read);
+    socket.on("error", broken);
+    socket.on("close", broken);
+    socket.write(`CONNECT ${address} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+  });
+}
+
+function addressOf(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function shownOf(server: EgressServer): string {
+  return "path" in server ? server.path : `${server.host}:${server.port}`;
+}

@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { credentials } from "@grpc/grpc-js";
+import { afterEach, describe, test } from "vitest";
+import { deferred } from "#lib/deferred.ts";
+import { silentLogger } from "#lib/logger.ts";
+import { seededRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { createEgressDialer, type EgressDialer } from "./egress-dialer.ts";
+import { runTunnelAgent } from "./run-agent.ts";
+import { runTunnelServer } from "./run-server.ts";
+import { TunnelServer } from "./tunnel-server.ts";
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+interface World {
+  readonly dial: EgressDialer;
+  readonly server: TunnelServer;
+  startAgent(id?: string, token?: string): Promise<{ stop(): Promise<void> }>;
+}
+
+async function world(
+  mode: "grpc" | "http-connect",
+  authenticate?: (token: string) => Promise<void>,
+): Promise<World> {
+  const dir = mkdtempSync(join(tmpdir(), "tunnel-"));
+  const path = join(dir, "socket");
+  const life = new AbortController();
+  cleanUps.push(
+    () => rmSync(dir, { recursive: true, force: true }),
+    () => life.abort(),
+  );
+  const server = new TunnelServer(seededRandom(1));
+  const { agentPort } = await runTunnelServer(
+    {
+      ...{ server, id: "s1", count: 1, logger: silentLogger },
+      agents: { host: "127.0.0.1", port: 0 },
+      frontends: { mode, at: { path } },
+      ...(authenticate === undefined ? {} : { authenticate }),
+    },
+    life.signal,
+  );
+  return {
+    dial: createEgressDialer({ protocol: mode === "grpc" ? "GRPC" : "HTTPConnect", path }),
+    server,
+    startAgent: async (id = "a1", token) => {
+      const agentLife = new AbortController();
+      const connected = deferred<void>();
+      const done = runTunnelAgent(
+        {
+          ...{ target: `127.0.0.1:${agentPort}`, credentials: credentials.createInsecure() },
+          ...{ id, identifiers: "", retryMinMs: 50, retryMaxMs: 200 },
+          ...{ clock: systemClock, logger: silentLogger },
+          ...(token === undefined ? {} : { token: () => token }),
+          onStreams: (count) => {
+            if (count > 0) connected.resolve();
+          },
+        },
+        agentLife.signal,
+      );
+      const stop = async (): Promise<void> => {
+        agentLife.abort();
+        await done;
+      };
+      cleanUps.push(stop);
+      await connected.promise;
+      return { stop };
+    },
+  };
+}
+
+async function listen(serve: (socket: Socket) => void): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    serve(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  cleanUps.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const echo = (socket: Socket): void => void socket.pipe(socket);
+
+function read(stream: Duplex, bytes: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    stream.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.length >= bytes) resolve(text);
+    });
+    stream.on("error", reject);
+    stream.on("close", () => reject(new Error(`closed after ${JSON.stringify(text)}`)));
+  });
+}
+
+describe.each(["http-connect", "grpc"] as const)("Konnectivity tunnel, mode %s", (mode) => {
+  test("a connection goes through an agent, both ways", async () => {
+    const { dial, startAgent } = await world(mode);
+    await startAgent();
+    const socket = await dial("127.0.0.1", await listen(echo));
+    socket.write("hello");
+    assert.equal(await read(socket, 5), "hello");
+    socket.destroy();
+  });
+
+  test("without an agent the dial fails: No agent available", async () => {
+    const { dial } = await world(mode);
+    const why = mode === "grpc" ? /No agent available/ : /code 500/;
+    await assert.rejects(dial("127.0.0.1", 1), why);
+  });
+
+  test("an address that refuses: the agent's reason is answered", async () => {
+    const { dial, startAgent } = await world(mode);
+    await startAgent();
+    const why = mode === "grpc" ? /dial tcp 127.0.0.1:1: connect: connection refused/ : /code 502/;
+    await assert.rejects(dial("127.0.0.1", 1), why);
+  });
+
+  test("64 connections at once, 128 KiB each, arrive whole", async () => {
+    const { dial, startAgent } = await world(mode);
+    await startAgent();
+    const size = 128 * 1024;
+    const port = await listen((socket) => void socket.end(Buffer.alloc(size, "x")));
+    const lengths = await Promise.all(
+      Array.from({ length: 64 }, async () => {
+        let length = 0;
+        for await (const chunk of await dial("127.0.0.1", port)) length += chunk.length;
+        return length;
+      }),
+    );
+    assert.deepEqual([...new Set(lengths)], [size]);
+  });
+
+  test("a reader that does not read holds the sender up: nothing is buffered without limit", async () => {
+    const { dial, startAgent } = await world(mode);
+    await startAgent();
+    let sent = 0;
+    const chunk = Buffer.alloc(64 * 1024);
+    const limit = 256 * 1024 * 1024;
+    const stalled = deferred<void>();
+    const port = await listen((socket) => {
+      const send = (): void => {
+        while (sent < limit) {
+          sent += chunk.length;
+          if (!socket.write(chunk)) return;
+        }
+      };
+      socket.on("drain", send);
+      send();
+      let before = -1;
+      const look = setInterval(() => {
+        if (sent === before) {
+          clearInterval(look);
+          stalled.resolve();
+        }
+        before = sent;
+      }, 500);
+      socket.on("close", () => clearInterval(look));
+    });
+    const socket = await dial("127.0.0.1", port);
+    socket.pause();
+    await stalled.promise;
+    assert.ok(sent < 64 * 1024 * 1024, `${sent} bytes are under way`);
+    socket.on("error", () => undefined);
+    socket.destroy();
+  });
+
+  test("an agent that goes ends its connections; the next one serves", async () => {
+    const { dial, startAgent } = await world(mode);
+    const agent = await startAgent();
+    const port = await listen(echo);
+    const socket = await dial("127.0.0.1", port);
+    socket.on("error", () => undefined);
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.resume();
+    await agent.stop();
+    await closed;
+    await startAgent("a2");
+    const next = await dial("127.0.0.1", port);
+    next.write("again");
+    assert.equal(await read(next, 5), "again");
+    next.destroy();
+  });
+});
+
+test("Konnectivity agent: a token that the server refuses gives no stream", async () => {
+  const tried = deferred<string>();
+  const { server, startAgent } = await world("grpc", async (token) => {
+    if (token === "right") return;
+    tried.resolve(token);
+    throw new Error("lookup failed: service account jwt not valid");
+  });
+  void startAgent("bad", "wrong");
+  assert.equal(await tried.promise, "wrong");
+  await startAgent("good", "right");
+  assert.deepEqual(
+    server.agents.map(({ id }) => id),
+    ["good"],
+  );
+});
