@@ -1,5 +1,6 @@
 /** In-place resize, the kubelet's own pages, gRPC probes and a second runtime, on a real node. */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
@@ -14,9 +15,13 @@ const GRPC_PORT = 8097;
 const MANIFEST_PORT = 8098;
 
 beforeAll(async () => {
-  cluster = await startNodeCluster(() => [
-    `--manifest-url=http://127.0.0.1:${MANIFEST_PORT}/pod.json`,
-  ]);
+  cluster = await startNodeCluster((dir) => {
+    const file = join(dir, "kubelet.yaml");
+    const type = { apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" };
+    const staticPodURL = `http://127.0.0.1:${MANIFEST_PORT}/pod.json`;
+    writeFileSync(file, JSON.stringify({ ...type, staticPodURL, httpCheckFrequency: "2s" }));
+    return ["--config", file];
+  });
 }, 120_000);
 
 afterAll(async () => {
@@ -132,7 +137,7 @@ describe.concurrent("resize and runtime", () => {
     await cluster.kubectl("delete", "pod", "crun", "--wait=false");
   }, 120_000);
 
-  test("staticPodURL: the pod runs, is mirrored with config.source http, and ends with the manifest", async () => {
+  test("staticPodURL: the pod runs, is mirrored with config.source http, and ends when the manifest is empty", async () => {
     const folder = join(cluster.machine.dir, "manifests-http");
     await mkdir(folder);
     await writeFile(
@@ -156,6 +161,12 @@ describe.concurrent("resize and runtime", () => {
       "jsonpath={.metadata.annotations.kubernetes\\.io/config\\.source}",
     );
     assert.equal(source, "http");
+    const list = { apiVersion: "v1", kind: "PodList", items: [] };
+    await writeFile(join(folder, "pod.json"), JSON.stringify(list));
+    await until(async () => {
+      const { stdout } = await cluster.tryKubectl(["get", "pods", "-o", "name"]);
+      return stdout !== "" && !stdout.includes("by-url");
+    }, LONG);
   }, 120_000);
 
   test("/metrics/cadvisor, /configz, /logs/ and /checkpoint through the API server", async () => {
