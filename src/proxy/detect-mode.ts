@@ -2,37 +2,47 @@
 
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import { runProgram } from "#host/run-program.ts";
+import type { Clock } from "#lib/clock.ts";
 import { IptablesWriter } from "./writers/iptables/iptables-writer.ts";
 import { NftablesWriter } from "./writers/nftables/nftables-writer.ts";
+import { UserspaceWriter } from "./writers/userspace/userspace-writer.ts";
 import type { RuleWriter } from "./writers/writer.ts";
 
-export type ProxyMode = "nftables" | "iptables";
+export type ProxyMode = "nftables" | "iptables" | "userspace";
 
-export const PROXY_MODES: readonly ProxyMode[] = ["nftables", "iptables"];
+export const PROXY_MODES: readonly ProxyMode[] = ["nftables", "iptables", "userspace"];
 
 /** Nftables if the kernel and the program are there, otherwise iptables. */
 export async function detectMode(): Promise<ProxyMode> {
   return (await canRun("nft", ["list", "tables"])) ? "nftables" : "iptables";
 }
 
-export function writerOf(mode: ProxyMode, family: IpFamily): RuleWriter {
-  return mode === "nftables" ? new NftablesWriter(family) : new IptablesWriter(family);
+export function writerOf(mode: ProxyMode, family: IpFamily, clock: Clock): RuleWriter {
+  switch (mode) {
+    case "nftables":
+      return new NftablesWriter(family);
+    case "iptables":
+      return new IptablesWriter(family);
+    case "userspace":
+      return new UserspaceWriter(family, clock);
+  }
 }
 
 /** Removes the rules of every mode that can be run here; the others cannot have made any. */
 export async function removeRules(
   modes: readonly ProxyMode[],
   families: readonly IpFamily[],
+  clock: Clock,
 ): Promise<void> {
   for (const mode of modes) {
     for (const family of families) {
-      if (await isUsable(mode, family)) await writerOf(mode, family).cleanup();
+      if (await isUsable(mode, family)) await writerOf(mode, family, clock).cleanup();
     }
   }
 }
 
 function isUsable(mode: ProxyMode, family: IpFamily): Promise<boolean> {
-  if (mode === "nftables") return canRun("nft", ["list", "tables"]);
+  if (mode !== "iptables") return canRun("nft", ["list", "tables"]);
   return canRun(family === "IPv4" ? "iptables" : "ip6tables", [
     "-w",
     "5",

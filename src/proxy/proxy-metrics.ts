@@ -1,5 +1,6 @@
 /** The metrics of the proxy, under upstream's names. */
 import type { Bind, Counter, Gauge, Histogram, Metrics } from "#lib/metrics.ts";
+import type { ProxyMode } from "./detect-mode.ts";
 
 const SYNC = "kubeproxy_sync_proxy_rules";
 const SECONDS = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024];
@@ -14,9 +15,9 @@ export interface ProxyMetrics {
   readonly endpointChanges: Bind<Counter>;
 }
 
-export function addProxyMetrics(metrics: Metrics, mode: "nftables" | "iptables"): ProxyMetrics {
+export function addProxyMetrics(metrics: Metrics, mode: ProxyMode): ProxyMetrics {
   const labels = ["ip_family"];
-  const failure = mode === "nftables" ? "nftables_sync_failures" : "iptables_restore_failures";
+  const failure = mode === "iptables" ? "iptables_restore_failures" : "nftables_sync_failures";
   return {
     duration: metrics.histogram({
       name: `${SYNC}_duration_seconds`,

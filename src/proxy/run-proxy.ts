@@ -88,7 +88,7 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
   const hasIpv6 = await pathExists("/proc/net/if_inet6");
   const families: readonly IpFamily[] = hasIpv6 ? ["IPv4", "IPv6"] : ["IPv4"];
   const others = PROXY_MODES.filter((other) => other !== mode);
-  await removeRulesIfPossible(others, families, logger);
+  await removeRulesIfPossible(others, families, options);
   const metrics = new Metrics();
   using _shown = options.metrics.include(metrics);
   const counts = addProxyMetrics(metrics, mode);
@@ -144,11 +144,12 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
   });
   await Promise.race([Promise.all([...known, rangesKnown]), aborted]);
   using checks = new ServiceHealthServers("0.0.0.0", () => health.isHealthy, logger);
+  const writers = families.map((family) => ({ family, writer: writerOf(mode, family, clock) }));
   try {
     await runSyncLoop(
       {
         ...{ clock, random, logger, metrics: counts, health, table, changed, checks },
-        writers: families.map((family) => ({ family, writer: writerOf(mode, family) })),
+        writers,
         baseRules: (family) =>
           decideBaseRules(family, {
             clusterCidrs: options.clusterCidrs ?? [],
@@ -169,7 +170,9 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
       signal,
     );
   } finally {
-    await removeRulesIfPossible([mode], families, logger);
+    // Writers may hold more than rules.
+    for (const { writer } of writers) await writer.cleanup().catch(() => undefined);
+    await removeRulesIfPossible([mode], families, options);
     await Promise.all([services, slices, nodes, ranges].map(({ released }) => released));
   }
 }
@@ -178,9 +181,9 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
 async function removeRulesIfPossible(
   modes: readonly ProxyMode[],
   families: readonly IpFamily[],
-  logger: Logger,
+  { clock, logger }: ProxyOptions,
 ): Promise<void> {
-  await removeRules(modes, families).catch((error: unknown) =>
+  await removeRules(modes, families, clock).catch((error: unknown) =>
     logger.warn("service rules could not be removed", { modes: modes.join(" "), error }),
   );
 }

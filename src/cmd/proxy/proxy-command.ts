@@ -32,7 +32,7 @@ export const proxyCommand: Command = {
     const { connection, log, proxy, metrics: served } = parsed.config;
     const { clock, random, logger } = processSurroundings(log);
     if (connection === undefined) {
-      await removeRules(PROXY_MODES, IP_FAMILIES);
+      await removeRules(PROXY_MODES, IP_FAMILIES, clock);
       await new PolicyWriter().remove().catch(() => undefined); // without nft there are none
       logger.info("service rules are removed");
       return 0;

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { Command as Parser } from "commander";
 import { readYaml } from "#api/codec/yaml-reader.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { isCidr } from "#api/validation/ip.ts";
+import { isCidr, parseIp } from "#api/validation/ip.ts";
 import { messageOf } from "#lib/caught.ts";
 import { PROXY_MODES, type ProxyMode } from "#proxy/detect-mode.ts";
 import type { ProxyOptions } from "#proxy/run-proxy.ts";
@@ -33,13 +33,18 @@ export interface Socket {
 }
 
 const MASQUERADE_BIT_MAX = 31;
+/** Where upstream's messages say a mistake is, for flags as for fields of a file. */
+const ROOT = "KubeProxyConfiguration";
 
 export function proxyFlags(): Parser {
   return addVersionFlag(addLogFlags(new Parser("k8ts proxy")))
     .option("--config <file>", "a KubeProxyConfiguration; what it names takes the place of flags")
     .option("--kubeconfig <file>", "how to reach the API server; inside a pod its service account")
     .option("--master <url>", "the API server, if not the one of the kubeconfig")
-    .option("--proxy-mode <mode>", "nftables or iptables; nftables where the kernel has it")
+    .option(
+      "--proxy-mode <mode>",
+      "nftables, iptables or userspace; nftables where the kernel has it",
+    )
     .option(
       "--cluster-cidr <cidrs>",
       "networks of pods; other traffic to cluster IPs is masqueraded",
@@ -77,20 +82,23 @@ export function proxyConfigOf(flags: Flags): ProxyProcessConfig {
     cleanup: isOn(flags, "cleanup"),
     mode: mode === "" ? undefined : modeOf(mode),
     networkPolicy: isOn(flags, "network-policy"),
-    metrics: socketOf(file.metricsBindAddress ?? textOf(flags, "metrics-bind-address") ?? ""),
+    metrics: socketOf(
+      file.metricsBindAddress ?? textOf(flags, "metrics-bind-address") ?? "",
+      "MetricsBindAddress",
+    ),
     proxy: {
       nodeName: name.trim().toLowerCase(),
       clusterCidrs: cidrsOf(file.clusterCIDR ?? textOf(flags, "cluster-cidr") ?? ""),
       detectLocalMode: detectModeOf(file.detectLocalMode ?? textOf(flags, "detect-local-mode")),
       masqueradeAll: file.masqueradeAll ?? isOn(flags, "masquerade-all"),
       masqueradeBit: bitOf(file.masqueradeBit ?? Number(flags.iptablesMasqueradeBit)),
-      checkPeriodMs: file.syncPeriodMs ?? durationOf(flags, "iptables-sync-period"),
+      checkPeriodMs: checkPeriodOf(file.syncPeriodMs ?? durationOf(flags, "iptables-sync-period")),
       ...nodePortsOf(file.nodePortAddresses ?? (flags.nodeportAddresses as string[])),
       ...minSyncOf(
         file,
         minSync === undefined ? undefined : durationOf(flags, "iptables-min-sync-period"),
       ),
-      ...(healthz === "" ? {} : { healthz: socketOf(healthz)! }),
+      ...(healthz === "" ? {} : { healthz: socketOf(healthz, "HealthzBindAddress")! }),
     },
   };
 }
@@ -102,23 +110,24 @@ function readFile(path: string): ProxyConfigFile {
   } catch (error) {
     throw new FlagError(`--config: ${messageOf(error)}`);
   }
-  return readProxyConfig(readYaml(text));
+  const read = readYaml(text);
+  if (!read.ok) throw new FlagError(`--config: ${read.error}`);
+  return readProxyConfig(read.value);
 }
 
 function modeOf(text: string): ProxyMode {
   const mode = PROXY_MODES.find((known) => known === text);
   if (mode !== undefined) return mode;
-  const known = PROXY_MODES.join(",");
-  throw new FlagError(
-    `Mode: Invalid value: ${goQuote(text)}: must be ${known} or blank (blank means the best-available proxy)`,
-  );
+  const known = [...PROXY_MODES].sort().join(", ");
+  const blank = "blank means the best-available proxy [currently nftables]";
+  throw invalid("Mode.ProxyMode", goQuote(text), `must be ${known} or blank (${blank})`);
 }
 
 function detectModeOf(text = "ClusterCIDR"): "ClusterCIDR" | "NodeCIDR" {
   if (text === "ClusterCIDR" || text === "NodeCIDR") return text;
   const known = '"ClusterCIDR", "NodeCIDR"';
   throw new FlagError(
-    `detectLocalMode: Unsupported value: ${goQuote(text)}: supported values: ${known}`,
+    `${ROOT}.DetectLocalMode: Unsupported value: ${goQuote(text)}: supported values: ${known}`,
   );
 }
 
@@ -126,25 +135,36 @@ function cidrsOf(text: string): string[] {
   const cidrs = text.split(",").filter((part) => part !== "");
   for (const cidr of cidrs) {
     if (isCidr(cidr).length > 0) {
-      throw new FlagError(
-        `ClusterCIDR: Invalid value: ${goQuote(text)}: must be a valid CIDR block`,
-      );
+      const problem = "must be a valid CIDR block (e.g. 10.100.0.0/16 or fde4:8dba:82e1::/48)";
+      throw invalid("DetectLocalConfiguration.ClusterCIDRs", goQuote(cidr), problem);
     }
   }
   return cidrs;
 }
 
 function nodePortsOf(given: readonly string[]): Pick<ProxyOptions, "nodePortAddresses"> {
-  for (const each of given) {
+  for (const [i, each] of given.entries()) {
     if (each === "primary" ? given.length === 1 : isCidr(each).length === 0) continue;
-    throw new FlagError(`NodePortAddresses: Invalid value: ${goQuote(each)}: must be a valid CIDR`);
+    const isMixed = each === "primary";
+    const problem = isMixed ? "can't use both 'primary' and CIDRs" : "must be a valid CIDR";
+    throw invalid(`NodePortAddresses[${i}]`, goQuote(each), problem);
   }
   return given.length === 0 ? {} : { nodePortAddresses: given };
 }
 
+function invalid(path: string, value: string, problem: string): FlagError {
+  return new FlagError(`${ROOT}.${path}: Invalid value: ${value}: ${problem}`);
+}
+
 function bitOf(bit: number): number {
   if (Number.isInteger(bit) && bit >= 0 && bit <= MASQUERADE_BIT_MAX) return bit;
-  throw new FlagError(`MasqueradeBit: Invalid value: ${bit}: must be within the range [0, 31]`);
+  const path = "KubeProxyIPTablesConfiguration.MasqueradeBit";
+  throw invalid(path, String(bit), "must be within the range [0, 31]");
+}
+
+function checkPeriodOf(ms: number): number {
+  if (ms > 0) return ms;
+  throw invalid("SyncPeriod", goQuote(`${ms}ms`), "must be greater than 0");
 }
 
 function minSyncOf(
@@ -155,13 +175,16 @@ function minSyncOf(
   return ms === undefined ? {} : { minSyncPeriodMs: ms };
 }
 
-/** `127.0.0.1:10249`, `[::1]:10249`, or an address alone with the port 0; undefined if empty. */
-function socketOf(text: string): Socket | undefined {
+/** `127.0.0.1:10249` or `[::1]:10249`; undefined if empty. */
+function socketOf(text: string, field: string): Socket | undefined {
   if (text === "") return undefined;
   const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d+)$/.exec(text);
-  const port = Number(match?.[3]);
-  if (match === null || port > 65_535) {
-    throw new FlagError(`invalid value ${goQuote(text)}: must be IP:port`);
+  if (match === null) throw invalid(field, goQuote(text), "must be IP:port");
+  const host = match[1] ?? match[2] ?? "";
+  const port = Number(match[3]);
+  if (parseIp(host) === undefined) throw invalid(field, goQuote(host), "must be a valid IP");
+  if (port < 1 || port > 65_535) {
+    throw invalid(field, goQuote(match[3] ?? ""), "must be a valid port");
   }
-  return { host: match[1] ?? match[2] ?? "0.0.0.0", port };
+  return { host, port };
 }

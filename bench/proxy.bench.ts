@@ -1,0 +1,101 @@
+/**
+ * The service proxy beside upstream's kube-proxy (if K8TS_KUBE_PROXY names its program), one after the
+ * other on the same node of a test machine with the same 5,000 Services of 10 endpoints: the time from
+ * the start of the program until a cluster IP answers, the time of the full sync that each measures
+ * itself, the time from a changed EndpointSlice until packets follow it, connections a second through a
+ * cluster IP, and memory.
+ */
+import { existsSync } from "node:fs";
+import { buildProgram, PROGRAM } from "../test/built-program.ts";
+import { type ProxyBench, startProxyBench } from "./proxy/proxy-machine.ts";
+import type { BenchOptions, Row } from "./row.ts";
+
+export const name = "proxy";
+
+const SERVICES = 5_000;
+const ENDPOINTS = 10;
+const UPSTREAM = process.env.K8TS_KUBE_PROXY ?? "";
+
+/** It may not change the machine's limits from inside a network namespace. */
+const UPSTREAM_FLAGS = ["--conntrack-max-per-core=0", "--conntrack-min=0"];
+
+interface Figures {
+  readonly startMs: number;
+  readonly syncMs: number;
+  readonly changeMs: number;
+  readonly perSecond: number;
+  readonly memoryMb: number;
+}
+
+export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
+  buildProgram();
+  const services = quick ? SERVICES / 10 : SERVICES;
+  await using bench = await startProxyBench();
+  progress(`${services} Services`);
+  await bench.fill(services, ENDPOINTS);
+  for (const mode of ["nftables", "iptables"]) {
+    progress(`${mode}: k8ts`);
+    const own = await measure(
+      bench,
+      [process.execPath, PROGRAM, "proxy", "--no-network-policy"],
+      mode,
+    );
+    progress(`${mode}: upstream`);
+    const other = existsSync(UPSTREAM)
+      ? await measure(bench, [UPSTREAM, ...UPSTREAM_FLAGS], mode)
+      : undefined;
+    yield* rowsOf(`${mode}, ${services} Services`, own, other);
+  }
+}
+
+function* rowsOf(of: string, own: Figures, other: Figures | undefined): Iterable<Row> {
+  const beside = (limit: number | undefined, target: number): Partial<Row> =>
+    limit === undefined ? {} : { limit, limitName: "kube-proxy", target };
+  yield {
+    name: `${of}: start to the first answer`,
+    value: own.startMs,
+    unit: "ms",
+    ...beside(other?.startMs, 1),
+  };
+  yield { name: `${of}: full sync`, value: own.syncMs, unit: "ms", ...beside(other?.syncMs, 0.5) };
+  yield {
+    name: `${of}: endpoint change until it acts`,
+    value: own.changeMs,
+    unit: "ms",
+    ...(other === undefined
+      ? { limit: 50, limitName: "50 ms", target: 1 }
+      : beside(other.changeMs, 1)),
+  };
+  yield {
+    name: `${of}: connections through the VIP`,
+    value: own.perSecond,
+    unit: "/s",
+    ...beside(other?.perSecond, 0.95),
+  };
+  yield {
+    name: `${of}: memory`,
+    value: own.memoryMb,
+    unit: "MB",
+    limit: 70,
+    limitName: "70 MB",
+    target: 1,
+  };
+  if (other !== undefined) {
+    yield { name: `${of}: memory of kube-proxy`, value: other.memoryMb, unit: "MB" };
+  }
+}
+
+async function measure(
+  bench: ProxyBench,
+  command: readonly string[],
+  mode: string,
+): Promise<Figures> {
+  await using proxy = await bench.startProxy(command, mode);
+  return {
+    startMs: proxy.startMs,
+    syncMs: await proxy.syncMs(),
+    changeMs: await bench.changeMs(),
+    perSecond: await bench.connectionsPerSecond(),
+    memoryMb: await proxy.memoryMb(),
+  };
+}

@@ -1,0 +1,111 @@
+/** A node inside a test machine with an API server, Services without real endpoints, and one with two pods. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PROGRAM } from "../../test/built-program.ts";
+import { POD_IPS, startNodeNetwork } from "../../test/e2e/proxy/node-network.ts";
+import { CHANGE_SCRIPT, CONNECT_SCRIPT, FILL_SCRIPT, FIRST_ANSWER_SCRIPT } from "./scripts.ts";
+
+export interface ProxyBench extends AsyncDisposable {
+  fill(services: number, endpoints: number): Promise<void>;
+  startProxy(command: readonly string[], mode: string): Promise<BenchedProxy>;
+  /** Median of the times from a changed EndpointSlice until a new connection follows it. */
+  changeMs(): Promise<number>;
+  connectionsPerSecond(): Promise<number>;
+}
+
+export interface BenchedProxy extends AsyncDisposable {
+  /** From the start of the program until the cluster IP of the real Service answers. */
+  readonly startMs: number;
+  /** The longest sync, as the proxy's own metrics have it. */
+  syncMs(): Promise<number>;
+  memoryMb(): Promise<number>;
+}
+
+const START_TIMEOUT_MS = 120_000;
+
+export async function startProxyBench(): Promise<ProxyBench> {
+  const network = await startNodeNetwork();
+  const { machine } = network;
+  const data = join(machine.dir, "up");
+  const tokens = join(machine.dir, "tokens.csv");
+  writeFileSync(tokens, 'bench,admin,1,"system:masters"\n');
+  const script = async (place: string, code: string, ...args: string[]): Promise<number> => {
+    const inside = place === "node" ? [] : ["ip", "netns", "exec", place];
+    const command = [...inside, process.execPath, "-e", code, ...args];
+    const { exitCode, stdout, stderr } = await machine.run(command[0]!, command.slice(1));
+    assert.equal(exitCode, 0, stderr);
+    return Number(stdout);
+  };
+  const up = machine.start(process.execPath, [
+    ...[PROGRAM, "up", "--foreground", "--no-node", "--data", data, "--token-auth-file", tokens],
+    ...["--service-cluster-ip-range", "10.96.0.0/16"],
+  ]);
+  await new Promise<void>((resolve, reject) => {
+    let said = "";
+    up.once("exit", () => reject(new Error(said)));
+    for (const stream of [up.stdout, up.stderr]) {
+      stream?.on("data", (chunk) => {
+        said += chunk;
+        if (said.includes("KUBECONFIG")) resolve();
+      });
+    }
+  });
+  return {
+    fill: async (services, endpoints) => {
+      await script("node", FILL_SCRIPT, String(services), String(endpoints), POD_IPS.pod1);
+    },
+    startProxy: async (command, mode) => {
+      const [program = "", ...args] = command;
+      const startedMs = performance.now();
+      const child = machine.start(program, [
+        ...args,
+        ...["--proxy-mode", mode, "--kubeconfig", join(data, "controller-manager.kubeconfig")],
+        ...["--cluster-cidr", "10.244.0.0/16", "--hostname-override", "node1"],
+      ]);
+      let log = "";
+      child.stderr?.on("data", (chunk) => {
+        log = `${log}${chunk}`.slice(-4_000);
+      });
+      child.stdout?.resume();
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      await script("pod2", FIRST_ANSWER_SCRIPT, String(START_TIMEOUT_MS)).catch(
+        (error: unknown) => {
+          throw new Error(`${error}\n${log}`);
+        },
+      );
+      const startMs = performance.now() - startedMs;
+      const pid = async (): Promise<string> =>
+        (await network.sh("node", `pgrep -f -- '--[h]ostname-override node1' | head -1`)).trim();
+      return {
+        startMs,
+        syncMs: async () => {
+          const text = await network.sh("node", "curl -s http://127.0.0.1:10249/metrics");
+          return longestSyncMs(text);
+        },
+        memoryMb: async () =>
+          Number(
+            await network.sh("node", `awk '/VmRSS/ { print $2 }' /proc/${await pid()}/status`),
+          ) / 1024,
+        [Symbol.asyncDispose]: async () => {
+          await network.sh("node", `kill ${await pid()}`);
+          await ended;
+          await network.sh("node", `${process.execPath} ${PROGRAM} proxy --cleanup`);
+          await sleep(200); // conntrack entries of closed connections
+        },
+      };
+    },
+    changeMs: () => script("node", CHANGE_SCRIPT, POD_IPS.pod1, POD_IPS.pod2),
+    connectionsPerSecond: () => script("pod2", CONNECT_SCRIPT),
+    [Symbol.asyncDispose]: () => network[Symbol.asyncDispose](),
+  };
+}
+
+/** The first sync is the only long one: the sum of all is about its time. */
+function longestSyncMs(metrics: string): number {
+  const sums = [
+    ...metrics.matchAll(/^kubeproxy_sync_(?:full_)?proxy_rules_duration_seconds_sum\S* (\S+)$/gm),
+  ].map(([, value]) => Number(value) * 1000);
+  return Math.max(...sums);
+}

@@ -1,0 +1,98 @@
+/** Small programs that run inside the test machine; each prints one number. */
+
+const API = `
+const https = require("https");
+const agent = new https.Agent({ keepAlive: true, maxSockets: 32, rejectUnauthorized: false });
+const call = (method, path, body) => new Promise((resolve, reject) => {
+  const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+  const headers = { authorization: "Bearer bench", "content-type": type };
+  const request = https.request({ host: "127.0.0.1", port: 6443, path, method, agent, headers }, (reply) => {
+    let text = "";
+    reply.on("data", (d) => { text += d; }).on("end", () => reply.statusCode < 300 ? resolve() : reject(new Error(text)));
+  });
+  request.on("error", reject).end(JSON.stringify(body));
+});
+const SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+`;
+
+/** Arguments: Services, endpoints of each, the address of the pod behind the Service \`real\`. */
+export const FILL_SCRIPT = `${API}
+const [services, endpoints, real] = process.argv.slice(1);
+const ports = [{ name: "p", port: 8080, protocol: "TCP" }];
+const make = async (name, clusterIP, addresses) => {
+  await call("POST", "/api/v1/namespaces/default/services", { apiVersion: "v1", kind: "Service", metadata: { name },
+    spec: { clusterIP, ports: [{ name: "p", port: 80, protocol: "TCP" }] } });
+  await call("POST", SLICES, { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", addressType: "IPv4", ports,
+    metadata: { name, labels: { "kubernetes.io/service-name": name } },
+    endpoints: addresses.map((ip) => ({ addresses: [ip], conditions: { ready: true } })) });
+};
+(async () => {
+  await call("POST", "/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "node1" } });
+  await call("PATCH", "/api/v1/nodes/node1/status", { status: { addresses: [{ type: "InternalIP", address: "192.168.77.1" }] } });
+  await make("real", "10.96.200.1", [real]);
+  const left = Array.from({ length: Number(services) }, (_, i) => i);
+  await Promise.all(Array.from({ length: 32 }, async () => {
+    for (let i = left.pop(); i !== undefined; i = left.pop()) {
+      const ips = Array.from({ length: Number(endpoints) }, (_, n) => "10." + (100 + n) + "." + (i >> 8) + "." + (i & 255));
+      await make("s" + i, "10.96." + (10 + (i >> 8)) + "." + (i & 255), ips);
+    }
+  }));
+  console.log(0); process.exit();
+})();
+`;
+
+/** Returns when the Service \`real\` answers. */
+export const FIRST_ANSWER_SCRIPT = `
+const net = require("net");
+const endMs = Date.now() + Number(process.argv[1]);
+const attempt = () => {
+  if (Date.now() > endMs) { console.error("no answer"); process.exit(1); }
+  const socket = net.connect({ host: "10.96.200.1", port: 80 }, () => { console.log(0); process.exit(); });
+  const again = () => { socket.destroy(); setTimeout(attempt, 10); };
+  const timer = setTimeout(again, 200);
+  socket.on("error", () => { clearTimeout(timer); again(); });
+};
+attempt();
+`;
+
+/** Arguments: two pods. Prints the median of the times until the Service leads to the other one. */
+export const CHANGE_SCRIPT = `${API}
+const http = require("http");
+const ask = () => new Promise((resolve) => {
+  const request = http.get({ host: "10.96.200.1", port: 80, agent: false, timeout: 500 }, (reply) => {
+    let text = ""; reply.on("data", (d) => { text += d; }).on("end", () => resolve(text));
+  }).on("error", () => resolve("")).on("timeout", () => request.destroy());
+});
+(async () => {
+  const times = [];
+  for (let round = 0; round < 12; round++) {
+    const to = 1 - (round % 2);
+    const endpoints = [{ addresses: [process.argv[1 + to]], conditions: { ready: true } }];
+    await call("PATCH", SLICES + "/real", { endpoints });
+    const startMs = performance.now();
+    while (!(await ask()).startsWith("pod" + (to + 1))) {
+      if (performance.now() - startMs > 60000) throw new Error("the change does not act");
+    }
+    times.push(performance.now() - startMs);
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+  }
+  const endpoints = [{ addresses: [process.argv[1]], conditions: { ready: true } }];
+  await call("PATCH", SLICES + "/real", { endpoints });
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  console.log(times.sort((a, b) => a - b)[times.length >> 1]); process.exit();
+})();
+`;
+
+/** Opens a connection for each request, 16 at a time, for three seconds. Prints requests a second. */
+export const CONNECT_SCRIPT = `
+const net = require("net");
+let count = 0;
+const endMs = performance.now() + 3000;
+const one = () => {
+  if (performance.now() > endMs) return;
+  const socket = net.connect({ host: "10.96.200.1", port: 80 }, () => socket.write("GET / HTTP/1.0\\r\\n\\r\\n"));
+  socket.on("data", () => { count++; socket.resetAndDestroy(); one(); }).on("error", () => one());
+};
+for (let i = 0; i < 16; i++) one();
+setTimeout(() => { console.log(count / 3); process.exit(); }, 3200);
+`;
