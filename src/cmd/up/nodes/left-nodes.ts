@@ -41,7 +41,7 @@ export async function removeLeftNodes(
     if (!existsSync(paths.containerdState)) continue;
     await removeLeftPods(paths, surroundings, signal);
     if (namespaces.has(node)) continue; // its packet rules went with it
-    await removeRules(PROXY_MODES, IP_FAMILIES);
+    await removeRules(PROXY_MODES, IP_FAMILIES, surroundings.clock);
     await new PolicyWriter().remove().catch(() => undefined); // without nft there are none
   }
   const marks = networkMarks(dataDir);
