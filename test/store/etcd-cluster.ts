@@ -18,6 +18,9 @@ export interface EtcdCluster extends AsyncDisposable {
   readonly endpoints: readonly string[];
   /** kill -9. */
   kill(member: number): Promise<void>;
+  /** SIGSTOP: its connections stay open, and nothing is answered. */
+  freeze(member: number): void;
+  thaw(member: number): void;
   /** Starts it again with the data that it had. */
   start(member: number): Promise<void>;
 }
@@ -78,6 +81,8 @@ export async function startEtcd(options: EtcdClusterOptions = {}): Promise<EtcdC
   return {
     endpoints: Array.from({ length: members }, (_, member) => clientUrl(member)),
     kill,
+    freeze: (member) => void processes[member]?.kill("SIGSTOP"),
+    thaw: (member) => void processes[member]?.kill("SIGCONT"),
     start,
     async [Symbol.asyncDispose]() {
       await Promise.all(processes.map((_, member) => kill(member)));

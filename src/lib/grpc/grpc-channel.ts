@@ -91,7 +91,6 @@ export class GrpcChannel implements Disposable {
       const startMs = this.#options.clock.elapsedMs();
       const abort = (): void => call.fail(signal?.reason);
       const call = new UnaryCall<Response>({
-        startMs,
         atMs: timeoutMs === undefined ? Number.POSITIVE_INFINITY : startMs + timeoutMs,
         messageBytesMax: this.#options.messageBytesMax,
         decode: (answer) => method.response.decode(answer),

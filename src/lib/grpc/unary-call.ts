@@ -16,9 +16,11 @@ import {
   internalError,
 } from "./grpc-status.ts";
 
+/** A server that works sends something more often than this. */
+const SILENT_MS = 500;
+
 export interface UnaryCallOptions<Response> {
   readonly atMs: number;
-  readonly startMs: number;
   readonly messageBytesMax: number;
   decode(bytes: Uint8Array): Response;
   resolve(response: Response): void;
@@ -93,11 +95,11 @@ export class UnaryCall<Response> implements StreamHandler, Deadline {
     this.fail(error === undefined ? internalError("there is no status") : errorOfHttp2(error));
   }
 
-  /** The deadline has passed. A connection on which nothing came since is checked. */
+  /** The deadline has passed. A connection on which nothing has come for a while is checked. */
   expire(): void {
-    const { startMs } = this.#options;
-    if (this.#connection !== undefined && this.#connection.heardAtMs < startMs) {
-      this.#connection.check();
+    const connection = this.#connection;
+    if (connection !== undefined && this.atMs - connection.heardAtMs >= SILENT_MS) {
+      connection.check();
     }
     this.fail(new GrpcError(GRPC_CODES.DEADLINE_EXCEEDED, "Deadline exceeded"));
   }
