@@ -99,6 +99,46 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
     }
   });
 
+  test("a patch or delete is based on what etcd has, though the cache has not seen it yet", async () => {
+    await using etcd = await startEtcd();
+    await using server = await start(etcd.endpoints);
+    await using other = await openWhenReady(etcd.endpoints);
+    const putByOther = async (name: string, data: object): Promise<number> => {
+      const metadata = { name, namespace: "default", uid: name };
+      const object = { kind: "ConfigMap", apiVersion: "v1", metadata, data };
+      const bytes = Buffer.from(JSON.stringify(object));
+      return (await other.put(`/registry/configmaps/default/${name}`, bytes)).revision;
+    };
+    // In this process, so that the request is faster than the watch that feeds the cache.
+    const { client } = server;
+    const patch = async (name: string, data: object) => {
+      const key = { namespace: "default", name };
+      const patched = await client.patch(configMapKind, key, "merge", { data });
+      assert.ok(patched.ok, `the patch of ${name}`);
+      return patched.value;
+    };
+    for (let round = 0; round < 60; round++) {
+      const name = `p${round}`;
+      await putByOther(name, { theirs: "old" });
+      assert.equal((await patch(name, { ours: "1" })).data?.theirs, "old");
+      const changed = await putByOther(name, { theirs: `${round}` });
+      const both = await patch(name, { ours: "2" });
+      assert.deepEqual(both.data, { theirs: `${round}`, ours: "2" });
+      assert.ok(Number(both.metadata.resourceVersion) > changed);
+
+      // What would change nothing in the cached object changes the one that is there.
+      const again = await putByOther(name, { theirs: "new" });
+      const back = await patch(name, { theirs: `${round}` });
+      assert.equal(back.data?.theirs, `${round}`);
+      assert.ok(Number(back.metadata.resourceVersion) > again);
+
+      const late = { namespace: "default", name: `late${round}` };
+      await putByOther(late.name, {});
+      assert.ok((await client.delete(configMapKind, late)).ok, `the deletion of ${late.name}`);
+      assert.equal((await other.get(`/registry/configmaps/default/${late.name}`)).entry, undefined);
+    }
+  });
+
   test("that goes away makes the server say so, and comes back by itself", async () => {
     await using etcd = await startEtcd();
     await using server = await start(etcd.endpoints);
