@@ -23,6 +23,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
   why: "say why a pod runs where it runs, or does not run, and what controllers decided",
   simulate: "run simulated nodes, make them fail and recover",
   image: "import, list, remove, save and build images",
+  join: "make this machine a node of a cluster that runs elsewhere",
+  token: "make, list and delete the tokens with which machines join",
   node: "add, remove, stop, start and disturb nodes of this machine",
   doctor: "check the data of a cluster",
   apiserver: "run the API server",

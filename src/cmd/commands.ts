@@ -7,6 +7,7 @@ import { controllerManagerCommand } from "./controller-manager/controller-manage
 import { dnsCommand } from "./dns/dns-command.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { imageCommand } from "./image/image-command.ts";
+import { joinCommand } from "./join/join-command.ts";
 import { konnectivityAgentCommand } from "./konnectivity/konnectivity-agent.ts";
 import { konnectivityServerCommand } from "./konnectivity/konnectivity-server.ts";
 import { kubeletCommand } from "./kubelet/kubelet-command.ts";
@@ -16,6 +17,7 @@ import { schedulerCommand } from "./scheduler/scheduler-command.ts";
 import { simulateCommand } from "./simulate/simulate-command.ts";
 import { snapshotCommand } from "./snapshot/snapshot-command.ts";
 import { storeCommand } from "./store/store-command.ts";
+import { tokenCommand } from "./token/token-command.ts";
 import { downCommand } from "./up/down.ts";
 import { kubeconfigCommand } from "./up/kubeconfig/kubeconfig-command.ts";
 import { logsCommand } from "./up/logs/logs-command.ts";
@@ -37,10 +39,12 @@ export const commands: readonly Command[] = [
   snapshotCommand,
   storeCommand,
   imageCommand,
+  joinCommand,
   konnectivityAgentCommand,
   konnectivityServerCommand,
   kubeletCommand,
   nodeCommand,
+  tokenCommand,
   upCommand,
   statusCommand,
   logsCommand,

@@ -7,6 +7,7 @@ import { cloudComponent } from "./cloud-component.ts";
 import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
 import { dnsComponent } from "./dns-component.ts";
+import { joinComponent } from "./join-component.ts";
 import { networkPolicyComponent } from "./network-policy-component.ts";
 import { nodeComponent } from "./node-component.ts";
 import type { NodeList } from "./nodes/node-list.ts";
@@ -43,5 +44,6 @@ export function componentsOf(
           ),
         ]),
     ...apiAccess,
+    ...(isLocal ? [] : [joinComponent]),
   ];
 }

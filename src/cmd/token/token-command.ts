@@ -1,0 +1,206 @@
+/** `k8ts token`: bootstrap tokens, with which machines join a cluster. */
+import { join, resolve } from "node:path";
+import { Command as Parser } from "commander";
+import type { Secret } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
+import { Client } from "#client/client.ts";
+import { HttpsTransport } from "#client/https-transport.ts";
+import { pinOfAuthority } from "#kubelet/bootstrap/authority-pin.ts";
+import { parseBootstrapToken } from "#kubelet/bootstrap/bootstrap-token.ts";
+import { clusterOf } from "#kubelet/bootstrap/cluster-info.ts";
+import type { Random } from "#lib/random.ts";
+import type { Command } from "../command.ts";
+import { processSurroundings } from "../component/process-surroundings.ts";
+import { connectionOf } from "../flags/connection-flags.ts";
+import { FlagError, parseArguments, refuseFlags } from "../flags/parse-flags.ts";
+import { durationOf, type Flags } from "../flags/read-flags.ts";
+import { DEFAULT_TOKEN_GROUP } from "../join/join-objects.ts";
+import { defaultDataDir } from "../up/default-data-dir.ts";
+
+const USAGE = `Usage: k8ts token COMMAND [flags]
+
+Commands:
+  create [TOKEN]     make a token; --print-join-command prints what to run on the other machine
+  list               list tokens
+  delete TOKEN…      delete tokens, by their identifier or whole
+
+\`k8ts token COMMAND --help\` explains a command.
+`;
+
+const NAMESPACE = "kube-system";
+const SECRET_PREFIX = "bootstrap-token-";
+const SECRET_TYPE = "bootstrap.kubernetes.io/token";
+const CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
+const USAGES = ["authentication", "signing"];
+
+interface Context {
+  readonly client: Client;
+  readonly random: Random;
+  readonly nowMs: number;
+  readonly flags: Flags;
+  readonly operands: readonly string[];
+}
+
+interface SubCommand {
+  flags(parser: Parser): Parser;
+  run(context: Context, signal: AbortSignal): Promise<string>;
+}
+
+const SUB_COMMANDS: Readonly<Record<string, SubCommand>> = {
+  create: {
+    flags: (parser) =>
+      parser
+        .option("--ttl <duration>", "how long it is good for; 0: for ever", "24h0m0s")
+        .option("--description <text>", "what it is for", "")
+        .option("--print-join-command", "print the command for the other machine"),
+    run: create,
+  },
+  list: { flags: (parser) => parser, run: list },
+  delete: { flags: (parser) => parser, run: remove },
+};
+
+export const tokenCommand: Command = {
+  name: "token",
+  summary: "make, list and delete the tokens with which machines join",
+  run: async ([verb = "--help", ...args], signal) => {
+    if (verb === "--help" || verb === "-h" || verb === "help") {
+      process.stdout.write(USAGE);
+      return 0;
+    }
+    const command = Object.hasOwn(SUB_COMMANDS, verb) ? SUB_COMMANDS[verb] : undefined;
+    if (command === undefined) {
+      process.stderr.write(`k8ts token: unknown command ${JSON.stringify(verb)}\n\n${USAGE}`);
+      return 2;
+    }
+    try {
+      process.stdout.write(await runWithClient(verb, command, args, signal));
+      return 0;
+    } catch (error) {
+      return refuseFlags(error);
+    }
+  },
+};
+
+async function runWithClient(
+  verb: string,
+  command: SubCommand,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const parser = command.flags(
+    new Parser(`k8ts token ${verb}`)
+      .option("--data <dir>", "the cluster's data directory", defaultDataDir())
+      .option("--kubeconfig <file>", "another cluster, as its administrator")
+      .allowExcessArguments(),
+  );
+  parseArguments(parser, args);
+  const flags = parser.opts<Flags>();
+  const file = flags.kubeconfig ?? join(resolve(String(flags.data)), "admin.kubeconfig");
+  const { clock, random } = processSurroundings({ logLevel: "info", logFormat: "text" });
+  using transport = new HttpsTransport(connectionOf(String(file), ""), "k8ts-token");
+  const client = new Client({ transport, clock, random, fieldManager: "k8ts-token" });
+  const context = { client, random, nowMs: clock.nowMs(), flags, operands: parser.args };
+  return await command.run(context, signal);
+}
+
+async function create(
+  { client, random, nowMs, flags, operands }: Context,
+  signal: AbortSignal,
+): Promise<string> {
+  const [given, ...more] = operands;
+  if (more.length > 0) throw new FlagError(`unexpected arguments: ${more.join(" ")}`);
+  const text = given ?? `${randomText(6, random)}.${randomText(16, random)}`;
+  const token = parseBootstrapToken(text);
+  if (token === undefined) {
+    throw new FlagError(
+      `the bootstrap token ${JSON.stringify(text)} was not of the form "\\A([a-z0-9]{6})\\.([a-z0-9]{16})\\z"`,
+    );
+  }
+  const info = await client.get(
+    configMapKind,
+    { namespace: "kube-public", name: "cluster-info" },
+    signal,
+  );
+  if (!info.ok) {
+    throw new FlagError(
+      info.status.reason === "NotFound"
+        ? "other machines cannot reach this cluster: start it with --bind-address 0.0.0.0"
+        : (info.status.message ?? "cluster-info cannot be read"),
+    );
+  }
+  const ttlMs = durationOf(flags, "ttl");
+  const expiration = new Date(nowMs + ttlMs).toISOString().replace(/\.\d+Z$/, "Z");
+  const secret: Secret = {
+    ...{ apiVersion: "v1", kind: "Secret", type: SECRET_TYPE },
+    metadata: { namespace: NAMESPACE, name: SECRET_PREFIX + token.id },
+    stringData: {
+      "token-id": token.id,
+      "token-secret": token.secret,
+      ...(ttlMs === 0 ? {} : { expiration }),
+      ...(flags.description === "" ? {} : { description: String(flags.description) }),
+      ...Object.fromEntries(USAGES.map((usage) => [`usage-bootstrap-${usage}`, "true"])),
+      "auth-extra-groups": DEFAULT_TOKEN_GROUP,
+    },
+  };
+  const created = await client.create(secretKind, secret, {}, signal);
+  if (!created.ok) throw new FlagError(created.status.message ?? "the token cannot be created");
+  if (flags.printJoinCommand !== true) return `${text}\n`;
+  const { server, authorityPem } = clusterOf(info.value.data?.kubeconfig ?? "");
+  return `k8ts join ${server} --token ${text} --ca-cert-hash ${pinOfAuthority(authorityPem)}\n`;
+}
+
+async function list({ client, nowMs }: Context, signal: AbortSignal): Promise<string> {
+  const fieldSelector = `type=${SECRET_TYPE}`;
+  const found = await client.list(secretKind, { namespace: NAMESPACE, fieldSelector }, signal);
+  if (!found.ok) throw new FlagError(found.status.message ?? "tokens cannot be listed");
+  const rows = found.value.items.map((secret) => {
+    const value = (key: string): string => atob(secret.data?.[key] ?? "");
+    const expiration = value("expiration");
+    const usages = USAGES.filter((usage) => value(`usage-bootstrap-${usage}`) === "true");
+    const token = `${value("token-id")}.${value("token-secret")}`;
+    const left = Date.parse(expiration) - nowMs;
+    const ttl = expiration === "" ? "<forever>" : left <= 0 ? "<invalid>" : hours(left);
+    const rest = [usages.join(","), value("description"), value("auth-extra-groups")];
+    return [token, ttl, expiration, ...rest].map((cell) => (cell === "" ? "<none>" : cell));
+  });
+  const header = ["TOKEN", "TTL", "EXPIRES", "USAGES", "DESCRIPTION", "EXTRA GROUPS"];
+  const all = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  return all
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at]!))
+        .join("   ")
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+async function remove({ client, operands }: Context, signal: AbortSignal): Promise<string> {
+  if (operands.length === 0) {
+    throw new FlagError("missing argument; 'token delete' is missing token");
+  }
+  let text = "";
+  for (const operand of operands) {
+    const id = parseBootstrapToken(operand)?.id ?? operand;
+    if (!/^[a-z0-9]{6}$/.test(id)) {
+      throw new FlagError(`given token didn't match pattern "\\A([a-z0-9]{6})\\z": ${operand}`);
+    }
+    const key = { namespace: NAMESPACE, name: SECRET_PREFIX + id };
+    const deleted = await client.delete(secretKind, key, {}, signal);
+    if (!deleted.ok) throw new FlagError(deleted.status.message ?? "it cannot be deleted");
+    text += `bootstrap token ${JSON.stringify(id)} deleted\n`;
+  }
+  return text;
+}
+
+function randomText(length: number, random: Random): string {
+  return Array.from({ length }, () => CHARACTERS[random.integer(CHARACTERS.length)]).join("");
+}
+
+function hours(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  return minutes < 60 ? `${minutes}m` : `${Math.floor(minutes / 60)}h`;
+}

@@ -1,0 +1,61 @@
+/**
+ * Keeps a kubelet's client certificate valid: before it ends a new one is requested with the old one, and
+ * the kubeconfig is replaced. Whoever reads the file takes it up. Lives until the signal aborts.
+ */
+import type { Client } from "#client/client.ts";
+import { Backoff } from "#lib/backoff.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Random } from "#lib/random.ts";
+import { type KeyPair, parseCertificate } from "#pki/key-pair.ts";
+import { requestClientCertificate } from "./request-certificate.ts";
+
+export interface RotationOptions {
+  readonly nodeName: string;
+  readonly client: Client;
+  readonly current: KeyPair;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Keeps the new certificate and its key. */
+  save(pair: KeyPair): Promise<void>;
+}
+
+/** Of a certificate's life, as upstream: between 70 % and 90 % of it. */
+const EARLIEST = 0.7;
+const SPREAD = 0.2;
+/** Timers of Node.js end at 24.8 days. */
+const SLEEP_MAX_MS = 24 * 3_600_000;
+
+export async function runCertificateRotation(
+  options: RotationOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { nodeName, client, clock, random, logger, save } = options;
+  const backoff = new Backoff({ baseMs: 2_000, capMs: 300_000, jitter: 0.5, random });
+  let dueMs = rotationTimeMs(options.current.certificatePem, random.next());
+  while (!signal.aborted) {
+    try {
+      while (clock.nowMs() < dueMs) {
+        await clock.sleep(Math.min(dueMs - clock.nowMs(), SLEEP_MAX_MS), signal);
+      }
+      const next = await requestClientCertificate(client, nodeName, clock, signal);
+      await save(next);
+      logger.info("the client certificate was rotated", { node: nodeName });
+      dueMs = rotationTimeMs(next.certificatePem, random.next());
+      backoff.reset();
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn("the client certificate was not rotated", { error: messageOf(error) });
+      await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+    }
+  }
+}
+
+/** `chance` is a number in [0, 1). */
+export function rotationTimeMs(certificatePem: string, chance: number): number {
+  const { validFrom, validTo } = parseCertificate(certificatePem, "the client certificate");
+  const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
+  return fromMs + (toMs - fromMs) * (EARLIEST + SPREAD * chance);
+}
