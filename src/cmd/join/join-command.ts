@@ -12,6 +12,7 @@ import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { readTextIfPresent, writeFileWhole } from "#host/files.ts";
 import { isAuthorityPin } from "#kubelet/bootstrap/authority-pin.ts";
+import { isGood } from "#kubelet/bootstrap/bootstrap-kubeconfig.ts";
 import { parseBootstrapToken } from "#kubelet/bootstrap/bootstrap-token.ts";
 import {
   type ClusterInfo,
@@ -22,7 +23,7 @@ import { requestClientCertificate } from "#kubelet/bootstrap/request-certificate
 import { runCertificateRotation } from "#kubelet/bootstrap/rotate-certificate.ts";
 import { messageOf } from "#lib/caught.ts";
 import { networkMarks } from "#network/network-marks.ts";
-import { type KeyPair, parseCertificate } from "#pki/key-pair.ts";
+import type { KeyPair } from "#pki/key-pair.ts";
 import { formatKubeconfig, parseKubeconfig } from "#pki/kubeconfig.ts";
 import type { Command } from "../command.ts";
 import {
@@ -183,10 +184,6 @@ async function credentials(
   );
   await saveKubeconfig(file, flags.nodeName, info, pair);
   return { info, client: pair };
-}
-
-function isGood({ certificatePem }: KeyPair, nowMs: number): boolean {
-  return Date.parse(parseCertificate(certificatePem, "the client certificate").validTo) > nowMs;
 }
 
 async function saveKubeconfig(

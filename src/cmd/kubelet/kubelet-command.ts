@@ -1,13 +1,15 @@
 /** `k8ts kubelet`: a node alone, against any API server. */
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
+import { bootstrapKubeconfig, rotateKubeconfig } from "#kubelet/bootstrap/bootstrap-kubeconfig.ts";
 import { onAbort } from "#lib/aborted.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
 import { logFlagsOf } from "../flags/log-flags.ts";
-import { parseFlags, refuseFlags } from "../flags/parse-flags.ts";
+import { FlagError, parseFlags, refuseFlags } from "../flags/parse-flags.ts";
+import { isOn, textOf } from "../flags/read-flags.ts";
 import { kubeletConfigOf, kubeletFlags, nodeServingOf } from "./kubelet-flags.ts";
 import { runNode } from "./run-node.ts";
 
@@ -18,17 +20,24 @@ export const kubeletCommand: Command = {
     const parsed = parseFlags(kubeletFlags(), args, (flags) => ({
       flags,
       log: logFlagsOf({ v: Number(flags.v), loggingFormat: String(flags.loggingFormat) }),
-      connection: connectionOf(String(flags.kubeconfig ?? ""), ""),
     }));
     if ("exitCode" in parsed) return parsed.exitCode;
-    const { flags, log, connection } = parsed.config;
+    const { flags, log } = parsed.config;
     try {
       const { config, warnings } = await kubeletConfigOf(flags);
       const { clock, random, logger } = processSurroundings(log);
       for (const why of warnings) {
         logger.warn("Using lenient decoding as strict decoding failed", { why });
       }
-      using transport = new HttpsTransport(connection, "kubelet");
+      const { nodeName } = config;
+      const file = textOf(flags, "kubeconfig") ?? "";
+      const bootstrapFile = textOf(flags, "bootstrap-kubeconfig");
+      if (bootstrapFile !== undefined) {
+        if (file === "") throw new FlagError("--bootstrap-kubeconfig needs --kubeconfig");
+        const where = { nodeName, bootstrapFile, file };
+        await bootstrapKubeconfig({ ...where, clock, random, logger }, signal);
+      }
+      using transport = new HttpsTransport(connectionOf(file, ""), "kubelet");
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config.nodeName, clock);
       const metrics = new Metrics();
@@ -39,7 +48,11 @@ export const kubeletCommand: Command = {
       onAbort(signal, () => {
         void node.shutDown().finally(() => life.abort(signal.reason));
       });
+      const rotating = isOn(flags, "rotate-certificates")
+        ? rotateKubeconfig({ nodeName, file, clock, random, logger }, client, signal)
+        : undefined;
       await node.done;
+      await rotating;
       return 0;
     } catch (error) {
       return refuseFlags(error);

@@ -17,6 +17,11 @@ import type { NodeServing } from "./run-node.ts";
 export function kubeletFlags(): Parser {
   return addLogFlags(new Parser("k8ts kubelet"))
     .option("--kubeconfig <file>", "how to reach the API server")
+    .option(
+      "--bootstrap-kubeconfig <file>",
+      "gets a certificate for --kubeconfig if that is missing",
+    )
+    .option("--rotate-certificates [bool]", "renew the certificate of --kubeconfig", "false")
     .option("--config <file>", "a KubeletConfiguration")
     .option("--config-dir <dir>", "drop-in files with the ending .conf")
     .option("--hostname-override <name>", "the node's name, if not the machine's")

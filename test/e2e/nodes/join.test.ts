@@ -131,6 +131,30 @@ describe("k8ts join", () => {
     assert.equal(await again.exit, 0, again.output());
   }, 400_000);
 
+  test("k8ts kubelet --bootstrap-kubeconfig writes its own kubeconfig, as system:node:NAME", async () => {
+    const token = command[3]!;
+    const files = ["bootstrap", "kubelet"].map((name) => join(cluster.machine.dir, `${name}.conf`));
+    const config = ["config", "--kubeconfig", files[0]!];
+    const server = ["--server", "https://192.168.77.1:6443", "--embed-certs"];
+    const ca = ["--certificate-authority", join(cluster.data, "pki/ca.crt")];
+    await cluster.kubectl(...config, "set-cluster", "c", ...server, ...ca);
+    await cluster.kubectl(...config, "set-credentials", "u", "--token", token);
+    await cluster.kubectl(...config, "set-context", "x", "--cluster", "c", "--user", "u");
+    await cluster.kubectl(...config, "use-context", "x");
+    const kubelet = start([
+      ...[process.execPath, PROGRAM, "kubelet", "--bootstrap-kubeconfig", files[0]!],
+      ...["--kubeconfig", files[1]!, "--rotate-certificates", "--hostname-override", "boot"],
+      ...["--root-dir", join(cluster.machine.dir, "boot")],
+    ]);
+    const whoami = ["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"];
+    await until(async () => {
+      const { stdout } = await cluster.tryRun("kubectl", "--kubeconfig", files[1]!, ...whoami);
+      return stdout === "system:node:boot";
+    }, LONG).catch(() => assert.fail(kubelet.output()));
+    await end("kubelet").catch(() => undefined); // without a runtime it may have ended
+    await kubelet.exit;
+  }, 180_000);
+
   function start(words: readonly string[]) {
     const child = cluster.machine.start(words[0]!, words.slice(1));
     let output = "";
@@ -143,9 +167,9 @@ describe("k8ts join", () => {
     return { output: () => output, exit };
   }
 
-  /** The process of the join itself, not the shells around it. */
-  async function end(): Promise<void> {
-    const script = `kill -TERM $(pgrep -f '^${process.execPath} ${PROGRAM} join')`;
+  /** The process of the program itself, not the shells around it. */
+  async function end(verb = "join"): Promise<void> {
+    const script = `kill -TERM $(pgrep -f '^${process.execPath} ${PROGRAM} ${verb}')`;
     await cluster.run("sh", "-c", script);
   }
 });
