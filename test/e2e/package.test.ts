@@ -90,6 +90,23 @@ describe("the npm package", () => {
     writeFileSync(join(project, "out", "package.json"), '{ "type": "module" }');
     assert.match(run(process.execPath, ["--test", "out/welcome.test.js"]), /pass 1\b/);
   }, 60_000);
+
+  test("k8ts/testing: the examples of an operator and of a node failure pass outside of the repository", () => {
+    const names = ["website-operator", "website-operator.test", "node-failure.test"];
+    for (const name of names) {
+      const text = readFileSync(join(ROOT, "examples", `${name}.ts`), "utf8");
+      const outside = text.replace('"vitest"', '"node:test"').replace(/"(\.\/.*)\.ts"/g, '"$1.js"');
+      writeFileSync(join(project, `${name}.ts`), outside);
+    }
+    run(process.execPath, [
+      join(ROOT, "node_modules", "typescript", "bin", "tsc"),
+      ...[...names.map((name) => `${name}.ts`), "--strict", "--module", "nodenext"],
+      ...["--target", "es2023", "--lib", "es2024,esnext.disposable", "--types", "node"],
+      ...["--outDir", "out"],
+    ]);
+    const tests = names.filter((name) => name.endsWith(".test")).map((name) => `out/${name}.js`);
+    assert.match(run(process.execPath, ["--test", ...tests]), /pass 2\b/);
+  }, 120_000);
 });
 
 function guide(): string {
