@@ -9,15 +9,15 @@ export interface Workload {
   readonly before: number;
   readonly measured: number;
   /** Pods a second to reach. */
-  readonly wanted: number;
+  readonly wanted?: number;
   node?(index: number): Draft<Node>;
   podBefore?(index: number): Draft<Pod["spec"]>;
   pod?(index: number): Draft<Pod["spec"]>;
   readonly labels?: Readonly<Record<string, string>>;
   /** A ResourceClaim for each pod, and devices on the nodes. */
   readonly devicesPerNode?: number;
-  /** Pods that fit nowhere, deleted and created anew all the time. */
-  readonly unschedulable?: number;
+  /** The spec of pods that are created beside the measured ones, one every 200 ms. */
+  churn?(): Draft<Pod["spec"]>;
 }
 
 const requests = (cpu: string, memory = "500Mi") => ({
@@ -32,6 +32,9 @@ const near = (color: string, topologyKey: string) => ({
 
 const HOST = "kubernetes.io/hostname";
 const ZONE = "topology.kubernetes.io/zone";
+
+const LOW_PRIORITY = { ...requests("900m"), terminationGracePeriodSeconds: 0 };
+const HIGH_PRIORITY = { ...requests("3000m"), priority: 10 };
 
 export const WORKLOADS: readonly Workload[] = [
   { name: "SchedulingBasic", nodes: 5_000, before: 1_000, measured: 5_000, wanted: 1_000 },
@@ -67,16 +70,26 @@ export const WORKLOADS: readonly Workload[] = [
     }),
   },
   {
+    // Each node has room for one measured pod more, and for none that churns without preemption.
     name: "PreemptionAsync",
     ...{ nodes: 5_000, before: 20_000, measured: 5_000, wanted: 600 },
-    podBefore: () => ({ ...requests("900m"), terminationGracePeriodSeconds: 0 }),
-    pod: () => ({ ...requests("3000m"), priority: 10 }),
+    podBefore: () => LOW_PRIORITY,
+    churn: () => HIGH_PRIORITY,
+  },
+  {
+    // Each measured pod removes three others.
+    name: "PreemptionBasic",
+    ...{ nodes: 1_000, before: 4_000, measured: 1_000 },
+    podBefore: () => LOW_PRIORITY,
+    pod: () => HIGH_PRIORITY,
   },
   {
     name: "Unschedulable",
-    ...{ nodes: 5_000, before: 0, measured: 5_000, wanted: 800, unschedulable: 200 },
+    ...{ nodes: 5_000, before: 100, measured: 10_000, wanted: 800 },
+    churn: () => ({ ...requests("9"), priority: 10 }),
   },
   {
+    // The claims are there before the pods: no controller makes them from a template.
     name: "SchedulingWithResourceClaims",
     ...{ nodes: 500, before: 0, measured: 2_500, wanted: 250, devicesPerNode: 10 },
   },
@@ -103,5 +116,3 @@ export function podOf(
 ): Draft<Pod> {
   return { metadata: { name, namespace: "default", labels }, spec };
 }
-
-export const UNSCHEDULABLE = requests("9");

@@ -19,6 +19,7 @@ import { interPodAffinity } from "./plugins/inter-pod-affinity.ts";
 import { nodeResourcesFit } from "./plugins/node-resources-fit.ts";
 import { podTopologySpread } from "./plugins/pod-topology-spread.ts";
 import { taintToleration } from "./plugins/taint-toleration.ts";
+import { Nominator } from "./queue/nominator.ts";
 import { PodInfo } from "./snapshot/pod-info.ts";
 import { Snapshot } from "./snapshot/snapshot.ts";
 
@@ -58,7 +59,7 @@ function compare(seed: number): void {
     if (i % (CHANGES / QUESTIONS) !== 0) continue;
     const pod = randomPod(random, `asked-${i}`, undefined);
     const info = new PodInfo(pod);
-    const nominated = { onNode: () => [], nodeOf: () => undefined };
+    const nominated = new Nominator();
     const started = startFilters(profile, info, snapshot, nominated);
     assert.ok(started.ok);
     const feasible = snapshot.nodes.filter((node) => started.run.check(node).verdict === FITS);

@@ -224,7 +224,10 @@ export interface Preemptions {
 
 /** Pods that are nominated to run on a node and do not run there yet. */
 export interface NominatedPods {
+  /** The same list for as long as nothing about it changes. */
   onNode(name: string): readonly PodInfo[];
+  /** The node as it would be with these pods, to be read only. */
+  nodeWith(node: NodeInfo, pods: readonly PodInfo[]): NodeInfo;
   nodeOf(uid: string): string | undefined;
 }
 

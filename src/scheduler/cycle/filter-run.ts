@@ -88,6 +88,8 @@ export class FilterRun {
   readonly narrowing: readonly string[];
   readonly #active: readonly ActiveFilter[];
   readonly #nominated: NominatedPods;
+  /** No filter's state depends on the pods that are added to a node. */
+  readonly #isFixed: boolean;
 
   constructor(
     pod: PodInfo,
@@ -103,6 +105,7 @@ export class FilterRun {
     this.narrowing = narrowing;
     this.#active = active;
     this.#nominated = nominated;
+    this.#isFixed = active.every(({ plugin }) => plugin.podAdded === undefined);
   }
 
   /**
@@ -112,12 +115,19 @@ export class FilterRun {
   check(node: NodeInfo): NodeVerdict {
     const others = this.#nominatedTo(node);
     if (others !== undefined) {
-      const trial = new NodeTrial(this.pod, this.#active, node);
-      for (const other of others) trial.add(other);
-      const withThem = trial.check();
+      const withThem = this.#checkWith(others, node);
       if (withThem.verdict !== FITS) return withThem;
     }
     return runFilters(this.#active, this.pod, node);
+  }
+
+  #checkWith(others: readonly PodInfo[], node: NodeInfo): NodeVerdict {
+    if (this.#isFixed) {
+      return runFilters(this.#active, this.pod, this.#nominated.nodeWith(node, others));
+    }
+    const trial = new NodeTrial(this.pod, this.#active, node);
+    for (const other of others) trial.add(other);
+    return trial.check();
   }
 
   /** See PostFilterContext. */
@@ -147,7 +157,9 @@ export class FilterRun {
     const all = this.#nominated.onNode(node.name);
     if (all.length === 0) return undefined;
     const { uid, priority } = this.pod;
-    const others = all.filter((other) => other.priority >= priority && other.uid !== uid);
+    const isOther = (other: PodInfo): boolean => other.priority >= priority && other.uid !== uid;
+    if (all.every(isOther)) return all;
+    const others = all.filter(isOther);
     return others.length === 0 ? undefined : others;
   }
 }

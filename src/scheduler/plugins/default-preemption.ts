@@ -125,13 +125,17 @@ function dryRun(
   const harsh: Candidate[] = [];
   for (let i = 0; i < potential.length; i++) {
     const node = potential[(offset + i) % potential.length]!;
-    const isPlain = known !== undefined && nominated.onNode(node.name).length === 0;
-    const before = isPlain ? known.get(node) : undefined;
+    const others = nominated.onNode(node.name);
+    // A pod's own nomination counts for the other pods and not for itself.
+    const remembered = others.some(({ uid }) => uid === pod.uid) ? undefined : known;
+    const before = remembered?.get(node);
     const result =
-      before?.version === node.version
+      before?.version === node.version && before.nominated === others
         ? before.result
         : selectVictims(pod, trial(node), budgets, clock.nowMs());
-    if (isPlain) known.set(node, { version: node.version, result });
+    if (before?.result !== result) {
+      remembered?.set(node, { version: node.version, nominated: others, result });
+    }
     if ("fits" in result) verdicts.set(node, result);
     else if (result.victims.length > 0) {
       (result.violations === 0 ? kind : harsh).push(result);

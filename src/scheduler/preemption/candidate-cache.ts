@@ -11,7 +11,11 @@ const SPECS_MAX = 16;
 
 type Remembered = WeakMap<
   NodeInfo,
-  { readonly version: number; readonly result: Candidate | Rejected }
+  {
+    readonly version: number;
+    readonly nominated: readonly PodInfo[];
+    readonly result: Candidate | Rejected;
+  }
 >;
 
 export class CandidateCache {

@@ -17,7 +17,11 @@ import type {
   StorageClass,
   VolumeAttachment,
 } from "#api/generated/storage.v1.ts";
-import type { ReadCache } from "#client/cache.ts";
+import type { KubeObject } from "#api/kind.ts";
+import type { Cache, ReadCache } from "#client/cache.ts";
+
+/** A cache whose changes plugins follow, to keep counts of their own. */
+export type WatchedCache<T extends KubeObject> = ReadCache<T> & Pick<Cache<T>, "on">;
 
 export interface ClusterObjects {
   readonly pods: ReadCache<Pod>;
@@ -33,7 +37,7 @@ export interface ClusterObjects {
   readonly csiDrivers: ReadCache<CSIDriver>;
   readonly storageCapacities: ReadCache<CSIStorageCapacity>;
   readonly volumeAttachments: ReadCache<VolumeAttachment>;
-  readonly resourceClaims: ReadCache<ResourceClaim>;
-  readonly resourceSlices: ReadCache<ResourceSlice>;
+  readonly resourceClaims: WatchedCache<ResourceClaim>;
+  readonly resourceSlices: WatchedCache<ResourceSlice>;
   readonly deviceClasses: ReadCache<DeviceClass>;
 }

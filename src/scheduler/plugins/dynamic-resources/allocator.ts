@@ -2,7 +2,6 @@
  * Chooses devices for the claims of one pod on one node: depth-first over claims, requests and
  * devices, undoing choices that lead nowhere. The number of steps is bounded.
  */
-import type { Node } from "#api/generated/core.v1.ts";
 import type { DeviceTaint, DeviceToleration } from "#api/generated/resource.v1.ts";
 import {
   addQuantities,
@@ -13,7 +12,7 @@ import {
   ZERO_QUANTITY,
 } from "#api/meta/quantity.ts";
 import { type ConstraintState, constraintState } from "./device-constraints.ts";
-import { isUsableOn, type Pool, type PooledDevice } from "./device-pools.ts";
+import type { NodeDevices, Pool, PooledDevice } from "./device-pools.ts";
 import type { WantedDevices, WantedRequest } from "./wanted-devices.ts";
 
 const STEPS_MAX = 100_000;
@@ -23,20 +22,22 @@ export interface ChosenDevice {
   readonly device: PooledDevice;
 }
 
-export interface AllocatorInput {
-  readonly pools: readonly Pool[];
-  /** Devices that other claims hold. */
-  readonly inUse: ReadonlySet<string>;
+/** Devices that other claims hold. */
+export interface DevicesInUse {
+  has(device: string): boolean;
+}
+
+export interface AllocatorInput extends NodeDevices {
+  readonly inUse: DevicesInUse;
   matches(request: WantedRequest, device: PooledDevice): boolean;
 }
 
 /** The devices of each claim, in the order of the claims; undefined if there is no solution. */
 export function allocateDevices(
   wanted: readonly WantedDevices[],
-  node: Node,
   input: AllocatorInput,
 ): readonly (readonly ChosenDevice[])[] | undefined {
-  return new Allocation(wanted, node, input).run();
+  return new Allocation(wanted, input).run();
 }
 
 /** One device to choose: which claim, which alternatives of which request, how many are left. */
@@ -58,12 +59,10 @@ class Allocation {
   readonly #counters = new Counters();
   #steps = 0;
 
-  constructor(wanted: readonly WantedDevices[], node: Node, input: AllocatorInput) {
+  constructor(wanted: readonly WantedDevices[], input: AllocatorInput) {
     this.#wanted = wanted;
     this.#input = input;
-    this.#devices = input.pools
-      .filter(({ isComplete }) => isComplete)
-      .flatMap(({ devices }) => devices.filter((device) => isUsableOn(device, node)));
+    this.#devices = input.devices;
     this.#chosen = wanted.map(() => []);
     this.#constraints = wanted.map(({ claim }) =>
       (claim.spec.devices.constraints ?? []).map(constraintState),
@@ -160,13 +159,13 @@ class Allocation {
 class Counters {
   readonly #free = new Map<string, Quantity>();
 
-  addPool(pool: Pool, inUse: ReadonlySet<string>): void {
+  addPool(pool: Pool, inUse: DevicesInUse): void {
+    if (pool.counterSets.length === 0) return;
     for (const { name, counters = {} } of pool.counterSets) {
       for (const [counter, { value }] of Object.entries(counters)) {
         this.#free.set(keyOf(pool, name, counter), quantityOf(value));
       }
     }
-    if (pool.counterSets.length === 0) return;
     for (const device of pool.devices) if (inUse.has(device.id)) this.#add(device, -1);
   }
 

@@ -6,51 +6,54 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { AllocationResult, ResourceClaim } from "#api/generated/resource.v1.ts";
 import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import type { Handle } from "#scheduler/plugin.ts";
-import { deviceId } from "./device-pools.ts";
+import type { DevicesInUse } from "./allocator.ts";
+import { deviceId, type Pool, poolKey } from "./device-pools.ts";
 import { isReservedFor } from "./pod-resource-claims.ts";
 
 const FINALIZER = "resource.kubernetes.io/delete-protection";
 const TRIES_MAX = 5;
 
-export class ClaimAllocations {
+export class ClaimAllocations implements DevicesInUse {
   readonly #handle: Handle;
   /** By the uid of the claim. */
   readonly #pending = new Map<string, AllocationResult>();
-  readonly #allocated = new Set<string>();
-  /** Claims whose devices are among the allocated ones, by uid. */
-  readonly #counted = new Map<string, { claim: ResourceClaim; devices: readonly string[] }>();
+  /** How many allocations hold each device: those in the cache and those that are pending. */
+  readonly #holders = new Map<string, number>();
+  /** How often the use of each pool has changed. */
+  readonly #poolVersions = new Map<string, number>();
 
   constructor(handle: Handle) {
     this.#handle = handle;
+    const { resourceClaims } = handle.objects;
+    for (const claim of resourceClaims.list()) this.#count(claim.status?.allocation, 1);
+    resourceClaims.on(({ next, old }) => {
+      this.#count(old?.status?.allocation, -1);
+      this.#count(next?.status?.allocation, 1);
+    });
   }
 
-  /** Devices that are allocated or about to be. Claims that have not changed cost a look-up. */
-  devicesInUse(): ReadonlySet<string> {
-    const { resourceClaims } = this.#handle.objects;
-    for (const claim of resourceClaims.list()) {
-      const uid = claim.metadata.uid ?? "";
-      const known = this.#counted.get(uid);
-      if (known?.claim === claim) continue;
-      for (const id of known?.devices ?? []) this.#allocated.delete(id);
-      const { allocation } = claim.status ?? {};
-      const devices = allocation === undefined ? NO_DEVICES : devicesOf(allocation);
-      for (const id of devices) this.#allocated.add(id);
-      this.#counted.set(uid, { claim, devices });
-    }
-    if (this.#counted.size > resourceClaims.size) this.#dropDeleted();
-    if (this.#pending.size === 0) return this.#allocated;
-    const used = new Set(this.#allocated);
-    for (const allocation of this.#pending.values()) {
-      for (const id of devicesOf(allocation)) used.add(id);
-    }
-    return used;
+  /** Whether a device is allocated or about to be. */
+  has(device: string): boolean {
+    return this.#holders.has(device);
   }
 
-  #dropDeleted(): void {
-    for (const [uid, { devices }] of this.#counted) {
-      if (this.#handle.objects.resourceClaims.byUid(uid) !== undefined) continue;
-      this.#counted.delete(uid);
-      for (const id of devices) this.#allocated.delete(id);
+  /** Changes whenever a device of one of these pools is taken or freed. */
+  versionOf(pools: readonly Pool[]): number {
+    let version = 0;
+    for (const { key } of pools) version += this.#poolVersions.get(key) ?? 0;
+    return version;
+  }
+
+  #count(allocation: AllocationResult | undefined, sign: 1 | -1): void {
+    if (allocation === undefined) return;
+    for (const { driver, pool } of allocation.devices.results ?? []) {
+      const key = poolKey(driver, pool);
+      this.#poolVersions.set(key, (this.#poolVersions.get(key) ?? 0) + 1);
+    }
+    for (const id of devicesOf(allocation)) {
+      const holders = (this.#holders.get(id) ?? 0) + sign;
+      if (holders <= 0) this.#holders.delete(id);
+      else this.#holders.set(id, holders);
     }
   }
 
@@ -58,12 +61,16 @@ export class ClaimAllocations {
     return this.#pending.has(metadata.uid ?? "");
   }
 
-  assume({ metadata }: ResourceClaim, allocation: AllocationResult): void {
-    this.#pending.set(metadata.uid ?? "", allocation);
+  assume(claim: ResourceClaim, allocation: AllocationResult): void {
+    this.forget(claim);
+    this.#pending.set(claim.metadata.uid ?? "", allocation);
+    this.#count(allocation, 1);
   }
 
   forget({ metadata }: ResourceClaim): void {
-    this.#pending.delete(metadata.uid ?? "");
+    const uid = metadata.uid ?? "";
+    this.#count(this.#pending.get(uid), -1);
+    this.#pending.delete(uid);
   }
 
   /** Writes the pending allocation, if there is one, and reserves the claim for the pod. */
@@ -88,7 +95,7 @@ export class ClaimAllocations {
       current = latest.value;
     }
     await this.#seen(claim, signal);
-    this.#pending.delete(uid);
+    this.forget(claim);
   }
 
   async #write(
@@ -147,8 +154,6 @@ export class ClaimAllocations {
     await this.#handle.client.update(resourceClaimKind, next, { subresource: "status" });
   }
 }
-
-const NO_DEVICES: readonly string[] = [];
 
 /** Devices with admin access stay free for others. */
 function devicesOf({ devices }: AllocationResult): readonly string[] {

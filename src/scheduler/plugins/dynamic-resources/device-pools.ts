@@ -2,6 +2,7 @@
 import type { Node, NodeSelector } from "#api/generated/core.v1.ts";
 import type { CounterSet, Device, ResourceSlice } from "#api/generated/resource.v1.ts";
 import { matchesNodeSelectorTerm } from "#api/kinds/core/v1/node/node-selection.ts";
+import type { WatchedCache } from "#scheduler/snapshot/cluster-objects.ts";
 
 export interface PooledDevice {
   /** Unique in the cluster. */
@@ -12,6 +13,8 @@ export interface PooledDevice {
 }
 
 export interface Pool {
+  /** Unique in the cluster. */
+  readonly key: string;
   readonly driver: string;
   readonly name: string;
   readonly devices: readonly PooledDevice[];
@@ -22,50 +25,75 @@ export interface Pool {
   readonly onlyNode: string | undefined;
 }
 
+export function poolKey(driver: string, pool: string): string {
+  return `${driver}/${pool}`;
+}
+
 export function deviceId(driver: string, pool: string, device: string): string {
   return `${driver}/${pool}/${device}`;
 }
 
-/** The pools by the nodes that can use them, kept while no slice changes. */
-export class PoolIndex {
-  #slices: readonly ResourceSlice[] = [];
-  #ofNode = new Map<string, Pool[]>();
-  #others: readonly Pool[] = [];
+/** The devices that may be allocated on one node. */
+export interface NodeDevices {
+  readonly pools: readonly Pool[];
+  /** Usable on the node, from complete pools. */
+  readonly devices: readonly PooledDevice[];
+}
 
-  /** Takes in the current slices; costs a comparison of each if nothing has changed. */
-  update(slices: Iterable<ResourceSlice>): void {
-    const current = [...slices];
-    const isSame =
-      current.length === this.#slices.length &&
-      current.every((slice, index) => slice === this.#slices[index]);
-    if (isSame) return;
-    this.#slices = current;
-    this.#ofNode = new Map();
+/** The devices by the nodes that can use them, kept while no slice changes. */
+export class PoolIndex {
+  readonly #slices: WatchedCache<ResourceSlice>;
+  #ofNode = new Map<string, NodeDevices>();
+  /** Pools that more than one node may use. */
+  #others: readonly Pool[] = [];
+  #isCurrent = false;
+
+  constructor(slices: WatchedCache<ResourceSlice>) {
+    this.#slices = slices;
+    slices.on(() => {
+      this.#isCurrent = false;
+    });
+  }
+
+  /** The same object for as long as no slice changes, unless nodes share pools. */
+  forNode(node: Node): NodeDevices {
+    if (!this.#isCurrent) this.#rebuild();
+    const own = this.#ofNode.get(node.metadata.name ?? "") ?? NO_DEVICES;
+    if (this.#others.length === 0) return own;
+    const shared = usableDevices(this.#others).filter((device) => isUsableOn(device, node));
+    return { pools: [...own.pools, ...this.#others], devices: [...own.devices, ...shared] };
+  }
+
+  #rebuild(): void {
+    this.#isCurrent = true;
+    const byNode = new Map<string, Pool[]>();
     const others: Pool[] = [];
-    for (const pool of poolsOf(current)) {
+    for (const pool of poolsOf(this.#slices.list())) {
       if (pool.onlyNode === undefined) others.push(pool);
       else {
-        const pools = this.#ofNode.get(pool.onlyNode) ?? [];
+        const pools = byNode.get(pool.onlyNode) ?? [];
         pools.push(pool);
-        this.#ofNode.set(pool.onlyNode, pools);
+        byNode.set(pool.onlyNode, pools);
       }
     }
     this.#others = others;
+    this.#ofNode = new Map(
+      [...byNode].map(([name, pools]) => [name, { pools, devices: usableDevices(pools) }]),
+    );
   }
+}
 
-  /** All pools that may have devices for the node. */
-  forNode(name: string): readonly Pool[] {
-    const own = this.#ofNode.get(name);
-    if (own === undefined) return this.#others;
-    return this.#others.length === 0 ? own : [...own, ...this.#others];
-  }
+const NO_DEVICES: NodeDevices = { pools: [], devices: [] };
+
+function usableDevices(pools: readonly Pool[]): PooledDevice[] {
+  return pools.flatMap(({ isComplete, devices }) => (isComplete ? devices : []));
 }
 
 /** Slices of old generations of a pool are left out. */
 function poolsOf(slices: Iterable<ResourceSlice>): readonly Pool[] {
   const groups = new Map<string, ResourceSlice[]>();
   for (const slice of slices) {
-    const key = `${slice.spec.driver}/${slice.spec.pool.name}`;
+    const key = poolKey(slice.spec.driver, slice.spec.pool.name);
     const group = groups.get(key) ?? [];
     const newest = group[0]?.spec.pool.generation ?? -1;
     const { generation } = slice.spec.pool;
@@ -83,6 +111,7 @@ function poolFrom(slices: readonly ResourceSlice[]): Pool {
   const { driver, pool } = slices[0]!.spec;
   const devices: PooledDevice[] = [];
   const made: Pool = {
+    key: poolKey(driver, pool.name),
     driver,
     name: pool.name,
     devices,
@@ -111,7 +140,7 @@ function onlyNodeOf(slices: readonly ResourceSlice[]): string | undefined {
   return name === undefined || name === "" || isShared ? undefined : name;
 }
 
-export function isUsableOn({ device, slice }: PooledDevice, node: Node): boolean {
+function isUsableOn({ device, slice }: PooledDevice, node: Node): boolean {
   const { spec } = slice;
   const scope = spec.perDeviceNodeSelection === true ? device : spec;
   if (scope.allNodes === true) return true;

@@ -178,4 +178,22 @@ describe("DynamicResources", () => {
     await world.advance(100);
     assert.equal(world.nodeOf("p"), "n1");
   });
+
+  test("ResourceClaims of one spec get different devices, and a device that is freed is allocated again", async () => {
+    await using world = await startScheduling();
+    await world.node("n1");
+    await gpuClass(world);
+    await slice(world, "n1", [gpu("g0", "small"), gpu("g1", "small")]);
+    for (const name of ["a", "b", "c"]) {
+      await claim(world, name, exactly());
+      await world.pod(name, usesClaim(name));
+      await world.settle();
+    }
+    const devices = (): readonly string[] => ["a", "b", "c"].flatMap((n) => devicesOf(world, n));
+    assert.deepEqual(devices(), ["one=g0", "one=g1"]);
+    const { status: _, ...freed } = world.cluster.get(resourceClaimKind, "a")!;
+    await world.cluster.client.update(resourceClaimKind, freed, { subresource: "status" });
+    await world.advance(60_000);
+    assert.deepEqual(devices(), ["one=g1", "one=g0"]);
+  });
 });

@@ -22,11 +22,12 @@ import {
 } from "#scheduler/plugin.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import { normalizeScores } from "../normalize-scores.ts";
-import { allocateDevices, type ChosenDevice } from "./allocator.ts";
+import { type Allocated, AllocationCache } from "./allocation-cache.ts";
+import type { ChosenDevice } from "./allocator.ts";
 import { ClaimAllocations } from "./claim-allocations.ts";
 import { type PooledDevice, PoolIndex, selectsNode } from "./device-pools.ts";
 import { isReservedFor, resourceClaimsOf } from "./pod-resource-claims.ts";
-import { type WantedDevices, type WantedRequest, wantedDevices } from "./wanted-devices.ts";
+import { type WantedDevices, WantedDevicesReader, type WantedRequest } from "./wanted-devices.ts";
 
 const RESERVED_MAX = 256;
 const ALTERNATIVES_MAX = 8;
@@ -37,8 +38,6 @@ const CANNOT_ALLOCATE = unresolvable("cannot allocate all claims");
 interface State {
   readonly claims: readonly ResourceClaim[];
   readonly wanted: readonly WantedDevices[];
-  readonly pools: PoolIndex;
-  readonly inUse: ReadonlySet<string>;
   /** What would be allocated on each node, in the order of `wanted`. */
   readonly byNode: Map<string, readonly (readonly ChosenDevice[])[]>;
   /** Allocated claims that keep the pod from some node. */
@@ -50,7 +49,17 @@ export const dynamicResources: PluginFactory = {
   create: (_args, handle) => {
     const allocations = new ClaimAllocations(handle);
     const selectors = new SelectorCache();
-    const pools = new PoolIndex();
+    const pools = new PoolIndex(handle.objects.resourceSlices);
+    const reader = new WantedDevicesReader(handle.objects);
+    const cache = new AllocationCache();
+    const rest = {
+      inUse: allocations,
+      matches: (request: WantedRequest, device: PooledDevice) => selectors.matches(request, device),
+    };
+    const allocate = (wanted: readonly WantedDevices[], node: Node): Allocated => {
+      const devices = pools.forNode(node);
+      return cache.allocate(wanted, devices, allocations.versionOf(devices.pools), rest);
+    };
     return definePlugin<State, State>({
       name: "DynamicResources",
       preEnqueue: ({ pod }) => {
@@ -59,11 +68,11 @@ export const dynamicResources: PluginFactory = {
       },
       preFilter: (pod) => {
         if ((pod.pod.spec.resourceClaims ?? []).length === 0) return SKIP;
-        const state = stateOf(pod, handle, allocations, pools);
+        const state = stateOf(pod, handle, allocations, reader);
         if ("fits" in state) return state;
         return { skip: false, state };
       },
-      filter: (state, _pod, node) => checkNode(state, node.node!, selectors),
+      filter: (state, _pod, node) => checkNode(state, node.node!, allocate),
       postFilter: (pod, _context, state) => {
         if (state === undefined)
           return { succeeded: false, message: "no new claims to deallocate" };
@@ -76,7 +85,7 @@ export const dynamicResources: PluginFactory = {
         return { succeeded: false, message: "still not schedulable" };
       },
       preScore: (_pod, _nodes, _snapshot, state) =>
-        state === undefined ? SKIP : { skip: false, state },
+        state?.wanted.some(hasAlternatives) === true ? { skip: false, state } : SKIP,
       score: (state, _pod, node) => preferenceScore(state.byNode.get(node.name) ?? []),
       normalize: (_state, scores) => normalizeScores(scores),
       reserve: (state, _pod, node) => {
@@ -123,7 +132,7 @@ function stateOf(
   { pod }: PodInfo,
   handle: Handle,
   allocations: ClaimAllocations,
-  pools: PoolIndex,
+  reader: WantedDevicesReader,
 ) {
   const { objects } = handle;
   const found = resourceClaimsOf(pod, objects);
@@ -139,23 +148,24 @@ function stateOf(
     }
     // Another pod that shares the claim has it allocated right now.
     if (allocations.isPending(claim)) return rejected("resourceclaim in use");
-    const devices = wantedDevices(claim, objects);
+    const devices = reader.read(claim);
     if (typeof devices === "string") return unresolvable(devices);
     wanted.push(devices);
   }
-  if (wanted.length > 0) pools.update(objects.resourceSlices.list());
   const state: State = {
     claims: found.claims,
     wanted,
-    pools,
-    inUse: wanted.length === 0 ? new Set() : allocations.devicesInUse(),
     byNode: new Map(),
     unavailable: new Set(),
   };
   return state;
 }
 
-function checkNode(state: State, node: Node, selectors: SelectorCache): Verdict {
+function checkNode(
+  state: State,
+  node: Node,
+  allocate: (wanted: readonly WantedDevices[], node: Node) => Allocated,
+): Verdict {
   let isAvailable = true;
   for (const claim of state.claims) {
     const selector = claim.status?.allocation?.nodeSelector;
@@ -165,14 +175,16 @@ function checkNode(state: State, node: Node, selectors: SelectorCache): Verdict 
   }
   if (!isAvailable) return NOT_AVAILABLE;
   if (state.wanted.length === 0) return FITS;
-  const { pools, inUse } = state;
-  const chosen = allocateDevices(state.wanted, node, {
-    ...{ pools: pools.forNode(node.metadata.name ?? ""), inUse },
-    matches: (request, device) => selectors.matches(request, device),
-  });
+  const chosen = allocate(state.wanted, node);
   if (chosen === undefined) return CANNOT_ALLOCATE;
   state.byNode.set(node.metadata.name ?? "", chosen);
   return FITS;
+}
+
+function hasAlternatives({ requests }: WantedDevices): boolean {
+  return requests.some((alternatives) =>
+    alternatives.some((request) => request.parent !== undefined),
+  );
 }
 
 /** Higher where a preferred alternative of a request was possible. */
@@ -270,10 +282,8 @@ class SelectorCache {
   readonly #matchers = new Map<string, DeviceMatcher>();
   readonly #known = new WeakMap<object, Map<string, boolean>>();
 
-  matches({ deviceClass, selectors }: WantedRequest, device: PooledDevice): boolean {
-    for (const { cel } of [...(deviceClass.spec.selectors ?? []), ...selectors]) {
-      if (cel !== undefined && !this.#matchesOne(cel.expression, device)) return false;
-    }
+  matches({ expressions }: WantedRequest, device: PooledDevice): boolean {
+    for (const expression of expressions) if (!this.#matchesOne(expression, device)) return false;
     return true;
   }
 

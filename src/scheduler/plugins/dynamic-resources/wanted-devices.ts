@@ -14,7 +14,8 @@ export interface WantedRequest {
   /** The request of which this is an alternative. */
   readonly parent: string | undefined;
   readonly deviceClass: DeviceClass;
-  readonly selectors: readonly DeviceSelector[];
+  /** The CEL expressions that a device must match, those of the class first. */
+  readonly expressions: readonly string[];
   readonly isAll: boolean;
   readonly count: number;
   readonly adminAccess: boolean;
@@ -28,11 +29,43 @@ export interface WantedDevices {
   readonly requests: readonly (readonly WantedRequest[])[];
 }
 
-/** What a claim asks for, or why it cannot be had anywhere. */
-export function wantedDevices(
+const CLAIM_SPECS_MAX = 1_000;
+
+/** What claims ask for. Claims of one spec, as a template makes them, share one list of requests. */
+export class WantedDevicesReader {
+  readonly #deviceClasses: ClusterObjects["deviceClasses"];
+  readonly #known = new Map<string, WantedDevices["requests"]>();
+
+  constructor({ deviceClasses }: Pick<ClusterObjects, "deviceClasses">) {
+    this.#deviceClasses = deviceClasses;
+  }
+
+  /** What the claim asks for, or why it cannot be had anywhere. */
+  read(claim: ResourceClaim): WantedDevices | string {
+    const key = JSON.stringify(claim.spec.devices);
+    const known = this.#known.get(key);
+    if (known !== undefined && this.#isCurrent(known)) return { claim, requests: known };
+    const requests = requestsOf(claim, this.#deviceClasses);
+    if (typeof requests === "string") return requests;
+    if (this.#known.size >= CLAIM_SPECS_MAX) this.#known.clear();
+    this.#known.set(key, requests);
+    return { claim, requests };
+  }
+
+  #isCurrent(requests: WantedDevices["requests"]): boolean {
+    return requests.every((alternatives) =>
+      alternatives.every(
+        ({ deviceClass }) =>
+          this.#deviceClasses.get(undefined, deviceClass.metadata.name ?? "") === deviceClass,
+      ),
+    );
+  }
+}
+
+function requestsOf(
   claim: ResourceClaim,
-  { deviceClasses }: Pick<ClusterObjects, "deviceClasses">,
-): WantedDevices | string {
+  deviceClasses: ClusterObjects["deviceClasses"],
+): WantedDevices["requests"] | string {
   const requests: WantedRequest[][] = [];
   for (const { name, exactly, firstAvailable = [] } of claim.spec.devices.requests ?? []) {
     const alternatives: WantedRequest[] = [];
@@ -47,7 +80,8 @@ export function wantedDevices(
         return `request ${path}: device class ${spec.deviceClassName} does not exist`;
       }
       alternatives.push({
-        ...{ name: own, parent, deviceClass: found, selectors: spec.selectors ?? [] },
+        ...{ name: own, parent, deviceClass: found },
+        expressions: expressionsOf([...(found.spec.selectors ?? []), ...(spec.selectors ?? [])]),
         isAll: spec.allocationMode === "All",
         count: spec.count ?? 1,
         adminAccess: "adminAccess" in spec && spec.adminAccess === true,
@@ -57,5 +91,9 @@ export function wantedDevices(
     }
     requests.push(alternatives);
   }
-  return { claim, requests };
+  return requests;
+}
+
+function expressionsOf(selectors: readonly DeviceSelector[]): readonly string[] {
+  return selectors.flatMap(({ cel }) => (cel === undefined ? [] : [cel.expression]));
 }
