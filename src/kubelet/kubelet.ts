@@ -29,6 +29,7 @@ import { thresholdsOf } from "./decide/eviction-thresholds.ts";
 import type { NodeState, Pressures } from "./decide/node-status.ts";
 import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
 import { parseResolvConf } from "./decide/pod-dns.ts";
+import { type ImportImage, withBuiltInImages } from "./images/built-in-images.ts";
 import { CredentialProviders, readCredentialProviders } from "./images/credential-providers.ts";
 import { PodImages } from "./images/pod-images.ts";
 import type { KubeletConfig } from "./kubelet-config.ts";
@@ -73,6 +74,8 @@ export interface KubeletOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** By name: images that are made here instead of pulled. */
+  readonly builtInImages?: ReadonlyMap<string, ImportImage>;
 }
 
 export interface RunningKubelet {
@@ -189,7 +192,11 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, index, allocations },
     runtime: cri.runtime,
     images: new PodImages({
-      ...{ images: cri.images, events, clock },
+      ...{
+        images: withBuiltInImages(cri.images, options.builtInImages ?? new Map()),
+        events,
+        clock,
+      },
       secret: (namespace, name) => objects.secret(namespace, name),
       ...(providers === undefined
         ? {}

@@ -2,6 +2,7 @@
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
 import { podCgroupName } from "#kubelet/decide/pod-cgroup.ts";
+import type { ImportImage } from "#kubelet/images/built-in-images.ts";
 import { type RunningKubelet, runKubelet } from "#kubelet/kubelet.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { Access } from "#kubelet/server/access/access.ts";
@@ -20,6 +21,8 @@ export interface NodeOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** By name: images that are made here instead of pulled. */
+  readonly builtInImages?: ReadonlyMap<string, ImportImage>;
 }
 
 /** How the kubelet's own server is reached, and by whom. */

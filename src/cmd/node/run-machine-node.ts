@@ -14,6 +14,7 @@ import type { NodePaths } from "#kubelet/containerd/node-paths.ts";
 import { startOwnContainerd } from "#kubelet/containerd/own-containerd.ts";
 import { stopSandboxes } from "#kubelet/containerd/stop-sandboxes.ts";
 import { createCriClient } from "#kubelet/cri/cri-client.ts";
+import { builtInImages } from "#kubelet/images/built-in-images.ts";
 import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { untilAborted } from "#lib/aborted.ts";
 import type { Clock } from "#lib/clock.ts";
@@ -69,7 +70,11 @@ export async function runMachineNode(
   );
   try {
     const config = await configOf(options, containerd.endpoint);
-    const node = runNode({ config, serving, client, clock, random, logger, metrics }, signal);
+    const images = builtInImages(containerd.endpoint, paths.work, signal);
+    const node = runNode(
+      { ...{ config, serving, client, clock, random, logger, metrics }, builtInImages: images },
+      signal,
+    );
     await Promise.all([node.ready, network.ready]);
     onReady();
     await Promise.race([untilAborted(signal), node.done, network.done]);

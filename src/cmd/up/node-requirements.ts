@@ -1,6 +1,7 @@
 /** What a real node needs of this machine. */
 import { platform } from "node:os";
 import { ensurePrograms, type NeededProgram } from "#host/debian-packages.ts";
+import { BUSYBOX_PACKAGE, DEMO_IMAGE } from "#kubelet/images/demo-image.ts";
 
 const PROGRAMS: readonly NeededProgram[] = [
   { program: "containerd", package: "containerd" },
@@ -11,6 +12,9 @@ const PROGRAMS: readonly NeededProgram[] = [
   { program: "conntrack", package: "conntrack" },
 ];
 
+/** The demo image is made from it; a node runs without. */
+const DEMO_PROGRAM: NeededProgram = { program: "busybox", package: BUSYBOX_PACKAGE };
+
 /** Installs what is missing, with a line for each package. Returns why there can be no real node. */
 export async function nodeRefusal(
   mayInstall: boolean,
@@ -20,9 +24,10 @@ export async function nodeRefusal(
   if (platform() !== "linux") return "real nodes need Linux";
   if (process.getuid?.() !== 0) return "real nodes need root";
   const allowed = mayInstall && process.env.K8TS_NO_INSTALL !== "1";
-  return ensurePrograms(PROGRAMS, {
-    allowed,
-    onInstall: (name) => note(`installing the Debian package ${name}`),
-    signal,
-  });
+  const onInstall = (name: string): void => note(`installing the Debian package ${name}`);
+  const refusal = await ensurePrograms(PROGRAMS, { allowed, onInstall, signal });
+  if (refusal !== undefined) return refusal;
+  const noDemo = await ensurePrograms([DEMO_PROGRAM], { allowed, onInstall, signal });
+  if (noDemo !== undefined) note(`there is no image ${DEMO_IMAGE}: ${noDemo}`);
+  return undefined;
 }
