@@ -10,6 +10,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   busybox: "busybox-static",
   conntrack: "conntrack",
   containerd: "containerd",
+  curl: "curl",
   dig: "bind9-dnsutils",
   etcd: "etcd-server",
   iptables: "iptables",

@@ -23,12 +23,13 @@ const RESOLVER_FILES: Partial<Record<NodeJS.Architecture, readonly string[]>> = 
 /** As process 1 it has to handle SIGTERM itself: the kernel ignores signals without a handler. */
 const SERVER = `#!/bin/sh
 echo "$(hostname) serves HTTP on port \${PORT:=8080}"
-httpd -f -v -p "$PORT" -h /www &
+httpd -f -p "$PORT" -h /www &
 trap 'kill $!; exit 0' TERM INT
 wait $!
 `;
 
 const PAGE = `#!/bin/sh
+echo "$REMOTE_ADDR $REQUEST_METHOD $REQUEST_URI" >&2
 printf 'Content-Type: text/plain\\r\\n\\r\\nHello from %s\\n' "$(hostname)"
 `;
 

@@ -1,0 +1,84 @@
+/** The README's first steps, as they are printed, with the launcher and kubectl on a machine without a network. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import type { ProgramResult } from "#host/run-program.ts";
+import { missingProgram } from "../../../tools/debian-packages.ts";
+import { buildProgram } from "../../built-program.ts";
+import { until } from "./eventually.ts";
+import { type Machine, startMachine } from "./machine.ts";
+
+const REPOSITORY = dirname(fileURLToPath(new URL("../../../README.md", import.meta.url)));
+
+/** What a step prints, by its beginning. */
+const PRINTED: Readonly<Record<string, RegExp>> = {
+  "kubectl rollout status": /successfully rolled out/,
+  curl: /^Hello from web-\S+\n$/,
+  "kubectl logs deployment/web": /^web-\S+ serves HTTP on port 8080\n.* GET \/\n/,
+  "kubectl exec deployment/web": /^Hello from web-\S+\n$/,
+  "kubectl logs job/once": /^done\n$/,
+  "kubectl exec notes": /^kept\n$/,
+  "kubectl get pods,services": /service\/web +LoadBalancer.*\n[\s\S]*claim\/notes +Bound/,
+};
+
+/** Steps that read. They are repeated: the cluster does independent things at its own pace. */
+const READS = /^(curl|kubectl (rollout status|wait|logs|exec|get)) /;
+
+describe("README: first steps", () => {
+  let machine: Machine;
+
+  beforeAll(async () => {
+    for (const program of ["kubectl", "curl"] as const) {
+      const why = missingProgram(program);
+      if (why !== undefined) throw new Error(why);
+    }
+    buildProgram();
+    machine = await startMachine();
+    const link = "ip link add node0 type veth peer name node1 && ip link set node1 up";
+    const address = "ip addr add 192.168.77.1/24 dev node0 && ip link set node0 up";
+    await machine.run("sh", ["-c", `${link} && ${address}`]);
+  }, 180_000);
+
+  afterAll(async () => {
+    await shell("./k8ts down --purge");
+    await machine[Symbol.asyncDispose]();
+  }, 120_000);
+
+  /** In the repository, with a home directory of the machine's own. */
+  function shell(line: string): Promise<ProgramResult> {
+    const home = join(machine.dir, "home");
+    const env = `unset KUBECONFIG; mkdir -p ${home}; export HOME=${home}; cd ${REPOSITORY}`;
+    return machine.run("bash", ["-c", `${env}; ${line}`]);
+  }
+
+  test("./k8ts up, then create deployment, expose, logs, exec, scale, rollout, job, PersistentVolumeClaim as printed", async () => {
+    const up = await shell("./k8ts up --no-install");
+    assert.equal(up.exitCode, 0, up.stderr);
+    const steps = firstSteps();
+    assert.ok(steps.length >= 15, steps.join("\n"));
+    for (const step of steps) {
+      let last = await shell(step);
+      if (READS.test(step)) {
+        await until(async () => isGood(step, last) || isGood(step, (last = await shell(step))), {
+          timeoutMs: 90_000,
+        }).catch(() => undefined);
+      }
+      assert.ok(isGood(step, last), `${step}: ${last.exitCode}\n${last.stdout}\n${last.stderr}`);
+    }
+  }, 300_000);
+});
+
+function isGood(step: string, { exitCode, stdout }: ProgramResult): boolean {
+  const [, printed] = Object.entries(PRINTED).find(([start]) => step.startsWith(start)) ?? [];
+  return exitCode === 0 && (printed === undefined || printed.test(stdout));
+}
+
+/** The lines of the code block below the heading. */
+function firstSteps(): readonly string[] {
+  const readme = readFileSync(join(REPOSITORY, "README.md"), "utf8");
+  const [, below = ""] = readme.split("## First steps\n");
+  const [, block = ""] = /```sh\n([\s\S]*?)```/.exec(below) ?? [];
+  return block.split("\n").filter((line) => line !== "");
+}
