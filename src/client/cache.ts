@@ -9,6 +9,7 @@
  */
 import type { KubeObject } from "#api/kind.ts";
 import { Emitter } from "#lib/events.ts";
+import { Arrivals, type Expectation } from "./arrivals.ts";
 
 export interface Change<T> {
   readonly next: T | undefined;
@@ -30,15 +31,6 @@ export interface ReadCache<T extends KubeObject> {
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** The state of an object after a write, as the cache must show it. */
-export interface Expectation {
-  readonly namespace: string | undefined;
-  readonly name: string;
-  readonly uid: string;
-  /** Undefined: the object was deleted, or is marked as being deleted. */
-  readonly resourceVersion: string | undefined;
-}
-
 const BY_NAMESPACE = "namespace";
 const BY_CONTROLLER = "controller";
 
@@ -47,7 +39,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   readonly #byUid = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
   readonly #events = new Emitter<{ change: Change<T> }>();
-  readonly #waiting = new Set<{ readonly expected: Expectation; done(): void }>();
+  readonly #arrivals = new Arrivals();
 
   constructor() {
     this.addIndex(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ""]);
@@ -109,7 +101,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
     if (old !== undefined && !isNewer(object, old)) return;
     this.#objects.set(key, object);
     this.#reindex(old, object);
-    this.#settle();
+    this.#settle(key);
     this.#events.emit("change", { next: object, old });
   }
 
@@ -120,7 +112,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
     if (old === undefined) return;
     this.#objects.delete(key);
     this.#reindex(old, undefined);
-    this.#settle();
+    this.#settle(key);
     // The last state that the server sent may be newer than the one that was cached.
     this.#events.emit("change", { next: undefined, old: isNewer(object, old) ? object : old });
   }
@@ -151,22 +143,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   /** Resolves when the cache shows a write, rejects when the signal aborts. */
   waitFor(expected: Expectation, signal: AbortSignal): Promise<void> {
     if (this.isSeen(expected)) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#waiting.delete(waiter);
-        reject(signal.reason);
-      };
-      const waiter = {
-        expected,
-        done: (): void => {
-          signal.removeEventListener("abort", onAbort);
-          resolve();
-        },
-      };
-      if (signal.aborted) return onAbort();
-      signal.addEventListener("abort", onAbort, { once: true });
-      this.#waiting.add(waiter);
-    });
+    return this.#arrivals.wait(keyOf(expected.namespace, expected.name), expected, signal);
   }
 
   #reindex(old: T | undefined, next: T | undefined): void {
@@ -175,12 +152,8 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
     if (next?.metadata.uid !== undefined) this.#byUid.set(next.metadata.uid, next);
   }
 
-  #settle(): void {
-    for (const waiter of this.#waiting) {
-      if (!this.isSeen(waiter.expected)) continue;
-      this.#waiting.delete(waiter);
-      waiter.done();
-    }
+  #settle(key: string): void {
+    this.#arrivals.settle(key, (expected) => this.isSeen(expected));
   }
 }
 

@@ -47,7 +47,7 @@ export interface ReplicaState {
   readonly selector: Selector;
   /** Pods that it controls, and those without a controller in its namespace. */
   readonly pods: readonly Pod[];
-  /** Active pods of the same workload by node, to spread deletions. */
+  /** Active pods of the same workload by node, to spread deletions; empty while none can be due. */
   readonly relatedByNode: ReadonlyMap<string, number>;
 }
 
@@ -105,12 +105,14 @@ function selectorFor(selector: unknown): Selector {
 function observe(caches: Caches, { namespace, name }: Key): ReplicaState | undefined {
   const set = caches(replicaSetKind).get(namespace, name);
   if (set === undefined) return undefined;
+  const pods = candidatePods(caches, set);
+  const mayDelete = pods.length > (set.spec.replicas ?? 1);
   return {
     form: REPLICA_SET,
     set,
     selector: selectorFor(set.spec.selector),
-    pods: candidatePods(caches, set),
-    relatedByNode: relatedByNode(caches, set),
+    pods,
+    relatedByNode: mayDelete ? relatedByNode(caches, set) : new Map(),
   };
 }
 

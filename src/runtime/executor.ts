@@ -13,7 +13,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
-import type { Expectation } from "#client/cache.ts";
+import type { Expectation } from "#client/arrivals.ts";
 import type { Client } from "#client/client.ts";
 import type { ResourceRef } from "#client/transport.ts";
 import { assertNever } from "#lib/assert-never.ts";
@@ -44,6 +44,7 @@ export async function execute(
   signal: AbortSignal,
 ): Promise<Execution> {
   const arrivals: Promise<void>[] = [];
+  const waiting = new AbortController();
   const carryOut = async (write: Write): Promise<RefusedWrite | undefined> => {
     const result = await send(write, client, signal);
     tell(write, result, note);
@@ -52,7 +53,7 @@ export async function execute(
     const expected = expectationOf(write, result.value);
     const cache = expected === undefined ? undefined : findCache(write.kind);
     if (cache !== undefined) {
-      const seen = arrival(cache, expected!, clock, signal);
+      const seen = cache.waitFor(expected!, waiting.signal);
       seen.catch(() => undefined); // if a later write throws, nobody waits for this one any more
       arrivals.push(seen);
     }
@@ -61,14 +62,18 @@ export async function execute(
 
   let done = 0;
   let refused: RefusedWrite | undefined;
-  for (const step of writes) {
-    const batch = isBatch(step) ? step : [step];
-    const outcome = await inRounds(batch, carryOut);
-    done += outcome.done;
-    refused = outcome.refused;
-    if (refused !== undefined) break;
+  try {
+    for (const step of writes) {
+      const batch = isBatch(step) ? step : [step];
+      const outcome = await inRounds(batch, carryOut);
+      done += outcome.done;
+      refused = outcome.refused;
+      if (refused !== undefined) break;
+    }
+    await allArrived(arrivals, clock, signal);
+  } finally {
+    waiting.abort();
   }
-  await Promise.all(arrivals);
   return { done, refused };
 }
 
@@ -155,14 +160,14 @@ function expectationOf(write: Write, answer: unknown): Expectation | undefined {
   return { namespace, name, uid, resourceVersion: gone ? undefined : resourceVersion };
 }
 
-async function arrival(
-  cache: NonNullable<ReturnType<FindCache>>,
-  expected: Expectation,
+async function allArrived(
+  arrivals: readonly Promise<void>[],
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
+  if (arrivals.length === 0) return;
   try {
-    await withTimeout(clock, VISIBLE_WITHIN_MS, (s) => cache.waitFor(expected, s), signal);
+    await withTimeout(clock, VISIBLE_WITHIN_MS, () => Promise.all(arrivals), signal);
   } catch (error) {
     if (!(error instanceof TimeoutError)) throw error;
   }

@@ -1,4 +1,5 @@
 /** The server's own view of its objects: reads from the caches, writes by compare-and-swap. */
+import { cloneJson } from "#api/codec/clone-json.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, Kind, KindOf, KubeObject } from "#api/kind.ts";
 import {
@@ -88,7 +89,7 @@ export class ServerObjects implements Objects {
     managed?: "status",
   ): Promise<Result<T>> {
     return this.#untilWritten(kind, namespace, name, async ({ stored, key }, current) => {
-      const draft = structuredClone(current.value) as Draft<T>;
+      const draft = cloneJson(current.value) as Draft<T>;
       const refusal = change(draft);
       if (refusal !== undefined) return failure(refusal);
       if (managed !== undefined) {
