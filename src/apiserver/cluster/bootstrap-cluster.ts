@@ -16,7 +16,7 @@ import { runServiceRepair } from "../services/run-repair.ts";
 import type { Objects } from "../storage/objects.ts";
 import { ensureApiServices } from "./api-services.ts";
 import { runIdentityLease } from "./identity-lease.ts";
-import { ensureKubernetesService, runAnnouncement } from "./kubernetes-service.ts";
+import { type Announcement, ensureKubernetesService } from "./kubernetes-service.ts";
 import type { Loopback } from "./loopback.ts";
 import { keepPublished, type PublishedConfig, publishConfig } from "./published-config.ts";
 import { ensureSystemNamespaces, keepSystemNamespaces } from "./system-namespaces.ts";
@@ -32,6 +32,8 @@ export interface BootstrapOptions {
   readonly logger: Logger;
   readonly hostname: string;
   readonly identityRenewMs?: number;
+  /** Keeps this server among the endpoints of the `kubernetes` Service. */
+  readonly announcement?: Announcement;
   readonly advertiseAddress: string;
   readonly port: number;
   readonly serviceRanges: readonly string[];
@@ -84,7 +86,7 @@ export async function bootstrapCluster(
   const peerAddress = `${options.advertiseAddress}:${options.port}`;
   Promise.all([
     ...(ports === undefined ? [] : [runServiceRepair({ ...options, ports }, signal)]),
-    runAnnouncement(service, signal),
+    options.announcement?.run(service, signal),
     runIdentityLease({ ...options, peerAddress }, signal),
   ]).catch((error: unknown) => logger.error("keeping the cluster's own objects failed", { error }));
   options.finished?.("upkeep");

@@ -24,6 +24,7 @@ import type { Loopback } from "./loopback.ts";
 const LEASES = "/registry/masterleases/";
 const LEASE_SECONDS = 15;
 const RENEW_MS = 10_000;
+const WITHDRAW_MAX_MS = 2_000;
 const PLACE = { name: "kubernetes", namespace: "default" };
 
 export interface KubernetesServiceOptions {
@@ -56,13 +57,51 @@ export async function ensureKubernetesService(
   return faults;
 }
 
-/** On a shared store: stays in the list while alive. Lives until the signal aborts. */
-export async function runAnnouncement(
+/**
+ * On a shared store: keeps this server's address in the list while it is alive. A server that ends calls
+ * `withdraw` while it can still write, so that no client is sent to it.
+ */
+export class Announcement {
+  readonly #ending = new AbortController();
+  #options: KubernetesServiceOptions | undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  /** Lives until the signal aborts or the announcement is withdrawn. */
+  run(options: KubernetesServiceOptions, signal: AbortSignal): Promise<void> {
+    if (!options.shared || this.#ending.signal.aborted) return Promise.resolve();
+    this.#options = options;
+    this.#running = announceUntil(options, AbortSignal.any([signal, this.#ending.signal]));
+    return this.#running;
+  }
+
+  /** Removes the address from the list. Gives up after a time: its key dies without it, too. */
+  async withdraw(): Promise<void> {
+    this.#ending.abort();
+    const options = this.#options;
+    if (options === undefined) return;
+    const { store, clock, advertiseAddress } = options;
+    const leave = async (): Promise<void> => {
+      await this.#running;
+      await store.delete(LEASES + advertiseAddress);
+      const addresses = await liveAddresses(options);
+      await writeEndpoints(
+        options,
+        addresses.filter((address) => address !== advertiseAddress),
+      );
+    };
+    const given = new AbortController();
+    const limit = clock.sleep(WITHDRAW_MAX_MS, given.signal);
+    await Promise.race([leave(), limit]).catch(() => undefined);
+    given.abort();
+    await limit.catch(() => undefined);
+  }
+}
+
+async function announceUntil(
   options: KubernetesServiceOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { store, clock, advertiseAddress } = options;
-  if (!options.shared) return;
   let known = "";
   const announce = async (): Promise<void> => {
     const value = Buffer.from(JSON.stringify(endpointsOf([advertiseAddress], options.port)));
@@ -74,7 +113,6 @@ export async function runAnnouncement(
   };
   await announce().catch(() => undefined);
   await runEvery(clock, RENEW_MS, () => announce().catch(() => undefined), signal);
-  await store.delete(LEASES + advertiseAddress).catch(() => undefined);
 }
 
 /** A machine with nothing but loopback has no address that a pod could use. */

@@ -6,6 +6,7 @@
 import { setMaxListeners } from "node:events";
 import { networkInterfaces } from "node:os";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
+import { Announcement } from "#apiserver/cluster/kubernetes-service.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import { publishConfig } from "#apiserver/cluster/published-config.ts";
 import { type Edge, openEdge } from "#apiserver/edge/edge-server.ts";
@@ -91,7 +92,8 @@ async function runBehind(
   const api = await startApiServer(apiServerOptions(parts), life.signal);
   const server = await listen(edge, flags, surroundings, keys, api);
   keys.listeningOn(server.port);
-  const bootstrapped = bootstrap(parts, api, server.port, life.signal);
+  const announcement = new Announcement();
+  const bootstrapped = bootstrap(parts, api, server.port, announcement, life.signal);
   void keys.run(life.signal);
 
   const close = async (graceMs: number): Promise<void> => {
@@ -99,6 +101,7 @@ async function runBehind(
       api.sayNotReady();
       await clock.sleep(flags.shutdownDelaySeconds * 1000);
     }
+    await announcement.withdraw();
     api.shutDown();
     await server.close(graceMs);
     life.abort(new Error("the API server is closing"));
@@ -122,6 +125,7 @@ function bootstrap(
   { flags, surroundings, advertiseAddress, store, keys }: Parts,
   api: ApiServer,
   port: number,
+  announcement: Announcement,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, random, logger, hostname } = surroundings;
@@ -136,6 +140,7 @@ function bootstrap(
       random,
       logger,
       hostname,
+      announcement,
       advertiseAddress,
       port,
       serviceRanges: flags.serviceClusterIpRange,
