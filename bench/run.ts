@@ -1,23 +1,32 @@
 /**
- * `npm run bench -- [name…] [--quick] [--json FILE]`: runs the benchmarks whose names begin with one
- * of the given names (all without any), and prints each figure beside the limit that was measured in
- * the same run. A missed target is marked, and the exit code says so.
+ * `npm run bench -- [name…] [--quick] [--json FILE] [--html FILE]`: runs the benchmarks whose names begin
+ * with one of the given names (all without any), and prints each figure beside the limit that was measured
+ * in the same run. A missed target is marked, and the exit code says so. The results are written as JSON
+ * and as a page with charts, to bench/results unless the flags say where.
  */
-import { readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { type BenchResult, htmlPage } from "./html.ts";
 import type { Bench, Row } from "./row.ts";
 import { formatRows, isMissed, ratioOf } from "./table.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { quick: { type: "boolean", default: false }, json: { type: "string" } },
+  options: {
+    quick: { type: "boolean", default: false },
+    json: { type: "string", default: resultFile("bench.json") },
+    html: { type: "string", default: resultFile("bench.html") },
+  },
 });
 
 const controller = new AbortController();
 process.once("SIGINT", () => controller.abort(new Error("interrupted")));
 
 const files = readdirSync(new URL(".", import.meta.url)).filter((f) => f.endsWith(".bench.ts"));
-const results: { bench: string; rows: Row[] }[] = [];
+const results: BenchResult[] = [];
 for (const file of files.sort()) {
   const name = file.replace(".bench.ts", "");
   if (positionals.length > 0 && !positionals.some((p) => name.startsWith(p))) continue;
@@ -31,11 +40,30 @@ for (const file of files.sort()) {
   }
   showProgress("");
   process.stdout.write(`${name} (Node ${process.version})\n${formatRows(rows)}\n`);
-  results.push({ bench: name, rows: rows.map((row) => ({ ...row, ratio: ratioOf(row) ?? 0 })) });
+  results.push({ bench: name, rows: rows.map(withRatio) });
 }
 if (results.length === 0) process.stderr.write(`no benchmark matches ${positionals.join(" ")}\n`);
-if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(results, null, 1));
+else {
+  const caption = `${new Date().toISOString()}, Node ${process.version}, ${availableParallelism()} processors${values.quick ? ", quick" : ""}`;
+  writeResult(values.json, JSON.stringify(results, null, 1));
+  writeResult(values.html, htmlPage(results, { caption }));
+  process.stdout.write(`written: ${values.json}, ${values.html}\n`);
+}
 process.exitCode = results.length === 0 || results.some((r) => r.rows.some(isMissed)) ? 1 : 0;
+
+function withRatio(row: Row): Row {
+  const ratio = ratioOf(row);
+  return ratio === undefined ? row : { ...row, ratio };
+}
+
+function resultFile(name: string): string {
+  return fileURLToPath(new URL(`results/${name}`, import.meta.url));
+}
+
+function writeResult(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
 
 function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[2K${text}`);

@@ -23,7 +23,7 @@ export function ratioOf(row: Row): number | undefined {
 }
 
 /** Rates are better when higher, everything else (times, sizes) when lower. */
-function higherIsBetter({ unit }: Row): boolean {
+export function higherIsBetter({ unit }: Row): boolean {
   return unit.endsWith("/s");
 }
 
@@ -33,7 +33,7 @@ export function isMissed(row: Row): boolean {
   return higherIsBetter(row) ? ratio < row.target : ratio > row.target;
 }
 
-function figure(value: number): string {
+export function figure(value: number): string {
   if (Number.isInteger(value) || Math.abs(value) >= 1000)
     return Math.round(value).toLocaleString("en");
   return value.toPrecision(3);

@@ -8,6 +8,7 @@ import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
 import { dnsComponent } from "./dns-component.ts";
 import { joinComponent } from "./join-component.ts";
+import { manifestsComponent } from "./manifests-component.ts";
 import { networkPolicyComponent } from "./network-policy-component.ts";
 import { nodeComponent } from "./node-component.ts";
 import type { NodeList } from "./nodes/node-list.ts";
@@ -30,6 +31,7 @@ export function componentsOf(
     apiServerComponent(surroundings, onRunning),
     controllerManagerComponent,
     schedulerComponent,
+    manifestsComponent,
     ...(machineNode ? [nodeComponent, proxyComponent] : []),
     ...(machineNode && networkPolicy ? [networkPolicyComponent] : []),
     ...(machineNode && loadBalancer ? [cloudComponent] : []),

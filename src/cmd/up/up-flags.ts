@@ -39,6 +39,8 @@ export interface UpFlags {
   readonly podNetwork: PodNetworkMode;
   /** Whether missing packages may be installed. */
   readonly install: boolean;
+  /** A folder of objects to apply, beside `DIR/manifests`. */
+  readonly manifests: string | undefined;
   /** Undefined unless the flag was given. */
   readonly encryptSecrets: boolean | undefined;
   /** Offer directories of the nodes as the default storage. */
@@ -90,6 +92,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     nodes,
     podNetwork: podNetworkOf(given.podNetwork),
     install: given.install,
+    manifests: given.manifests === undefined ? undefined : resolve(given.manifests),
     encryptSecrets,
     kubeconfig: given.kubeconfig,
     localStorage: localStorage ?? given.node,
@@ -113,6 +116,7 @@ interface GivenUpFlags {
   readonly install: boolean;
   readonly data: string;
   readonly port: string;
+  readonly manifests?: string;
   readonly localStorage?: boolean;
   readonly loadBalancer: boolean;
   readonly loadBalancerRange: string;
@@ -161,6 +165,10 @@ function upParser(): Parser {
     )
     .option("--data <dir>", "where everything is kept", defaultDataDir())
     .option("--port <port>", "HTTPS port", "6443")
+    .option(
+      "--manifests <dir>",
+      "apply the objects in its files, now and when they change; what goes from them is removed",
+    )
     .option("--local-storage", "directories of nodes as the default StorageClass; on with nodes")
     .option(
       "--load-balancer",

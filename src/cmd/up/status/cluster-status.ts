@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { componentStatusKind } from "#api/kinds/core/v1/component-status.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { Client } from "#client/client.ts";
@@ -10,6 +11,11 @@ import { connectionFromFile } from "#client/kubeconfig.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Random } from "#lib/random.ts";
+import {
+  INVENTORY_LABEL,
+  INVENTORY_NAMESPACE,
+  inventoryOf,
+} from "../manifests/manifest-inventory.ts";
 import { runningProcess } from "../pid-file.ts";
 
 export interface ClusterStatus {
@@ -22,6 +28,8 @@ export interface ClusterStatus {
   readonly components?: readonly ComponentState[];
   readonly nodes?: { readonly total: number; readonly ready: number };
   readonly pods?: number;
+  /** What is wrong with the manifests that the cluster applies. */
+  readonly manifestFaults?: readonly string[];
 }
 
 export interface ComponentState {
@@ -58,16 +66,18 @@ export async function readClusterStatus(
 async function ask(
   client: Client,
   signal: AbortSignal,
-): Promise<Pick<ClusterStatus, "components" | "nodes" | "pods">> {
-  const [components, nodes, pods] = await Promise.all([
+): Promise<Pick<ClusterStatus, "components" | "nodes" | "pods" | "manifestFaults">> {
+  const inventories = { namespace: INVENTORY_NAMESPACE, labelSelector: INVENTORY_LABEL };
+  const [components, nodes, pods, manifests] = await Promise.all([
     client.list(componentStatusKind, {}, signal),
     client.list(nodeKind, { limit: NODES_MAX }, signal),
     client.list(podKind, { limit: 1 }, signal),
+    client.list(configMapKind, inventories, signal),
   ]);
-  for (const result of [components, nodes, pods]) {
+  for (const result of [components, nodes, pods, manifests]) {
     if (!result.ok) throw new Error(result.status.message);
   }
-  if (!components.ok || !nodes.ok || !pods.ok) throw new Error("unreachable");
+  if (!components.ok || !nodes.ok || !pods.ok || !manifests.ok) throw new Error("unreachable");
   const ready = nodes.value.items.filter(({ status }) =>
     status?.conditions?.some(
       (condition) => condition.type === "Ready" && condition.status === "True",
@@ -81,5 +91,6 @@ async function ask(
     }),
     nodes: { total: nodes.value.items.length, ready: ready.length },
     pods: pods.value.items.length + Number(pods.value.metadata.remainingItemCount ?? 0),
+    manifestFaults: manifests.value.items.flatMap((one) => inventoryOf(one).faults),
   };
 }

@@ -42,8 +42,9 @@ function statusParser(): Parser {
   return addOutputFlag(parser);
 }
 
-function isWell({ components = [], nodes }: ClusterStatus): boolean {
-  return components.every(({ healthy }) => healthy) && (nodes?.ready ?? 0) === (nodes?.total ?? 0);
+function isWell({ components = [], nodes, manifestFaults = [] }: ClusterStatus): boolean {
+  const allReady = (nodes?.ready ?? 0) === (nodes?.total ?? 0);
+  return components.every(({ healthy }) => healthy) && allReady && manifestFaults.length === 0;
 }
 
 function statusText({ dataDir, ...status }: ClusterStatus): string {
@@ -56,6 +57,7 @@ function statusText({ dataDir, ...status }: ClusterStatus): string {
   for (const { name, healthy, message } of status.components ?? []) {
     lines.push([name, healthy ? "healthy" : `unhealthy: ${message}`]);
   }
+  for (const fault of status.manifestFaults ?? []) lines.push(["manifest", fault]);
   if (status.nodes !== undefined) {
     lines.push(["nodes", `${status.nodes.ready} of ${status.nodes.total} ready`]);
   }
