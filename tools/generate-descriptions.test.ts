@@ -9,7 +9,7 @@ const descriptions = readDescriptions();
 test("types and fields are described", () => {
   const port = descriptions["io.k8s.api.core.v1.ContainerPort"]!;
   assert.equal(port.type, "ContainerPort represents a network port in a single container.");
-  assert.match(port.fields.protocol!, /Defaults to "TCP"\.$/);
+  assert.match(port.fields.protocol!, /Defaults to "TCP"\./);
   assert.match(
     descriptions["io.k8s.api.core.v1.PodSpec"]!.type,
     /^PodSpec is a description of a pod/,
@@ -21,10 +21,25 @@ test("types and fields are described", () => {
   assert.ok("x-kubernetes-list-type" in schema.fields);
 });
 
+test("kubectl explain: a field of object type has its own description, not that of the type", () => {
+  const { fields } = descriptions["io.k8s.api.core.v1.PodSpec"]!;
+  assert.equal(fields.affinity, "If specified, the pod's scheduling constraints");
+  assert.equal(
+    descriptions["io.k8s.api.apps.v1.Deployment"]!.fields.spec,
+    "Specification of the desired behavior of the Deployment.",
+  );
+  assert.match(
+    descriptions["io.k8s.api.resource.v1beta1.DeviceClass"]!.fields.metadata!,
+    /^Standard object metadata/,
+    "a beta version has the text of the stable one",
+  );
+  assert.match(fields.dnsPolicy!, /\n\nPossible enum values:\n - `"ClusterFirst"` indicates/);
+});
+
 test("there are enough of them, and none is a stray comment", () => {
   const all = Object.values(descriptions);
   assert.ok(all.length > 740);
-  assert.ok(all.reduce((sum, { fields }) => sum + Object.keys(fields).length, 0) > 2300);
+  assert.ok(all.reduce((sum, { fields }) => sum + Object.keys(fields).length, 0) > 2900);
   for (const { type, fields } of all) {
     for (const text of [type, ...Object.values(fields)])
       assert.doesNotMatch(text, /OpenAPI Generator|\/\*\*/);

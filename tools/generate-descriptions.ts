@@ -1,7 +1,9 @@
 /**
  * Writes src/api/generated/descriptions.json.gz: what every type and field is for, in the words of
- * the API's own documentation, which the client library carries in its declarations. The file is
- * made when the project is built and is not committed; `kubectl explain` shows its contents.
+ * the API's own documentation, which two packages carry in their declarations: kubernetes-models
+ * (fields of object type have their own text there) and the client library (the other fields of
+ * the versions that the first one lacks). The file is made when the project is built and is not
+ * committed; `kubectl explain` shows its contents.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,6 +13,7 @@ import type { Descriptions } from "#api/openapi/prose.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { MODELS_FOLDER, modelsOfTypes } from "./client-models.ts";
+import { readInterfaceDescriptions } from "./interface-descriptions.ts";
 
 export const DESCRIPTIONS_FILE = fileURLToPath(
   new URL("../src/api/generated/descriptions.json.gz", import.meta.url),
@@ -25,7 +28,27 @@ export function readDescriptions(): Descriptions {
     const schema = schemaOf(type);
     descriptions[schema.name] = describedIn(declaration, model, schema);
   }
-  return descriptions;
+  const interfaceOf = readInterfaceDescriptions();
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([name, own]) => {
+      const sources = [interfaceOf(name), own, interfaceOf(stableVersionOf(name))];
+      return [name, merged(sources.filter((source) => source !== undefined))];
+    }),
+  );
+}
+
+/** The first source that says something about the type or a field counts. */
+function merged(sources: readonly Descriptions[string][]): Descriptions[string] {
+  const fields: Record<string, string> = {};
+  for (const source of sources) {
+    for (const [field, text] of Object.entries(source.fields)) fields[field] ||= text;
+  }
+  return { type: sources.find(({ type }) => type !== "")?.type ?? "", fields };
+}
+
+/** A field of object type in an alpha or beta version is described as in the stable version. */
+function stableVersionOf(definition: string): string {
+  return definition.replace(/\.(v\d+)(?:alpha|beta)\d+\./, ".$1.");
 }
 
 export function writeDescriptions(): void {
