@@ -20,6 +20,7 @@ import {
 import { goQuote } from "#api/meta/go-quote.ts";
 import { define } from "./normal-values.ts";
 import { TOO_DEEP_YAML, yamlSyntaxError } from "./yaml-errors.ts";
+import { readIndented } from "./yaml-indentation.ts";
 import { resolveYamlScalar, type YamlScalar } from "./yaml-scalars.ts";
 
 export type ReadYaml =
@@ -34,10 +35,12 @@ export type ReadYaml =
 /** The first document of the text; what follows it is not looked at. */
 export function readYaml(text: string): ReadYaml {
   try {
-    const events = parseEvents(text, { maxDepth: DEPTH_MAX });
-    const reader = new Reader(text, events);
-    const value = reader.document();
-    return { ok: true, value, duplicates: reader.duplicates };
+    return readIndented(text, (indented) => {
+      const events = parseEvents(indented, { maxDepth: DEPTH_MAX });
+      const reader = new Reader(indented, events);
+      const value = reader.document();
+      return { ok: true, value, duplicates: reader.duplicates };
+    });
   } catch (error) {
     if (error instanceof YamlFault) return { ok: false, error: error.message };
     if (error instanceof YAMLException) return { ok: false, error: yamlSyntaxError(error) };

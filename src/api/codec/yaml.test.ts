@@ -97,6 +97,31 @@ describe("documents", () => {
   });
 });
 
+describe("lines of quoted scalars and flow collections may begin at any column", () => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['a: "one\ntwo\nthree"\nb: 1\n', `{"a":"one two three","b":1}`],
+    ['a:\n  b:\n    c: "one\n two \\\n  three"\n  d: 1', `{"a":{"b":{"c":"one two three"},"d":1}}`],
+    ["a: 'one\n\ntwo: it''s'\nb: 1", `{"a":"one\\ntwo: it's","b":1}`],
+    ['a: "x\ny"\nb: "x\ny"\nc: z', `{"a":"x y","b":"x y","c":"z"}`],
+    ["a: {\nb: [\n1,\n2\n],\nc: 3\n}\nd: 4", `{"a":{"b":[1,2],"c":3},"d":4}`],
+    ['- "one\ntwo"\n- - "x\ny"', `["one two",["x y"]]`],
+  ];
+  for (const [text, want] of rows) {
+    test(`${JSON.stringify(text)} is read`, () => assert.equal(json(text), want));
+  }
+
+  test("a document marker inside a quoted scalar is refused", () => {
+    assert.ok(!yamlToJson('a: "one\ntwo\n---\nthree"').ok);
+  });
+
+  test("what is read again is bounded: too many such lines, or too much indentation, is refused", () => {
+    const many = Array.from({ length: 20_000 }, (_, n) => `k${n}: "a\nb"\n`).join("");
+    assert.ok(!yamlToJson(many).ok);
+    const deep = `a:\n${" ".repeat(100_000)}b: "x\n${"y\n".repeat(10_000)}"`;
+    assert.ok(!yamlToJson(deep).ok);
+  });
+});
+
 describe("bad YAML", () => {
   const tenDeep = (inner: string) => "[".repeat(10) + inner + "]".repeat(10);
   const deepAliases = Array.from(
