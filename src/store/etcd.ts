@@ -9,6 +9,7 @@
  */
 import type { Clock } from "#lib/clock.ts";
 import type { TlsOptions } from "#lib/http2/connect-http2.ts";
+import type { Logger } from "#lib/logger.ts";
 import {
   ETCD_VALUE_BYTES_MAX,
   OPERATIONS_MAX,
@@ -27,6 +28,8 @@ export interface EtcdOptions {
   readonly tls?: TlsOptions;
   readonly clock: Clock;
   readonly callTimeoutMs?: number;
+  /** Says when etcd is lost and when it is back. */
+  readonly logger?: Logger;
   /** How much history to keep, five minutes unless given; 0 leaves compaction to others. */
   readonly historyMs?: number;
 }

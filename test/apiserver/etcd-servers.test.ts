@@ -43,6 +43,30 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
     }
   });
 
+  test("--etcd-prefix: two clusters share one etcd and do not see each other's objects", async () => {
+    await using etcd = await startEtcd();
+    await using a = await start(etcd.endpoints);
+    await using b = await startTestServer({
+      tokens: TOKENS,
+      flags: ["--etcd-servers", etcd.endpoints.join(","), "--etcd-prefix=clusters/b"],
+    });
+    assert.equal((await create(a, "of-a")).code, 201);
+    assert.equal((await create(b, "of-b")).code, 201);
+    const named = async (server: TestServer) => {
+      const { json } = await ask(server, { path: CONFIG_MAPS });
+      return json.items
+        .map(({ metadata }: { metadata: { name: string } }) => metadata.name)
+        .filter((name: string) => name.startsWith("of-"));
+    };
+    assert.deepEqual(await named(a), ["of-a"]);
+    assert.deepEqual(await named(b), ["of-b"]);
+    await using store = await openWhenReady(etcd.endpoints);
+    const there = async (key: string) => (await store.get(key)).entry !== undefined;
+    assert.ok(await there("/registry/configmaps/default/of-a"));
+    assert.ok(await there("/clusters/b/configmaps/default/of-b"));
+    assert.ok(!(await there("/registry/configmaps/default/of-b")));
+  });
+
   test("a second server shows at once what the first has written, and in order", async () => {
     await using etcd = await startEtcd();
     await using a = await start(etcd.endpoints);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test } from "vitest";
+import { createLogger } from "#lib/logger.ts";
 import { defineMessage } from "#lib/protobuf/message.ts";
 import { systemClock } from "#lib/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
@@ -23,7 +24,15 @@ const missing = missingProgram("etcd");
 describe.skipIf(missing !== undefined)(`etcd failures${missing ? ` (${missing})` : ""}`, () => {
   test("a server that is gone makes everything unavailable until it is back", async () => {
     await using cluster = await startEtcd();
-    await using store = await openWhenReady(cluster.endpoints, { callTimeoutMs: 2_000 });
+    const lines: string[] = [];
+    const logger = createLogger({
+      level: "info",
+      clock: systemClock,
+      format: "text",
+      write: (line) => lines.push(line),
+    });
+    await using store = await openWhenReady(cluster.endpoints, { callTimeoutMs: 2_000, logger });
+    lines.length = 0; // it may not have answered at once
     const abort = new AbortController();
     const heard: string[] = [];
     const watching = store.watch("/a/", { signal: abort.signal }).deliverTo(({ events }) => {
@@ -38,12 +47,15 @@ describe.skipIf(missing !== undefined)(`etcd failures${missing ? ` (${missing})`
       store.transact([{ op: "delete", key: "/a/x", expectRevision: 2 }]),
       "Unavailable",
     );
+    assert.match(lines[0]!, /warn {2}no etcd member can be reached reasons=/);
+    assert.ok(lines.length <= 3, "at most a line in 30 s");
     await cluster.start(0);
     await eventually(async () => (await store.get("/a/x")).entry !== undefined);
     assert.equal(text((await store.get("/a/x")).entry?.value), "1");
     assert.deepEqual(await store.put("/a/x", bytes("2")), { ok: true, revision: 3 });
     await eventually(async () => heard.length === 2);
     assert.deepEqual(heard, ["1@2", "2@3"]);
+    assert.match(lines.at(-1)!, /info {2}etcd can be reached again endpoint=/);
     abort.abort();
     await watching;
   });

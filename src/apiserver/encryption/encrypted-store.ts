@@ -34,6 +34,8 @@ import { EncryptionError, type StorageContext, type Transformer } from "./transf
 export interface EncryptedStoreOptions {
   readonly inner: Store;
   readonly resourceOf: ResourceOfKey;
+  /** Where the inner store keeps the key, if elsewhere: that one is authenticated, as upstream does. */
+  storedKeyOf?(key: string): string;
   /** By the rules in force now; undefined: the resource is not encrypted. */
   transformerOf(resource: GroupResource): Transformer | undefined;
 }
@@ -202,6 +204,7 @@ export class EncryptedStore implements Store {
     const resource = this.#options.resourceOf(key);
     const transformer = resource && this.#options.transformerOf(resource);
     if (transformer === undefined) return undefined;
-    return { transformer, context: { key, resource: showGroupResource(resource!) } };
+    const stored = this.#options.storedKeyOf?.(key) ?? key;
+    return { transformer, context: { key: stored, resource: showGroupResource(resource!) } };
   }
 }

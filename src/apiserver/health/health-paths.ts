@@ -1,8 +1,11 @@
 /**
  * /healthz, /livez and /readyz, whole and check by check, as upstream words them: `ok`, or one line
- * for each check with `?verbose` or when one fails. `?exclude=NAME` leaves a check out.
+ * for each check with `?verbose` or when one fails. `?exclude=NAME` leaves a check out. Why checks
+ * fail is logged: at once, and again after LOG_EVERY_MS while the same ones fail.
  */
 import { goQuote } from "#api/meta/go-quote.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
 import type { PathHandler } from "../request/handler.ts";
 import { type Answer, NO_SNIFFING, textAnswer } from "../response/answer.ts";
 
@@ -21,12 +24,23 @@ export interface HealthChecks {
   readonly readyz: readonly HealthCheck[];
 }
 
-export function healthPaths(checks: HealthChecks, count: CountCheck): PathHandler {
+const LOG_EVERY_MS = 30_000;
+
+export interface HealthPathsOptions {
+  readonly checks: HealthChecks;
+  readonly count: CountCheck;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export function healthPaths(options: HealthPathsOptions): PathHandler {
+  const { checks, count } = options;
+  const log = createFailureLog(options);
   return ({ path, query }) => {
     const [, root = "", ...rest] = path.split("/");
     if (!Object.hasOwn(checks, root)) return undefined;
     const all = checks[root as keyof HealthChecks];
-    if (rest.length === 0) return answerAll(root, all, query, count);
+    if (rest.length === 0) return answerAll(root, all, query, { count, log });
     const name = rest.join("/");
     const one = all.find((check) => check.name === name);
     return one && answerOne(one);
@@ -43,12 +57,12 @@ async function answerAll(
   root: string,
   checks: readonly HealthCheck[],
   query: URLSearchParams,
-  count: CountCheck,
+  { count, log }: { readonly count: CountCheck; readonly log: LogFailures },
 ): Promise<Answer> {
   const excluded = new Set(query.getAll("exclude"));
   const unknown = new Set(excluded);
   const lines: string[] = [];
-  let failed = false;
+  const failures: Record<string, string> = {};
   for (const { name, check } of checks) {
     if (excluded.has(name)) {
       unknown.delete(name);
@@ -56,7 +70,7 @@ async function answerAll(
       continue;
     }
     const why = await check();
-    failed ||= why !== undefined;
+    if (why !== undefined) failures[name] = why;
     count(root, name, why === undefined);
     // Anyone may ask, so the reason is kept to the log.
     lines.push(why === undefined ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`);
@@ -65,7 +79,28 @@ async function answerAll(
     const names = [...unknown].sort().map(goQuote).join(",");
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names}\n`);
   }
-  if (failed) return textAnswer(500, `${lines.join("")}${root} check failed\n`);
+  log(root, failures);
+  if (Object.keys(failures).length > 0)
+    return textAnswer(500, `${lines.join("")}${root} check failed\n`);
   const text = query.has("verbose") ? `${lines.join("")}${root} check passed\n` : "ok";
   return { ...textAnswer(200, text), headers: NO_SNIFFING };
+}
+
+/** Reasons by the name of the check. */
+type LogFailures = (root: string, failures: Readonly<Record<string, string>>) => void;
+
+function createFailureLog({ clock, logger }: HealthPathsOptions): LogFailures {
+  const last = new Map<string, { readonly names: string; readonly atMs: number }>();
+  return (root, failures) => {
+    const names = Object.keys(failures).join(",");
+    const before = last.get(root);
+    const atMs = clock.elapsedMs();
+    if (names === "") {
+      if (before !== undefined) logger.info("health checks pass again", { path: `/${root}` });
+      last.delete(root);
+    } else if (before?.names !== names || atMs - before.atMs >= LOG_EVERY_MS) {
+      last.set(root, { names, atMs });
+      logger.warn("health check failed", { path: `/${root}`, checks: failures });
+    }
+  };
 }

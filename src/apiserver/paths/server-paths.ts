@@ -1,6 +1,7 @@
 /** All paths that are not about resources, in the order in which they are asked. */
 import type { Prose } from "#api/openapi/definition.ts";
 import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Discovery } from "../discovery/discovery.ts";
 import { discoveryPaths } from "../discovery/discovery-paths.ts";
@@ -26,6 +27,7 @@ export interface ServerPathsOptions {
   readonly security: RequestSecurity;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly startMs: number;
   /** Whether profiles of the process can be taken. */
   readonly profiling: boolean;
@@ -55,9 +57,12 @@ export function serverPaths(options: ServerPathsOptions): readonly PathHandler[]
     labels: ["name", "type", "status"],
   });
   return [
-    healthPaths(checks, (root, name, well) =>
-      checked(name, root, well ? "success" : "error").add(1),
-    ),
+    healthPaths({
+      checks,
+      count: (root, name, well) => checked(name, root, well ? "success" : "error").add(1),
+      clock,
+      logger: options.logger,
+    }),
     versionPath,
     metricsPath({ metrics, checks, checkCounts, startSeconds: startMs / 1000 }),
     zPages({ startMs, nowMs, flags }),

@@ -21,10 +21,12 @@ test("an etcd is claimed by one certificate authority: the same comes again, ano
         clock,
         logger: silentLogger,
       }).material.clientCaPem;
+    const flags = (dataDir: string, etcdPrefix = "/registry") => ({ dataDir, etcdPrefix });
     await using store = createMemoryStore({ clock });
-    await claimSharedStore(store, authority("first"), "first");
-    await claimSharedStore(store, authority("first"), "elsewhere");
-    await rejects(claimSharedStore(store, authority("second"), "second"), "InUse");
+    await claimSharedStore(store, authority("first"), flags("first"));
+    await claimSharedStore(store, authority("first"), flags("elsewhere"));
+    await rejects(claimSharedStore(store, authority("second"), flags("second")), "InUse");
+    await claimSharedStore(store, authority("second"), flags("second", "/clusters/b"));
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -7,6 +7,7 @@
 import { createHash, createPublicKey } from "node:crypto";
 import { join } from "node:path";
 import { type Store, StoreError } from "#store/contract.ts";
+import type { ApiServerFlags } from "./flags/flags.ts";
 
 /** Beside the keys of Kubernetes' objects. */
 const MARK_KEY = "/k8ts.io/cluster-authority";
@@ -14,10 +15,12 @@ const MARK_KEY = "/k8ts.io/cluster-authority";
 export async function claimSharedStore(
   store: Store,
   authorityPem: string,
-  dataDir: string,
+  { dataDir, etcdPrefix }: Pick<ApiServerFlags, "dataDir" | "etcdPrefix">,
 ): Promise<void> {
+  // Clusters with keys below other prefixes may share the etcd.
+  const markKey = etcdPrefix === "/registry" ? MARK_KEY : `${MARK_KEY}${etcdPrefix}`;
   const own = markOf(authorityPem);
-  const wrote = await store.put(MARK_KEY, Buffer.from(own), { mustNotExist: true });
+  const wrote = await store.put(markKey, Buffer.from(own), { mustNotExist: true });
   if (wrote.ok) return;
   const there = Buffer.from(wrote.current?.value ?? new Uint8Array()).toString();
   if (there === own) return;
@@ -25,7 +28,7 @@ export async function claimSharedStore(
     { code: "InUse" },
     `this etcd belongs to a cluster with another certificate authority (${there}; ` +
       `${join(dataDir, "pki")} has ${own}). Copy the pki folder of that cluster's data directory ` +
-      `to ${dataDir}, or name its files with flags. If it is lost, delete the key ${MARK_KEY}`,
+      `to ${dataDir}, or name its files with flags. If it is lost, delete the key ${markKey}`,
   );
 }
 

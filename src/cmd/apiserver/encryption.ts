@@ -11,6 +11,7 @@ import type { EncryptionMetrics } from "#apiserver/encryption/encryption-metrics
 import type { LoadedEncryption } from "#apiserver/encryption/load-encryption.ts";
 import type { HealthCheck } from "#apiserver/health/health-paths.ts";
 import type { StartHook } from "#apiserver/health/start-hooks.ts";
+import { REGISTRY } from "#apiserver/storage/resources.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock, Timer } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -43,7 +44,7 @@ export interface OpenedEncryption {
 
 type Flags = Pick<
   ApiServerFlags,
-  "encryptionProviderConfig" | "encryptionProviderConfigAutomaticReload"
+  "etcdPrefix" | "encryptionProviderConfig" | "encryptionProviderConfigAutomaticReload"
 >;
 
 /** Undefined without the flag. Throws if the file cannot be used. Ends when the signal aborts. */
@@ -77,6 +78,7 @@ export async function openEncryption(
     store: new EncryptedStore({
       inner,
       resourceOf: keys.resourcesByKey(builtInKinds),
+      storedKeyOf: (key) => flags.etcdPrefix + key.slice(REGISTRY.length - 1),
       transformerOf: (resource) => encryption.transformerOf(resource),
     }),
     checks: reload || loaded.usesKms ? [loading.kmsHealthCheck(() => encryption.check())] : [],

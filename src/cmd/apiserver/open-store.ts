@@ -1,7 +1,9 @@
 /** The store that the flags name. */
+import { REGISTRY } from "#apiserver/storage/resources.ts";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { type Store, StoreError } from "#store/contract.ts";
+import { PrefixedStore } from "#store/prefixed-store.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { readPem } from "./keys.ts";
 import { openOwnStore } from "./open-own-store.ts";
@@ -19,7 +21,7 @@ export async function openStore(
   }
   for (;;) {
     try {
-      return await connectEtcd(flags, clock);
+      return await connectEtcd(flags, clock, logger);
     } catch (error) {
       if (!(error instanceof StoreError) || error.problem.code !== "Unavailable") throw error;
       logger.warn("etcd does not answer", { servers: flags.etcdServers, why: error.message });
@@ -33,7 +35,7 @@ export function isShared({ etcdServers }: ApiServerFlags): boolean {
   return etcdServers.length > 0;
 }
 
-async function connectEtcd(flags: ApiServerFlags, clock: Clock): Promise<Store> {
+async function connectEtcd(flags: ApiServerFlags, clock: Clock, logger: Logger): Promise<Store> {
   const { openEtcdStore } = await import("#store/etcd.ts");
   const pem = (file: string | undefined) => (file === undefined ? undefined : readPem(file));
   const [ca, cert, key] = [flags.etcdCafile, flags.etcdCertfile, flags.etcdKeyfile].map(pem);
@@ -43,10 +45,13 @@ async function connectEtcd(flags: ApiServerFlags, clock: Clock): Promise<Store> 
     ...(key === undefined ? {} : { key: Buffer.from(key) }),
   };
   const secure = flags.etcdServers.some((url) => url.startsWith("https:"));
-  return await openEtcdStore({
+  const store = await openEtcdStore({
     endpoints: flags.etcdServers,
     clock,
+    logger,
     historyMs: flags.etcdCompactionInterval * 1000,
     ...(secure ? { tls } : {}),
   });
+  const stored = `${flags.etcdPrefix}/`;
+  return stored === REGISTRY ? store : new PrefixedStore(store, { seen: REGISTRY, stored });
 }

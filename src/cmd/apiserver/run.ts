@@ -84,7 +84,7 @@ async function runBehind(
   const keys = openKeys(flags, surroundings, advertiseAddress);
   const { clientCaPem } = keys.authorities();
   if (isShared(flags) && flags.clientCaFile === undefined && clientCaPem !== undefined) {
-    await claimSharedStore(store, clientCaPem, flags.dataDir);
+    await claimSharedStore(store, clientCaPem, flags);
   }
   const audit = openAuditLog(flags, surroundings);
   const opened = { store, keys, audit, metrics, encryption };

@@ -14,6 +14,7 @@ import { GrpcChannel } from "#lib/grpc/grpc-channel.ts";
 import { GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { GrpcStream, GrpcStreamHandler } from "#lib/grpc/grpc-stream.ts";
 import type { TlsOptions } from "#lib/http2/connect-http2.ts";
+import type { Logger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import { type CallKind, isFinal, isUnavailable, toStoreError, unavailable } from "./errors.ts";
 import type { Method } from "./rpc.ts";
@@ -24,6 +25,8 @@ export interface EndpointsOptions {
   readonly tls?: TlsOptions;
   readonly clock: Clock;
   readonly callTimeoutMs: number;
+  /** Says when no member can be reached, and when one can again. */
+  readonly logger?: Logger | undefined;
 }
 
 export interface Connection {
@@ -31,6 +34,7 @@ export interface Connection {
   readonly channel: GrpcChannel;
 }
 
+const LOG_EVERY_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 const RETRY_PAUSE_MS = 50;
@@ -52,6 +56,8 @@ export class Endpoints implements Disposable {
   readonly #connections: readonly Connection[];
   readonly #options: EndpointsOptions;
   #current = 0;
+  /** When it was last logged that no member can be reached; undefined while one can. */
+  #lostLoggedMs: number | undefined;
 
   constructor(options: EndpointsOptions) {
     if (options.endpoints.length === 0) throw new RangeError("etcd: no endpoint is given");
@@ -73,12 +79,14 @@ export class Endpoints implements Disposable {
       try {
         await connection.channel.connect();
         this.#current = index;
+        this.#logBack(connection);
         return connection;
       } catch (error) {
         if (!(error instanceof GrpcError)) throw error;
         reasons.push(`etcd (${connection.endpoint}): ${error.message}`);
       }
     }
+    this.#logLost(reasons);
     throw unavailable(`no etcd member can be reached: ${reasons.join("; ")}`);
   }
 
@@ -125,6 +133,20 @@ export class Endpoints implements Disposable {
     handler: GrpcStreamHandler<Response>,
   ): Promise<GrpcStream<Partial<Request>, Response>> {
     return channel.open(method, handler);
+  }
+
+  #logLost(reasons: readonly string[]): void {
+    const { clock, logger } = this.#options;
+    const nowMs = clock.elapsedMs();
+    if (this.#lostLoggedMs !== undefined && nowMs - this.#lostLoggedMs < LOG_EVERY_MS) return;
+    this.#lostLoggedMs = nowMs;
+    logger?.warn("no etcd member can be reached", { reasons });
+  }
+
+  #logBack({ endpoint }: Connection): void {
+    if (this.#lostLoggedMs === undefined) return;
+    this.#lostLoggedMs = undefined;
+    this.#options.logger?.info("etcd can be reached again", { endpoint });
   }
 
   [Symbol.dispose](): void {

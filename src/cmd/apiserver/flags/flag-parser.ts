@@ -1,4 +1,5 @@
 /** What flags `k8ts apiserver` takes, in the order of its help. */
+import { posix } from "node:path";
 import { Command as Parser } from "commander";
 import {
   address,
@@ -133,6 +134,7 @@ function addStorage(command: Parser): void {
       list,
       [],
     )
+    .option("--etcd-prefix <path>", "below which all keys lie", keyPrefix, "/registry")
     .option("--etcd-cafile <file>", "authority of their certificates")
     .option("--etcd-certfile <file>", "certificate to show them")
     .option("--etcd-keyfile <file>", "its key")
@@ -151,6 +153,11 @@ function addStorage(command: Parser): void {
       false,
     )
     .option("--event-ttl <duration>", "how long Events are kept", seconds, 3600);
+}
+
+/** As upstream: a slash at the beginning, none at the end. */
+function keyPrefix(text: string): string {
+  return posix.join("/", text).replace(/\/$/, "");
 }
 
 function addSecurity(command: Parser): void {

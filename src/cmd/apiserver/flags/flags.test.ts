@@ -39,7 +39,7 @@ const refused: { args: string[]; says: string }[] = [
   },
   {
     args: ["--etcd-prefix=/other"],
-    says: '--etcd-prefix cannot be "/other": keys begin with /registry',
+    says: "--etcd-prefix must be set with --etcd-servers: the embedded store belongs to one cluster",
   },
   {
     args: ["--watch-cache=false"],
@@ -225,7 +225,7 @@ test("a manifest as kubeadm writes it is taken, and what has no effect is told",
     "--profiling=false",
     "--feature-gates=AllAlpha=false",
     ...["--proxy-client-cert-file=/p.crt", "--proxy-client-key-file=/p.key"],
-    ...["--etcd-prefix=/registry", "--storage-backend=etcd3", "--service-account-lookup"],
+    ...["--storage-backend=etcd3", "--service-account-lookup"],
     ...["--tls-min-version=VersionTLS13", "--shutdown-delay-duration=5s"],
     "--tls-cipher-suites=TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA",
     ...["--http2-max-streams-per-connection=100", "--disable-http2-serving"],

@@ -17,6 +17,8 @@ export interface ApiServerFlags extends LogFlags {
   readonly advertiseAddress: string | undefined;
   readonly externalHostname: string | undefined;
   readonly etcdServers: readonly string[];
+  /** Below which keys lie, without a slash at the end. */
+  readonly etcdPrefix: string;
   readonly etcdCafile: string | undefined;
   readonly etcdCertfile: string | undefined;
   readonly etcdKeyfile: string | undefined;

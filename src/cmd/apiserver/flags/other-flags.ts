@@ -41,7 +41,6 @@ const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "emulated-version": [/^(kube=)?v?1\.36(\.\d+)?$/, "only 1.36 is spoken"],
   "enable-garbage-collector": [/^(true|1|t|T|TRUE|True)?$/, "owners are always minded"],
   "endpoint-reconciler-type": [/^(lease)?$/, "only lease is there"],
-  "etcd-prefix": [/^\/?registry$/, "keys begin with /registry"],
   "etcd-servers-overrides": [/^$/, "there is one store for all resources"],
   "kubernetes-service-node-port": [/^0?$/, "the kubernetes Service has no node port"],
   "max-connection-bytes-per-sec": [/^0?$/, "connections are not slowed down"],

@@ -243,6 +243,11 @@ function storageFaults(flags: ApiServerFlags): string[] {
   const faults = etcdServers
     .filter((url) => !URL.canParse(url) || !/^https?:/.test(url))
     .map((url) => `--etcd-servers ${goQuote(url)} must be a URL with the http or https scheme`);
+  if (flags.etcdPrefix !== "/registry" && etcdServers.length === 0) {
+    faults.push(
+      "--etcd-prefix must be set with --etcd-servers: the embedded store belongs to one cluster",
+    );
+  }
   if (form !== "" && !STORED_FORMS.includes(form)) {
     const allowed = STORED_FORMS.join(", ");
     faults.push(`--storage-media-type ${goQuote(form)} invalid, allowed values: ${allowed}`);
