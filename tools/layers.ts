@@ -39,6 +39,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   dns: { imports: ["lib", "api", "client"] },
   "dns/zone": { imports: ["lib", "api"], pure: true },
   cloud: { imports: ["lib", "api", "client", "runtime", "host"] },
+  ingress: { imports: ["lib", "api", "client"] },
+  "ingress/routes": { imports: ["lib", "api"], pure: true },
   tunnel: { imports: ["lib"] },
   cmd: { imports: "all but testing" },
   cli: { imports: ["lib", "api", "client", "cmd"] },
