@@ -70,10 +70,7 @@ export function readPolicy(annotations: Readonly<Record<string, string>> = {}): 
     backendProtocol: read("backend-protocol", parseProtocol),
     sslRedirect: read("ssl-redirect", parseBoolean) ?? true,
     forceSslRedirect: read("force-ssl-redirect", parseBoolean) ?? false,
-    redirect:
-      temporal !== undefined
-        ? { code: 302, url: temporal }
-        : permanent && { code: permanentCode, url: permanent },
+    redirect: redirectTo(temporal, 302) ?? redirectTo(permanent, permanentCode),
     appRoot: read("app-root", parsePath),
     rewriteTarget: read("rewrite-target", parsePath),
     useRegex: read("use-regex", parseBoolean) ?? false,
@@ -83,6 +80,10 @@ export function readPolicy(annotations: Readonly<Record<string, string>> = {}): 
     affinity: affinityOf(read),
   };
   return { policy, problems };
+}
+
+function redirectTo(url: string | undefined, code: number): RoutePolicy["redirect"] {
+  return url === undefined ? undefined : { code, url };
 }
 
 type Read = <T>(name: string, parse: (text: string) => T | undefined) => T | undefined;
