@@ -7,6 +7,7 @@ import { controllerManagerCommand } from "./controller-manager/controller-manage
 import { dnsCommand } from "./dns/dns-command.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { imageCommand } from "./image/image-command.ts";
+import { ingressCommand } from "./ingress/ingress-command.ts";
 import { joinCommand } from "./join/join-command.ts";
 import { konnectivityAgentCommand } from "./konnectivity/konnectivity-agent.ts";
 import { konnectivityServerCommand } from "./konnectivity/konnectivity-server.ts";
@@ -39,6 +40,7 @@ export const commands: readonly Command[] = [
   snapshotCommand,
   storeCommand,
   imageCommand,
+  ingressCommand,
   joinCommand,
   konnectivityAgentCommand,
   konnectivityServerCommand,

@@ -7,6 +7,7 @@ import { cloudComponent } from "./cloud-component.ts";
 import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
 import { dnsComponent } from "./dns-component.ts";
+import { ingressComponent } from "./ingress-component.ts";
 import { joinComponent } from "./join-component.ts";
 import { manifestsComponent } from "./manifests-component.ts";
 import { networkPolicyComponent } from "./network-policy-component.ts";
@@ -21,7 +22,7 @@ import type { UpFlags } from "./up-flags.ts";
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
-  { machineNode, simulate, server, networkPolicy, loadBalancer }: UpFlags,
+  { machineNode, simulate, server, networkPolicy, loadBalancer, ingress }: UpFlags,
   /** Undefined without real nodes. */
   nodes: NodeList | undefined,
 ): readonly Component[] {
@@ -35,6 +36,7 @@ export function componentsOf(
     ...(machineNode ? [nodeComponent, proxyComponent] : []),
     ...(machineNode && networkPolicy ? [networkPolicyComponent] : []),
     ...(machineNode && loadBalancer ? [cloudComponent] : []),
+    ...(machineNode && ingress ? [ingressComponent] : []),
     ...(simulate > 0 ? [simulationComponent] : []),
     ...(nodes === undefined
       ? []

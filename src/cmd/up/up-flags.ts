@@ -47,6 +47,8 @@ export interface UpFlags {
   readonly localStorage: boolean;
   /** Give Services of type LoadBalancer addresses of this machine. */
   readonly loadBalancer: boolean;
+  /** Serve Ingresses. */
+  readonly ingress: boolean;
   /** CIDRs that those addresses are of. */
   readonly loadBalancerRanges: readonly string[];
   /** Merge the cluster into the user's kubeconfig when it starts in the background. */
@@ -97,6 +99,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     kubeconfig: given.kubeconfig,
     localStorage: localStorage ?? given.node,
     loadBalancer: given.loadBalancer,
+    ingress: given.ingress,
     loadBalancerRanges: rangesOf(given.loadBalancerRange),
     foreground: given.foreground === true,
     ephemeral: given.ephemeral === true,
@@ -119,6 +122,7 @@ interface GivenUpFlags {
   readonly manifests?: string;
   readonly localStorage?: boolean;
   readonly loadBalancer: boolean;
+  readonly ingress: boolean;
   readonly loadBalancerRange: string;
   readonly kubeconfig: boolean;
   readonly foreground?: boolean;
@@ -181,6 +185,8 @@ function upParser(): Parser {
       "the addresses of load balancers, at most one range of each IP family",
       LOCAL_RANGES.join(","),
     )
+    .option("--ingress", "serve Ingresses of the class k8ts, the default class", true)
+    .option("--no-ingress", "leave Ingresses to a controller of your own")
     .option(
       "--encrypt-secrets [bool]",
       "encrypt Secrets in the store with a key that is kept in the data directory",

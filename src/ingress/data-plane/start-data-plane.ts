@@ -150,8 +150,12 @@ function createProtocols(options: DataPlaneOptions, proxy: RequestProxy): Protoc
         socket.removeAllListeners("timeout");
         socket.unshift(first);
         const isHttp2 = HTTP2_PREFACE.equals(first.subarray(0, HTTP2_PREFACE.length));
-        (isHttp2 ? http2 : http1).emit("connection", socket);
-        socket.resume();
+        // An HTTP/2 session takes what is buffered itself.
+        if (isHttp2) http2.emit("connection", socket);
+        else {
+          http1.emit("connection", socket);
+          socket.resume();
+        }
       });
     },
     secure: (socket) => {

@@ -152,6 +152,24 @@ describe("k8ts up with a node", () => {
     assert.ok(!left.includes(address), left);
   }, 180_000);
 
+  test("an Ingress of the default class answers at the address of its status", async () => {
+    await kubectl("expose", "deployment", "shop", "--name=web", "--port=80", "--target-port=8080");
+    await kubectl("create", "ingress", "web", "--rule=shop.test/*=web:80");
+    const path = "{.status.loadBalancer.ingress[0].ip}";
+    await kubectl("wait", `--for=jsonpath=${path}`, "ingress/web", "--timeout=60s");
+    const address = await kubectl("get", "ingress", "web", "-o", `jsonpath=${path}`);
+    const lines = ["GET /index.html HTTP/1.1", "Host: shop.test", "Connection: close"];
+    const request = lines.map((line) => `${line}\\r\\n`).join("");
+    // A client that closes its side at once has gone away, for an Ingress as for nginx.
+    const ask = `(printf "${request}\\r\\n"; sleep 3) | nc -w 5 ${address} 80`;
+    const hears = async (): Promise<boolean> =>
+      /balanced/.test((await machine.run("busybox", ["sh", "-c", ask])).stdout);
+    await until(hears, { timeoutMs: 60_000 });
+    const podHears = async (): Promise<boolean> =>
+      /balanced/.test(await kubectl("exec", "deployment/shop", "--", "sh", "-c", ask));
+    await until(podHears, { timeoutMs: 60_000 });
+  }, 180_000);
+
   test("a NetworkPolicy keeps a pod from calling another on the same node; a Corefile in the ConfigMap coredns acts", async () => {
     await apply({
       apiVersion: "networking.k8s.io/v1",
