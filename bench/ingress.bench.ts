@@ -1,0 +1,117 @@
+/**
+ * The built-in data plane of the Ingress controller beside Debian's nginx, both with one process for the
+ * same route to the same endpoint, asked by the same client (wrk) in turns. The figure is requests for each
+ * second of processor time that the proxy used, so that other work of the machine does not count.
+ */
+import { type ChildProcess, execFile, fork, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { freePort } from "#testing/free-ports.ts";
+import type { BenchOptions, Row } from "./row.ts";
+
+const NGINX = "/usr/sbin/nginx";
+const WRK = "/usr/bin/wrk";
+const CONNECTIONS = 64;
+/** The kernel counts processor time in these. */
+const TICKS_PER_SECOND = 100;
+const execute = promisify(execFile);
+
+export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
+  for (const program of [NGINX, WRK]) {
+    if (!existsSync(program)) throw new Error(`${program} is missing: apt install nginx-light wrk`);
+  }
+  const dir = mkdtempSync(join(tmpdir(), "k8ts-bench-ingress-"));
+  const children: ChildProcess[] = [];
+  try {
+    const endpointPort = await freePort();
+    const nginxPort = await freePort();
+    const locate = { endpointPort, nginxPort };
+    children.push(startNginx(dir, "endpoint", endpointConfig(locate)));
+    children.push(startNginx(dir, "proxy", proxyConfig(locate)));
+    const own = fork(fileURLToPath(new URL("ingress/built-in-proxy.ts", import.meta.url)), [
+      String(endpointPort),
+    ]);
+    children.push(own);
+    const ownPort = await new Promise<number>((resolve) => {
+      own.once("message", (port) => resolve(Number(port)));
+    });
+    const seconds = quick ? 3 : 8;
+    const proxies = [
+      { name: "nginx", port: nginxPort, pid: children[1]!.pid! },
+      { name: "built-in", port: ownPort, pid: own.pid! },
+    ];
+    const best = new Map<string, number>();
+    for (let round = 0; round < 3; round++) {
+      for (const { name, port, pid } of proxies) {
+        progress(`${name}, round ${round + 1}`);
+        const value = await perProcessorSecond(port, pid, seconds);
+        best.set(name, Math.max(best.get(name) ?? 0, value));
+      }
+    }
+    yield {
+      name: "HTTP/1.1 requests for each processor second, 200 bytes",
+      value: Math.round(best.get("built-in") ?? 0),
+      unit: "/s",
+      limit: Math.round(best.get("nginx") ?? 0),
+      limitName: "nginx, one worker",
+    };
+  } finally {
+    for (const child of children) child.kill("SIGKILL");
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function perProcessorSecond(port: number, pid: number, seconds: number): Promise<number> {
+  const before = processorSeconds(pid);
+  const args = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}`, "-H", "Host: bench.test"];
+  const { stdout } = await execute(WRK, [...args, `http://127.0.0.1:${port}/`]);
+  const used = processorSeconds(pid) - before;
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`requests failed: ${stdout}`);
+  return Number(/(\d+) requests in/.exec(stdout)?.[1]) / used;
+}
+
+function processorSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+    .replace(/^.*\) /, "")
+    .split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** Without a master process: one process that does all. */
+function startNginx(dir: string, name: string, http: string): ChildProcess {
+  const file = join(dir, `${name}.conf`);
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (each) => `${each}_temp_path ${dir}/${name}-${each};`,
+  );
+  writeFileSync(
+    file,
+    `daemon off; master_process off; pid ${dir}/${name}.pid; error_log stderr;
+events { worker_connections 4096; }
+http { access_log off; keepalive_requests 1000000000; ${temporary.join(" ")}\n${http}\n}\n`,
+  );
+  return spawn(NGINX, ["-c", file, "-p", dir], { stdio: ["ignore", "ignore", "inherit"] });
+}
+
+interface Ports {
+  readonly endpointPort: number;
+  readonly nginxPort: number;
+}
+
+function endpointConfig({ endpointPort }: Ports): string {
+  return `server { listen 127.0.0.1:${endpointPort}; location / { return 200 "${"x".repeat(200)}"; } }`;
+}
+
+/** What ingress-nginx writes for such a route. */
+function proxyConfig({ endpointPort, nginxPort }: Ports): string {
+  return `upstream web { server 127.0.0.1:${endpointPort}; keepalive 320; keepalive_requests 1000000000; }
+server { listen 127.0.0.1:${nginxPort}; server_name bench.test;
+  location / {
+    proxy_pass http://web; proxy_http_version 1.1; proxy_set_header Connection "";
+    proxy_set_header Host $host; proxy_set_header X-Real-IP $remote_addr;
+    proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Host $host;
+    proxy_set_header X-Forwarded-Port $server_port; proxy_set_header X-Forwarded-Proto $scheme;
+  } }`;
+}
