@@ -79,7 +79,7 @@ export function http2Headers(flat: Raw): Record<string, string | string[]> {
   return headers;
 }
 
-export function headerOf(raw: Raw, name: string): string | undefined {
+function headerOf(raw: Raw, name: string): string | undefined {
   for (let i = 0; i < raw.length; i += 2) if (raw[i]!.toLowerCase() === name) return raw[i + 1];
   return undefined;
 }

@@ -19,7 +19,7 @@ import { type BackendProtocol, type RoutePolicy, readPolicy } from "./route-poli
 import { type Backend, type Route, RoutingTable } from "./routing-table.ts";
 
 export const CONTROLLER = "k8ts.io/ingress";
-export const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
+const CLASS_ANNOTATION = "kubernetes.io/ingress.class";
 
 export interface IngressWorld {
   readonly ingresses: readonly Ingress[];

@@ -55,10 +55,6 @@ export class RoutingTable {
     return true;
   }
 
-  get hostCount(): number {
-    return this.#hosts.size;
-  }
-
   find(host: string, path: string): PathMatch<Route> | undefined {
     let fallback: Route | undefined;
     for (const key of [host, wildcardOf(host), ""]) {

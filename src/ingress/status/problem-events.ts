@@ -2,7 +2,7 @@
 import type { EventRecorder } from "#client/event-recorder.ts";
 import type { Problem } from "../routes/build-routing-table.ts";
 
-export const COMPONENT = "k8ts-ingress";
+const COMPONENT = "k8ts-ingress";
 /** More are not written: the others come up when these are mended. */
 const PROBLEMS_MAX = 10_000;
 
