@@ -32,6 +32,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   "cloud-controller-manager": "run the controllers of a cloud provider",
   scheduler: "run the scheduler",
   dns: "run the DNS server",
+  ingress: "run the Ingress controller",
   proxy: "run the service proxy of a node",
   "konnectivity-server": "run the server of tunnels to nodes",
   "konnectivity-agent": "run the agent of tunnels to nodes",
