@@ -4,6 +4,11 @@ import { readConfig } from "./read-config.ts";
 
 const head = { apiVersion: "kubescheduler.config.k8s.io/v1", kind: "KubeSchedulerConfiguration" };
 
+const withArgs = (name: string, args: object) => ({
+  ...head,
+  profiles: [{ pluginConfig: [{ name, args }] }],
+});
+
 describe("KubeSchedulerConfiguration", () => {
   test("an empty one has the default profile with upstream's plugins and weights", () => {
     const { scheduler } = readConfig(head);
@@ -70,5 +75,93 @@ describe("KubeSchedulerConfiguration", () => {
     },
   ])("$name is refused", ({ config, error }) => {
     assert.throws(() => readConfig(config), { message: error });
+  });
+
+  test("pluginConfig: arguments of NodeResourcesFit get upstream's defaults", () => {
+    const strategy = { type: "MostAllocated", resources: [{ name: "cpu" }] };
+    const { scheduler } = readConfig(withArgs("NodeResourcesFit", { scoringStrategy: strategy }));
+    assert.deepEqual(scheduler.profiles[0]!.args.NodeResourcesFit, {
+      scoringStrategy: { type: "MostAllocated", resources: [{ name: "cpu", weight: 1 }] },
+    });
+  });
+
+  const at = "profiles[0].pluginConfig[0].args";
+  const requiredAt = `${at}.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution`;
+  const fit =
+    'initializing profiles: creating profile for scheduler name default-scheduler: initializing plugin "NodeResourcesFit": ';
+  test.each([
+    {
+      plugin: "DefaultPreemption",
+      args: { minCandidateNodesPercentage: 101, minCandidateNodesAbsolute: -1 },
+      error: `[${at}.minCandidateNodesPercentage: Invalid value: 101: not in valid range [0, 100], ${at}.minCandidateNodesAbsolute: Invalid value: -1: not in valid range [0, inf)]`,
+    },
+    {
+      plugin: "DefaultPreemption",
+      args: { minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0 },
+      error: `[${at}.minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the same time as minCandidateNodesAbsolute, ${at}.minCandidateNodesAbsolute: Invalid value: 0: cannot be zero at the same time as minCandidateNodesPercentage]`,
+    },
+    {
+      plugin: "InterPodAffinity",
+      args: { hardPodAffinityWeight: 101 },
+      error: `${at}.hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]`,
+    },
+    {
+      plugin: "PodTopologySpread",
+      args: {
+        defaultConstraints: [{ maxSkew: 0, topologyKey: "zone", whenUnsatisfiable: "Never" }],
+      },
+      error: `[${at}.defaultingType: Invalid value: "System": when .defaultConstraints are not empty, ${at}.defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf), ${at}.defaultConstraints[0].whenUnsatisfiable: Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway"]`,
+    },
+    {
+      plugin: "NodeResourcesBalancedAllocation",
+      args: { resources: [{ name: "cpu", weight: 2 }, { name: "cpu" }] },
+      error: `[${at}.resources[0].weight: Invalid value: 2: must be 1, ${at}.resources[1].name: Duplicate value: "cpu"]`,
+    },
+    {
+      plugin: "VolumeBinding",
+      args: { bindTimeoutSeconds: -1 },
+      error: `${at}.bindTimeoutSeconds: Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value`,
+    },
+    {
+      plugin: "DynamicResources",
+      args: { filterTimeout: "-1s", bindingTimeout: "10ms" },
+      error: `[${at}.filterTimeout: Invalid value: "-1s": must be zero or positive, ${at}.bindingTimeout: Invalid value: "10ms": must be at least 1 second]`,
+    },
+    {
+      plugin: "NodeAffinity",
+      args: {
+        addedAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [{ matchFields: [{ key: "metadata.name", operator: "Exists" }] }],
+          },
+        },
+      },
+      error: `${requiredAt}.nodeSelectorTerms[0].matchFields[0].operator: Unsupported value: "Exists": supported values: "In", "NotIn"`,
+    },
+    {
+      plugin: "NodeResourcesFit",
+      args: {
+        ignoredResourceGroups: ["a/b"],
+        scoringStrategy: { type: "Random", resources: [{ name: "cpu", weight: 101 }] },
+      },
+      error: `${fit}[ignoredResourceGroups[0]: Invalid value: "a/b": resource group name can't contain '/', scoringStrategy.type: Unsupported value: "Random": supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio", scoringStrategy.resources[0].weight: Invalid value: 101: resource weight of cpu not in valid range (0, 100]]`,
+    },
+    {
+      plugin: "NodeResourcesFit",
+      args: {
+        scoringStrategy: {
+          type: "RequestedToCapacityRatio",
+          requestedToCapacityRatio: {
+            shape: [
+              { utilization: 50, score: 0 },
+              { utilization: 0, score: 11 },
+            ],
+          },
+        },
+      },
+      error: `${fit}[scoringStrategy.requestedToCapacityRatio.shape[1].utilization: Invalid value: 0: values must be sorted in increasing order, scoringStrategy.requestedToCapacityRatio.shape[1].score: Invalid value: 11: not in valid range [0, 10]]`,
+    },
+  ])("pluginConfig of $plugin: $args is refused", ({ plugin, args, error }) => {
+    assert.throws(() => readConfig(withArgs(plugin, args)), { message: error });
   });
 });

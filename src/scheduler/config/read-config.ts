@@ -6,7 +6,9 @@ import { duplicate, type FieldError, invalid, required } from "#api/validation/f
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
 import { HOOKS, type Hook } from "#scheduler/cycle/profile.ts";
+import { checkPluginArgs, defaultPluginArgs } from "./check-plugin-args.ts";
 import { ConfigError } from "./config-error.ts";
+import { type Json, listOf, objectOf } from "./json-values.ts";
 import { readExtenders } from "./read-extenders.ts";
 import {
   DEFAULT_CONFIG,
@@ -27,8 +29,6 @@ export interface ConfigFile {
   readonly kubeconfig: string | undefined;
   readonly leaderElection: Readonly<Record<string, unknown>>;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 export function readConfig(document: unknown): ConfigFile {
   const config = objectOf(document);
@@ -52,11 +52,23 @@ export function readConfig(document: unknown): ConfigFile {
   };
   checkNumbers(scheduler, config, errors);
   if (errors.length > 0) throw new ConfigError(formatFieldErrors(errors));
+  for (const profile of scheduler.profiles) checkFitArgs(profile);
   return {
     scheduler,
     kubeconfig: textOf(objectOf(config.clientConnection).kubeconfig),
     leaderElection: objectOf(config.leaderElection),
   };
+}
+
+function checkFitArgs({ schedulerName, args }: ProfileConfig): void {
+  const name = "NodeResourcesFit";
+  if (args[name] === undefined) return;
+  const errors = checkPluginArgs(name, args[name], Path.of(""));
+  if (errors.length === 0) return;
+  const profile = `creating profile for scheduler name ${schedulerName}`;
+  throw new ConfigError(
+    `initializing profiles: ${profile}: initializing plugin "${name}": ${formatFieldErrors(errors)}`,
+  );
 }
 
 function checkNumbers(
@@ -148,7 +160,11 @@ function readArgs(
     const { name, args: given } = objectOf(one);
     const plugin = textOf(name) ?? "";
     if (Object.hasOwn(args, plugin)) errors.push(duplicate(path.index(index), plugin));
-    args[plugin] = given;
+    const complete = defaultPluginArgs(plugin, given);
+    args[plugin] = complete;
+    // Upstream checks the arguments of NodeResourcesFit when it makes the plugin.
+    if (plugin === "NodeResourcesFit") continue;
+    errors.push(...checkPluginArgs(plugin, complete, path.index(index).child("args")));
   }
   return args;
 }
@@ -160,16 +176,6 @@ function percentage(config: Json, path: Path, errors: FieldError[]): number | un
   if (!(share >= 0 && share <= 100))
     errors.push(invalid(path, value, "not in valid range [0-100]"));
   return share;
-}
-
-function objectOf(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Json)
-    : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function textOf(value: unknown): string | undefined {
