@@ -3,11 +3,13 @@
  * and scheduler run in this process; the time includes creating the pods through the API.
  */
 import type { BenchOptions, Row } from "./row.ts";
+import { measureScheduler, type SchedulerSpeed } from "./scheduler/compare-schedulers.ts";
 import { measureWorkload } from "./scheduler/measure-workload.ts";
 import { WORKLOADS } from "./scheduler/workloads.ts";
 
 export const name = "scheduler";
 
+const TURNS = 2;
 const SCALE = [100, 1_000, 5_000, 10_000];
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
@@ -26,6 +28,7 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     yield { name: `${workload.name}, pods per CPU second`, value: cpuRate, unit: "pods/s" };
     yield { name: `${workload.name}, event loop delay p99`, value: delayMs, unit: "ms" };
   }
+  yield* besideUpstream(progress);
   if (quick) return;
   const [basic] = WORKLOADS;
   for (const nodes of SCALE) {
@@ -33,4 +36,31 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     const { rate } = await measureWorkload({ ...basic!, nodes, before: 0, measured: 2_000 });
     yield { name: `SchedulingBasic, 2,000 pods on ${nodes} nodes`, value: rate, unit: "pods/s" };
   }
+}
+
+/** Ours and upstream's kube-scheduler in turns, where K8TS_KUBE_SCHEDULER names the program. */
+async function* besideUpstream(progress: BenchOptions["progress"]): AsyncIterable<Row> {
+  const program = process.env.K8TS_KUBE_SCHEDULER ?? "";
+  if (program === "") return;
+  const turns: { ours: SchedulerSpeed; upstream: SchedulerSpeed }[] = [];
+  for (let turn = 1; turn <= TURNS; turn++) {
+    progress(`beside kube-scheduler, turn ${turn}`);
+    turns.push({
+      ours: await measureScheduler(undefined),
+      upstream: await measureScheduler(program),
+    });
+  }
+  const best = (figure: (turn: (typeof turns)[number]) => number): number =>
+    Math.max(...turns.map(figure));
+  const limitName = "kube-scheduler";
+  yield {
+    name: "3,000 waiting pods on 1,000 nodes",
+    ...{ value: best(({ ours }) => ours.rate), unit: "pods/s", target: 4 },
+    ...{ limit: best(({ upstream }) => upstream.rate), limitName },
+  };
+  yield {
+    name: "the same, by the scheduler's CPU second",
+    ...{ value: best(({ ours }) => ours.cpuRate), unit: "pods/s" },
+    ...{ limit: best(({ upstream }) => upstream.cpuRate), limitName },
+  };
 }

@@ -48,6 +48,15 @@ export class SchedulingBench implements AsyncDisposable {
     );
   }
 
+  /** For a scheduler in a process of its own. */
+  get kubeconfig(): string {
+    return join(this.#folder, "admin.kubeconfig");
+  }
+
+  get boundCount(): number {
+    return this.#bound.size;
+  }
+
   async startScheduler(): Promise<void> {
     const user: User = { name: "system:kube-scheduler", groups: ["system:authenticated"] };
     const transport = inProcessTransport(this.#server.api.handle, user, "kube-scheduler");

@@ -15,11 +15,15 @@ import { startFilters } from "./cycle/filter-run.ts";
 import { createProfile } from "./cycle/profile.ts";
 import { scoreNodes } from "./cycle/score-nodes.ts";
 import { FITS, type Handle } from "./plugin.ts";
+import { imageLocality } from "./plugins/image-locality.ts";
 import { interPodAffinity } from "./plugins/inter-pod-affinity.ts";
+import { nodeAffinity } from "./plugins/node-affinity.ts";
+import { nodeResourcesBalancedAllocation } from "./plugins/node-resources-balanced-allocation.ts";
 import { nodeResourcesFit } from "./plugins/node-resources-fit.ts";
 import { podTopologySpread } from "./plugins/pod-topology-spread.ts";
 import { taintToleration } from "./plugins/taint-toleration.ts";
 import { Nominator } from "./queue/nominator.ts";
+import { SLOW_SCORES } from "./slow-scores.testing.ts";
 import { PodInfo } from "./snapshot/pod-info.ts";
 import { Snapshot } from "./snapshot/snapshot.ts";
 
@@ -28,6 +32,10 @@ const CHANGES = 60;
 const QUESTIONS = 4;
 const ZONE = "topology.kubernetes.io/zone";
 const HOST = "kubernetes.io/hostname";
+const IMAGES = [
+  { name: "small:1", sizeBytes: 30_000_000 },
+  { name: "large:1", sizeBytes: 900_000_000 },
+];
 const APPS = ["web", "db", "cache"];
 
 interface World {
@@ -49,7 +57,10 @@ function compare(seed: number): void {
   const world: World = { nodes: new Map(), pods: new Map() };
   const objects = { services: { list: () => [] } } as unknown as Handle["objects"];
   const handle = { snapshot, objects } as Handle;
-  const factories = [taintToleration, nodeResourcesFit, podTopologySpread, interPodAffinity];
+  const factories = [
+    ...[taintToleration, nodeAffinity, nodeResourcesFit, podTopologySpread, interPodAffinity],
+    ...[nodeResourcesBalancedAllocation, imageLocality],
+  ];
   const plugins = factories.map((factory) => factory.create(undefined, handle));
   const profile = createProfile("test", (hook) =>
     plugins.filter((plugin) => plugin[hook] !== undefined).map((plugin) => ({ plugin, weight: 1 })),
@@ -72,6 +83,11 @@ function compare(seed: number): void {
     );
     if (feasible.length < 2) continue;
     const { byPlugin } = scoreNodes(profile, info, feasible, snapshot, started.run.states);
+    const nodes = feasible.map(({ node }) => node!);
+    for (const [name, scorer] of Object.entries(SLOW_SCORES)) {
+      const fast = byPlugin.find(({ plugin }) => plugin === name)?.scores ?? nodes.map(() => 0);
+      assert.deepEqual([...fast], scorer(pod, nodes, world), `${name}, seed ${seed}/${i}`);
+    }
     const affinity = byPlugin.find(({ plugin }) => plugin === "InterPodAffinity");
     const raw = feasible.map(({ node }) => affinityScoreSlowly(pod, node!, world));
     assert.deepEqual(affinity?.scores ?? feasible.map(() => 0), spread(raw), `seed ${seed}/${i}`);
@@ -105,10 +121,23 @@ function change(random: Random, { nodes, pods }: World, snapshot: Snapshot, i: n
 function randomNode(random: Random, name: string): Node {
   const zone = random.next() < 0.85 ? { [ZONE]: `z${random.integer(3)}` } : {};
   const isTainted = random.next() < 0.15;
+  const soft = Array.from({ length: random.integer(3) }, (_, index) => ({
+    key: `soft-${index}`,
+    effect: "PreferNoSchedule" as const,
+  }));
+  const hard = isTainted ? [{ key: "k", effect: "NoSchedule" as const }] : [];
+  const images = IMAGES.filter(() => random.next() < 0.4);
   return build(nodeKind, {
     metadata: { name, labels: { [HOST]: name, ...zone } },
-    spec: isTainted ? { taints: [{ key: "k", effect: "NoSchedule" }] } : {},
-    status: { allocatable: { cpu: String(1 + random.integer(4)), pods: "20" } },
+    spec: { taints: [...soft, ...hard] },
+    status: {
+      allocatable: {
+        cpu: String(1 + random.integer(4)),
+        memory: `${4 + random.integer(4)}Gi`,
+        pods: "20",
+      },
+      images: images.map(({ name, sizeBytes }) => ({ names: [name], sizeBytes })),
+    },
   });
 }
 
@@ -120,16 +149,37 @@ function randomPod(random: Random, name: string, nodeName: string | undefined): 
     topologyKey: topologyKey(),
   });
   const some = <T>(chance: number, make: () => T): T[] => (random.next() < chance ? [make()] : []);
+  const preference = () => ({
+    weight: 1 + random.integer(100),
+    preference: {
+      matchExpressions: [{ key: ZONE, operator: "In" as const, values: [`z${random.integer(3)}`] }],
+    },
+  });
   const weighted = () => ({ weight: 1 + random.integer(100), podAffinityTerm: term() });
   return build(podKind, {
     metadata: { name, labels: { app: app() } },
     spec: {
       ...(nodeName === undefined ? {} : { nodeName }),
       containers: [
-        { name: "c", image: "x", resources: { requests: { cpu: `${random.integer(15) * 100}m` } } },
+        {
+          name: "c",
+          image: IMAGES[random.integer(IMAGES.length + 1)]?.name ?? "x",
+          resources: {
+            requests: {
+              cpu: `${random.integer(15) * 100}m`,
+              ...(random.next() < 0.5 ? { memory: `${random.integer(5) * 100}Mi` } : {}),
+            },
+          },
+        },
       ],
       ...(random.next() < 0.3 ? { tolerations: [{ operator: "Exists" as const }] } : {}),
       affinity: {
+        nodeAffinity: {
+          preferredDuringSchedulingIgnoredDuringExecution: [
+            ...some(0.5, preference),
+            ...some(0.5, preference),
+          ],
+        },
         podAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: some(0.15, term),
           preferredDuringSchedulingIgnoredDuringExecution: some(0.3, weighted),
@@ -142,7 +192,8 @@ function randomPod(random: Random, name: string, nodeName: string | undefined): 
       topologySpreadConstraints: some(0.3, () => ({
         maxSkew: 1 + random.integer(2),
         topologyKey: topologyKey(),
-        whenUnsatisfiable: "DoNotSchedule" as const,
+        whenUnsatisfiable:
+          random.next() < 0.5 ? ("DoNotSchedule" as const) : ("ScheduleAnyway" as const),
         labelSelector: { matchLabels: { app: app() } },
         nodeTaintsPolicy: random.next() < 0.5 ? ("Honor" as const) : ("Ignore" as const),
       })),
@@ -161,18 +212,23 @@ function fitsSlowly(pod: Pod, node: Node, world: World): boolean {
 }
 
 const isTolerated = ({ spec }: Pod, node: Node): boolean =>
-  (node.spec?.taints ?? []).length === 0 || (spec.tolerations ?? []).length > 0;
+  (spec.tolerations ?? []).length > 0 ||
+  !(node.spec?.taints ?? []).some(({ effect }) => effect === "NoSchedule");
 
 const podsOn = (node: Node, { pods }: World): Pod[] =>
   [...pods.values()].filter(({ spec }) => spec.nodeName === node.metadata.name);
 
-const cpuOf = ({ spec }: Pod): number =>
-  quantityMilliValue(quantityOf(spec.containers?.[0]?.resources?.requests?.cpu ?? "0"));
+const requestOf = ({ spec }: Pod, name: string): number =>
+  quantityMilliValue(quantityOf(spec.containers?.[0]?.resources?.requests?.[name] ?? "0"));
 
 function hasRoom(pod: Pod, node: Node, world: World): boolean {
-  const used = podsOn(node, world).reduce((sum, one) => sum + cpuOf(one), 0);
-  const free = quantityMilliValue(quantityOf(node.status?.allocatable?.cpu ?? "0")) - used;
-  return podsOn(node, world).length < 20 && (cpuOf(pod) === 0 || cpuOf(pod) <= free);
+  const pods = podsOn(node, world);
+  const isEnough = ["cpu", "memory"].every((name) => {
+    const used = pods.reduce((sum, one) => sum + requestOf(one, name), 0);
+    const free = quantityMilliValue(quantityOf(node.status?.allocatable?.[name] ?? "0")) - used;
+    return requestOf(pod, name) === 0 || requestOf(pod, name) <= free;
+  });
+  return pods.length < 20 && isEnough;
 }
 
 const labelOf = (node: Node, key: string): string | undefined => node.metadata.labels?.[key];
@@ -183,7 +239,9 @@ function selects(labelSelector: PodAffinityTerm["labelSelector"], { metadata }: 
 }
 
 function isSpread(pod: Pod, node: Node, world: World): boolean {
-  const constraints = pod.spec.topologySpreadConstraints ?? [];
+  const constraints = (pod.spec.topologySpreadConstraints ?? []).filter(
+    ({ whenUnsatisfiable }) => whenUnsatisfiable === "DoNotSchedule",
+  );
   return constraints.every((constraint) => {
     const own = labelOf(node, constraint.topologyKey);
     if (own === undefined) return false;

@@ -35,7 +35,7 @@ const STRATEGIES = ["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio
 const SHAPE_SCORE_MAX = 10;
 const BINDING_TIMEOUT_MIN_MS = 1_000;
 
-const DEFAULTS: ReadonlyMap<string, (args: Json) => Json> = new Map([
+const DEFAULTS = new Map<string, (args: Json) => Json>([
   [
     "DefaultPreemption",
     (args) => ({ minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100, ...args }),
@@ -57,7 +57,7 @@ const DEFAULTS: ReadonlyMap<string, (args: Json) => Json> = new Map([
   ["VolumeBinding", (args) => ({ bindTimeoutSeconds: 600, ...args })],
 ]);
 
-const CHECKS: ReadonlyMap<string, (args: Json, path: Path) => readonly FieldError[]> = new Map([
+const CHECKS = new Map<string, (args: Json, path: Path) => readonly FieldError[]>([
   ["DefaultPreemption", checkDefaultPreemption],
   ["DynamicResources", checkDynamicResources],
   ["InterPodAffinity", checkInterPodAffinity],
