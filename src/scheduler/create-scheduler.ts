@@ -92,7 +92,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
     clock,
     random,
   };
-  const all = [...builtInPlugins, ...(parts.plugins ?? [])];
+  const all = [...builtInPlugins(), ...(parts.plugins ?? [])];
   const factories = new Map(all.map((factory) => [factory.name, factory]));
   for (const profile of config.profiles) {
     profiles.set(profile.schedulerName, profileFrom(profile, factories, handle));

@@ -21,25 +21,28 @@ import { volumeBinding } from "./volumes/volume-binding.ts";
 import { volumeRestrictions } from "./volumes/volume-restrictions.ts";
 import { volumeZone } from "./volumes/volume-zone.ts";
 
-export const builtInPlugins: readonly PluginFactory[] = [
-  defaultBinder,
-  defaultPreemption,
-  dynamicResources,
-  imageLocality,
-  interPodAffinity,
-  nodeAffinity,
-  nodeDeclaredFeatures,
-  nodeName,
-  nodePorts,
-  nodeResourcesBalancedAllocation,
-  nodeResourcesFit,
-  nodeUnschedulable,
-  nodeVolumeLimits,
-  podTopologySpread,
-  prioritySort,
-  schedulingGates,
-  taintToleration,
-  volumeBinding,
-  volumeRestrictions,
-  volumeZone,
-];
+/** For one scheduler: plugins may share state between its profiles. */
+export function builtInPlugins(): readonly PluginFactory[] {
+  return [
+    defaultBinder,
+    defaultPreemption,
+    dynamicResources(),
+    imageLocality,
+    interPodAffinity,
+    nodeAffinity,
+    nodeDeclaredFeatures,
+    nodeName,
+    nodePorts,
+    nodeResourcesBalancedAllocation,
+    nodeResourcesFit,
+    nodeUnschedulable,
+    nodeVolumeLimits,
+    podTopologySpread,
+    prioritySort,
+    schedulingGates,
+    taintToleration,
+    volumeBinding,
+    volumeRestrictions,
+    volumeZone,
+  ];
+}

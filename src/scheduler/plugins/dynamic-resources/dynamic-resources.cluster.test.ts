@@ -5,8 +5,12 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { deviceClassKind } from "#api/kinds/resource/v1/device-class.ts";
 import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
+import type { Transport } from "#client/transport.ts";
+import { nextTurn } from "#lib/next-turn.ts";
+import { readConfig } from "#scheduler/config/read-config.ts";
 import { type SchedulingCluster, startScheduling } from "#scheduler/scheduling.testing.ts";
 
+const TURNS_MAX = 10_000;
 const DRIVER = "gpu.example.com";
 const usesClaim = (name: string) => ({
   resourceClaims: [{ name: "gpu", resourceClaimName: name }],
@@ -195,5 +199,40 @@ describe("DynamicResources", () => {
     await world.cluster.client.update(resourceClaimKind, freed, { subresource: "status" });
     await world.advance(60_000);
     assert.deepEqual(devices(), ["one=g1", "one=g0"]);
+  });
+
+  test("two scheduler profiles do not allocate one device to two ResourceClaims", async () => {
+    const { scheduler: config } = readConfig({
+      apiVersion: "kubescheduler.config.k8s.io/v1",
+      kind: "KubeSchedulerConfiguration",
+      profiles: [{ schedulerName: "default-scheduler" }, { schedulerName: "other" }],
+    });
+    // The allocation is not written before both pods were tried.
+    let isTried = (): boolean => false;
+    const held = (transport: Transport): Transport => ({
+      ...transport,
+      send: async (call, signal) => {
+        const isAllocation = call.verb === "update" && call.kind === resourceClaimKind;
+        for (let turns = 0; isAllocation && !isTried() && turns < TURNS_MAX; turns++) {
+          await nextTurn();
+        }
+        return await transport.send(call, signal);
+      },
+    });
+    await using world = await startScheduling({ config, wrap: held });
+    isTried = () =>
+      ["a", "b"].every((name) => world.scheduler.records.of("default", name) !== undefined);
+    await world.node("n1");
+    await gpuClass(world);
+    await slice(world, "n1", [gpu("g0", "small")]);
+    await claim(world, "a", exactly());
+    await claim(world, "b", exactly());
+    await Promise.all([
+      world.submit("a", usesClaim("a")),
+      world.submit("b", { ...usesClaim("b"), schedulerName: "other" }),
+    ]);
+    await world.settle();
+    const devices = ["a", "b"].flatMap((name) => devicesOf(world, name));
+    assert.deepEqual(devices, ["one=g0"]);
   });
 });

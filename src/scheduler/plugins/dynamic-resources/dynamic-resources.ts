@@ -44,89 +44,96 @@ interface State {
   readonly unavailable: Set<ResourceClaim>;
 }
 
-export const dynamicResources: PluginFactory = {
-  name: "DynamicResources",
-  create: (_args, handle) => {
-    const allocations = new ClaimAllocations(handle);
-    const selectors = new SelectorCache();
-    const pools = new PoolIndex(handle.objects.resourceSlices);
-    const reader = new WantedDevicesReader(handle.objects);
-    const cache = new AllocationCache();
-    const rest = {
-      inUse: allocations,
-      matches: (request: WantedRequest, device: PooledDevice) => selectors.matches(request, device),
-    };
-    const allocate = (wanted: readonly WantedDevices[], node: Node): Allocated => {
-      const devices = pools.forNode(node);
-      return cache.allocate(wanted, devices, allocations.versionOf(devices.pools), rest);
-    };
-    return definePlugin<State, State>({
-      name: "DynamicResources",
-      preEnqueue: ({ pod }) => {
-        const found = resourceClaimsOf(pod, handle.objects);
-        return found.ok ? FITS : unresolvable(found.reason);
+/** One for each scheduler: its profiles must know of each other's allocations. */
+export function dynamicResources(): PluginFactory {
+  let shared: ClaimAllocations | undefined;
+  return {
+    name: "DynamicResources",
+    create: (_args, handle) => {
+      shared ??= new ClaimAllocations(handle);
+      return createPlugin(handle, shared);
+    },
+  };
+}
+
+function createPlugin(handle: Handle, allocations: ClaimAllocations) {
+  const selectors = new SelectorCache();
+  const pools = new PoolIndex(handle.objects.resourceSlices);
+  const reader = new WantedDevicesReader(handle.objects);
+  const cache = new AllocationCache();
+  const rest = {
+    inUse: allocations,
+    matches: (request: WantedRequest, device: PooledDevice) => selectors.matches(request, device),
+  };
+  const allocate = (wanted: readonly WantedDevices[], node: Node): Allocated => {
+    const devices = pools.forNode(node);
+    return cache.allocate(wanted, devices, allocations.versionOf(devices.pools), rest);
+  };
+  return definePlugin<State, State>({
+    name: "DynamicResources",
+    preEnqueue: ({ pod }) => {
+      const found = resourceClaimsOf(pod, handle.objects);
+      return found.ok ? FITS : unresolvable(found.reason);
+    },
+    preFilter: (pod) => {
+      if ((pod.pod.spec.resourceClaims ?? []).length === 0) return SKIP;
+      const state = stateOf(pod, handle, allocations, reader);
+      if ("fits" in state) return state;
+      return { skip: false, state };
+    },
+    filter: (state, _pod, node) => checkNode(state, node.node!, allocate),
+    postFilter: (pod, _context, state) => {
+      if (state === undefined) return { succeeded: false, message: "no new claims to deallocate" };
+      for (const claim of state.unavailable) {
+        const users = claim.status?.reservedFor ?? [];
+        if (users.some(({ uid }) => uid !== pod.uid)) continue;
+        void allocations.deallocate(claim).catch(() => undefined);
+        return { succeeded: false, message: "deallocation of ResourceClaim completed" };
+      }
+      return { succeeded: false, message: "still not schedulable" };
+    },
+    preScore: (_pod, _nodes, _snapshot, state) =>
+      state?.wanted.some(hasAlternatives) === true ? { skip: false, state } : SKIP,
+    score: (state, _pod, node) => preferenceScore(state.byNode.get(node.name) ?? []),
+    normalize: (_state, scores) => normalizeScores(scores),
+    reserve: (state, _pod, node) => {
+      const chosen = state?.byNode.get(node.name) ?? [];
+      for (const [index, devices] of chosen.entries()) {
+        const { claim } = state!.wanted[index]!;
+        allocations.assume(claim, allocationOf(claim, devices, node.name));
+      }
+      return FITS;
+    },
+    unreserve: (state, pod) => {
+      for (const claim of state?.claims ?? []) {
+        allocations.forget(claim);
+        void allocations.release(claim, pod.pod).catch(() => undefined);
+      }
+    },
+    hasPreBind: (state) => state !== undefined,
+    preBind: async (state, { pod }, _node, signal) => {
+      for (const claim of state?.claims ?? []) {
+        if (!isReservedFor(pod, claim)) await allocations.bind(claim, pod, signal);
+      }
+      return FITS;
+    },
+    wakeOn: [
+      { event: "own-claims-changed" },
+      {
+        event: "resource-claim-added",
+        wakes: ({ namespace }, { metadata }) => metadata.namespace === namespace,
       },
-      preFilter: (pod) => {
-        if ((pod.pod.spec.resourceClaims ?? []).length === 0) return SKIP;
-        const state = stateOf(pod, handle, allocations, reader);
-        if ("fits" in state) return state;
-        return { skip: false, state };
-      },
-      filter: (state, _pod, node) => checkNode(state, node.node!, allocate),
-      postFilter: (pod, _context, state) => {
-        if (state === undefined)
-          return { succeeded: false, message: "no new claims to deallocate" };
-        for (const claim of state.unavailable) {
-          const users = claim.status?.reservedFor ?? [];
-          if (users.some(({ uid }) => uid !== pod.uid)) continue;
-          void allocations.deallocate(claim).catch(() => undefined);
-          return { succeeded: false, message: "deallocation of ResourceClaim completed" };
-        }
-        return { succeeded: false, message: "still not schedulable" };
-      },
-      preScore: (_pod, _nodes, _snapshot, state) =>
-        state?.wanted.some(hasAlternatives) === true ? { skip: false, state } : SKIP,
-      score: (state, _pod, node) => preferenceScore(state.byNode.get(node.name) ?? []),
-      normalize: (_state, scores) => normalizeScores(scores),
-      reserve: (state, _pod, node) => {
-        const chosen = state?.byNode.get(node.name) ?? [];
-        for (const [index, devices] of chosen.entries()) {
-          const { claim } = state!.wanted[index]!;
-          allocations.assume(claim, allocationOf(claim, devices, node.name));
-        }
-        return FITS;
-      },
-      unreserve: (state, pod) => {
-        for (const claim of state?.claims ?? []) {
-          allocations.forget(claim);
-          void allocations.release(claim, pod.pod).catch(() => undefined);
-        }
-      },
-      hasPreBind: (state) => state !== undefined,
-      preBind: async (state, { pod }, _node, signal) => {
-        for (const claim of state?.claims ?? []) {
-          if (!isReservedFor(pod, claim)) await allocations.bind(claim, pod, signal);
-        }
-        return FITS;
-      },
-      wakeOn: [
-        { event: "own-claims-changed" },
-        {
-          event: "resource-claim-added",
-          wakes: ({ namespace }, { metadata }) => metadata.namespace === namespace,
-        },
-        { event: "resource-claim-changed" },
-        { event: "resource-claim-deleted" },
-        { event: "device-class-added" },
-        { event: "device-class-changed" },
-        { event: "resource-slice-added" },
-        { event: "resource-slice-changed" },
-        { event: "node-added" },
-        { event: "node-labels-changed" },
-      ],
-    });
-  },
-};
+      { event: "resource-claim-changed" },
+      { event: "resource-claim-deleted" },
+      { event: "device-class-added" },
+      { event: "device-class-changed" },
+      { event: "resource-slice-added" },
+      { event: "resource-slice-changed" },
+      { event: "node-added" },
+      { event: "node-labels-changed" },
+    ],
+  });
+}
 
 function stateOf(
   { pod }: PodInfo,
