@@ -14,7 +14,7 @@ export default defineConfig({
     },
   },
   test: {
-    include: ["{src,tools,bench,test,examples}/**/*.test.ts"],
+    include: ["{src,tools,bench,test,examples,web}/**/*.test.ts"],
     pool: "threads",
     isolate: false,
     testTimeout: 60_000,

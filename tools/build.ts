@@ -2,6 +2,7 @@
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
  * server side in one file, which the entry loads only when a command needs it; `edge.js` is what the
  * thread runs that speaks HTTP; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
+ * `web/` is the dashboard's front end (`build-web.ts`).
  * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the build before, and
  * whoever builds at the same time, never find one missing or half written.
  */
@@ -23,6 +24,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "rolldown";
+import { buildWeb } from "./build-web.ts";
 import { DESCRIPTIONS_FILE, writeDescriptions } from "./generate-descriptions.ts";
 import { writeGeneratedTypes } from "./generate-types.ts";
 
@@ -85,6 +87,7 @@ const VIRTUAL = "\0";
 const REQUIRED = "required:";
 const BUILT_IN = new RegExp(`^${VIRTUAL}(${REQUIRED})?(node:.*)$`);
 const ENTRY = "k8ts.js";
+const WEB = "web";
 
 /** What people import is left readable: an error in it shows the line, not all of the file. */
 const LIBRARIES: ReadonlySet<string> = new Set([
@@ -127,6 +130,7 @@ await bundle("src/entries/controller.ts", "controller.js", []);
 await bundle("src/entries/scheduler.ts", "scheduler.js", []);
 await bundle("src/entries/testing.ts", "testing.js", []);
 await bundle("src/cli/main.ts", ENTRY, [serverSideIsAnotherFile]);
+await buildWeb(join(making, WEB));
 chmodSync(join(making, ENTRY), 0o755);
 copyFileSync(DESCRIPTIONS_FILE, join(making, "descriptions.json.gz"));
 moveIntoPlace();
@@ -136,9 +140,22 @@ await rememberCompiledCode();
 function moveIntoPlace(): void {
   const made = readdirSync(making).toSorted((a, b) => Number(a === ENTRY) - Number(b === ENTRY));
   mkdirSync(dist, { recursive: true });
-  for (const file of made) renameSync(join(making, file), `${dist}${file}`);
+  for (const file of made) {
+    if (file === WEB) moveWebIntoPlace();
+    else renameSync(join(making, file), `${dist}${file}`);
+  }
   for (const file of readdirSync(dist)) {
     if (!made.includes(file)) rmSync(`${dist}${file}`, { recursive: true, force: true });
+  }
+}
+
+/** File by file: a folder that is not empty cannot be replaced by another in one step. */
+function moveWebIntoPlace(): void {
+  const made = readdirSync(join(making, WEB));
+  mkdirSync(`${dist}${WEB}`, { recursive: true });
+  for (const file of made) renameSync(join(making, WEB, file), `${dist}${WEB}/${file}`);
+  for (const file of readdirSync(`${dist}${WEB}`)) {
+    if (!made.includes(file)) rmSync(`${dist}${WEB}/${file}`, { force: true });
   }
 }
 

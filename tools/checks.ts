@@ -17,6 +17,7 @@ interface Check {
 const CHECKS: readonly Check[] = [
   ofPackage("format and lint", "@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."),
   ofPackage("types", "typescript/bin/tsc", "--noEmit"),
+  ofPackage("types of the front end", "typescript/bin/tsc", "-p", "web"),
   ofPackage("layers", "tsx/dist/cli.mjs", "tools/layers.ts"),
   ofPackage("unused exports and files", "knip/bin/knip.js", "--no-progress"),
   { name: "build", program: `${ROOT}k8ts`, args: ["--version"] },

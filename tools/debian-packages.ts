@@ -8,6 +8,7 @@ import { spawnSync } from "node:child_process";
 const PROGRAMS: Readonly<Record<string, string>> = {
   "/usr/lib/cni/bridge": "containernetworking-plugins",
   busybox: "busybox-static",
+  chromium: "chromium",
   conntrack: "conntrack",
   containerd: "containerd",
   curl: "curl",

@@ -42,6 +42,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   ingress: { imports: ["lib", "api", "client"] },
   "ingress/routes": { imports: ["lib", "api"], pure: true },
   tunnel: { imports: ["lib"] },
+  dashboard: { imports: ["lib", "api", "client"] },
+  "dashboard/table": { imports: ["lib"], pure: true },
   cmd: { imports: "all but testing" },
   cli: { imports: ["lib", "api", "client", "cmd"] },
   testing: { imports: "any" },

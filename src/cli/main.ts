@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   status: "show whether the cluster runs, its components and nodes",
   logs: "show what the cluster in the background has logged",
   kubeconfig: "print the kubeconfig of the cluster",
+  dashboard: "open the web dashboard",
   kubelet: "run a node",
   why: "say why a pod runs where it runs, or does not run, and what controllers decided",
   simulate: "run simulated nodes, make them fail and recover",

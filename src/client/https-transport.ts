@@ -3,12 +3,12 @@
  * Answers are JSON; a watch is a stream of JSON lines.
  */
 import type { IncomingMessage } from "node:http";
-import { Agent, type AgentOptions, request as httpsRequest, type RequestOptions } from "node:https";
+import { request as httpsRequest, type RequestOptions } from "node:https";
 import { failure, type Result, success } from "#api/meta/status.ts";
 import { statusFrom } from "#api/meta/status-from.ts";
-import { messageOf } from "#lib/caught.ts";
-import type { Credentials } from "./exec-credentials.ts";
+import { AuthenticatedAgents, type ConnectionUse } from "./authenticated-agents.ts";
 import type { Connection } from "./kubeconfig.ts";
+import { linesOf } from "./lines-of.ts";
 import type { BeginRequest } from "./request-metrics.ts";
 import {
   type Call,
@@ -21,26 +21,21 @@ import {
   type WatchEvent,
 } from "./transport.ts";
 
-const LINE_BYTES_MAX = 64 << 20;
-const SOCKETS_MAX = 64;
-const WATCHES_MAX = 1_000;
-
 export class HttpsTransport implements Transport, Disposable {
   readonly #connection: Connection;
   readonly #userAgent: string;
   readonly #begin: BeginRequest | undefined;
-  #agents: Agents;
+  readonly #agents: AuthenticatedAgents;
 
   constructor(connection: Connection, userAgent: string, begin?: BeginRequest) {
     this.#connection = connection;
     this.#userAgent = userAgent;
     this.#begin = begin;
-    const { clientCertificate: cert, clientKey: key } = connection;
-    this.#agents = agentsFor(connection, cert, key);
+    this.#agents = new AuthenticatedAgents(connection);
   }
 
   [Symbol.dispose](): void {
-    this.#agents.end();
+    this.#agents[Symbol.dispose]();
   }
 
   async send(call: Call, signal?: AbortSignal): Promise<Result<unknown>> {
@@ -77,7 +72,8 @@ export class HttpsTransport implements Transport, Disposable {
       return;
     }
     try {
-      for await (const line of linesOf(answer)) yield JSON.parse(line) as WatchEvent;
+      for await (const line of linesOf(answer as AsyncIterable<Buffer>))
+        yield JSON.parse(line) as WatchEvent;
     } catch (error) {
       if (signal.aborted) return;
       throw new TransportError("the watch broke off", { cause: error });
@@ -86,40 +82,21 @@ export class HttpsTransport implements Transport, Disposable {
     }
   }
 
-  /** What a program or a file hands out; another certificate needs other connections. */
-  async #credentials(): Promise<Credentials | undefined> {
-    let given: Credentials | undefined;
-    try {
-      given = await this.#connection.credentials?.get();
-    } catch (error) {
-      throw new TransportError(messageOf(error), { cause: error });
-    }
-    const { certPem, keyPem } = given?.certificate ?? {};
-    if (certPem !== undefined && certPem !== this.#agents.certificate) {
-      this.#agents.end();
-      this.#agents = agentsFor(this.#connection, certPem, keyPem);
-    }
-    return given;
-  }
-
   async #request(
     method: string,
     path: string,
     body: unknown,
     contentType: string,
-    use: "requests" | "watches",
+    use: ConnectionUse,
     signal: AbortSignal | undefined,
   ): Promise<IncomingMessage> {
-    const { server, username, password, credentials } = this.#connection;
-    const given = await this.#credentials();
-    const token = given?.token ?? (await this.#connection.token?.());
-    const agent = this.#agents[use];
+    const { server } = this.#connection;
+    const { agent, authorization } = await this.#agents.prepare(use);
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers: Record<string, string | number> = {
       accept: "application/json",
       "user-agent": this.#userAgent,
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(username === undefined ? {} : { authorization: basic(username, password ?? "") }),
+      ...(authorization === undefined ? {} : { authorization }),
       ...(bytes === undefined
         ? {}
         : { "content-type": contentType, "content-length": bytes.length }),
@@ -137,7 +114,7 @@ export class HttpsTransport implements Transport, Disposable {
       const outgoing = httpsRequest(server + path, options, (answer) => {
         const { statusCode: code } = answer;
         answered = true;
-        if (code === 401) credentials?.forget();
+        if (code === 401) this.#agents.refused();
         const length = answer.headers["content-length"];
         const received = length === undefined ? {} : { receivedBytes: Number(length) };
         done?.({ code, sentBytes, ...received });
@@ -154,43 +131,9 @@ export class HttpsTransport implements Transport, Disposable {
   }
 }
 
-/** The connections of one identity: watches stay open and must not take those that requests need. */
-interface Agents {
-  readonly requests: Agent;
-  readonly watches: Agent;
-  readonly certificate: string | undefined;
-  end(): void;
-}
-
-function agentsFor(
-  { ca, serverName, insecure }: Connection,
-  cert: string | undefined,
-  key: string | undefined,
-): Agents {
-  const tls: AgentOptions = {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(serverName === undefined ? {} : { servername: serverName }),
-    rejectUnauthorized: insecure !== true,
-  };
-  const pooled: AgentOptions = { keepAlive: true, maxSockets: SOCKETS_MAX, scheduling: "lifo" };
-  const requests = new Agent({ ...tls, ...pooled });
-  const watches = new Agent({ ...tls, maxSockets: WATCHES_MAX });
-  const end = (): void => {
-    requests.destroy();
-    watches.destroy();
-  };
-  return { requests, watches, certificate: cert, end };
-}
-
 function withQuery(path: string, query: Readonly<Record<string, string>> = {}): string {
   const text = new URLSearchParams(query).toString();
   return text === "" ? path : `${path}?${text}`;
-}
-
-function basic(username: string, password: string): string {
-  return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }
 
 async function textOf(answer: IncomingMessage): Promise<string> {
@@ -217,25 +160,4 @@ function resultOf(answer: IncomingMessage, text: string): Result<unknown> {
   if (!Number.isInteger(retryAfterSeconds) || status.details?.retryAfterSeconds !== undefined)
     return failure(status);
   return failure({ ...status, details: { ...status.details, retryAfterSeconds } });
-}
-
-async function* linesOf(answer: IncomingMessage): AsyncGenerator<string> {
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    let start = 0;
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
-      const last = chunk.subarray(start, end);
-      const line = pending.length === 0 ? last : Buffer.concat([...pending, last]);
-      pending = [];
-      pendingBytes = 0;
-      start = end + 1;
-      if (line.length > 0) yield line.toString("utf8");
-    }
-    if (start < chunk.length) {
-      pending.push(chunk.subarray(start));
-      pendingBytes += chunk.length - start;
-      if (pendingBytes > LINE_BYTES_MAX) throw new Error("a watch event is too large");
-    }
-  }
 }

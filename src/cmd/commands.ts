@@ -4,6 +4,7 @@ import { cloudControllerManagerCommand } from "./cloud-controller-manager/cloud-
 import type { Command } from "./command.ts";
 import { completionCommand } from "./completion/completion-command.ts";
 import { controllerManagerCommand } from "./controller-manager/controller-manager.ts";
+import { dashboardCommand } from "./dashboard/dashboard-command.ts";
 import { dnsCommand } from "./dns/dns-command.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { imageCommand } from "./image/image-command.ts";
@@ -31,6 +32,7 @@ export const commands: readonly Command[] = [
   apiserverCommand,
   cloudControllerManagerCommand,
   controllerManagerCommand,
+  dashboardCommand,
   dnsCommand,
   doctorCommand,
   downCommand,

@@ -1,0 +1,23 @@
+/** The lines of a stream of bytes, such as the events of a watch. A line has at most 64 MiB. */
+const LINE_BYTES_MAX = 64 << 20;
+
+export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      const last = chunk.subarray(start, end);
+      const line = pending.length === 0 ? last : Buffer.concat([...pending, last]);
+      pending = [];
+      pendingBytes = 0;
+      start = end + 1;
+      if (line.length > 0) yield line.toString("utf8");
+    }
+    if (start < chunk.length) {
+      pending.push(chunk.subarray(start));
+      pendingBytes += chunk.length - start;
+      if (pendingBytes > LINE_BYTES_MAX) throw new Error("a watch event is too large");
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Follows one collection: lists it in pages, then watches it, and begins again when the watch can not
+ * go on (410 Gone, broken connections). Lives until its signal aborts.
+ */
+import type { IncomingMessage } from "node:http";
+import { linesOf } from "#client/lines-of.ts";
+import { Backoff } from "#lib/backoff.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Random } from "#lib/random.ts";
+import type { ApiAccess } from "../api-access.ts";
+import type { Followed } from "./messages.ts";
+
+const PAGE_SIZE = 1_000;
+const RETRY_BASE_MS = 500;
+const RETRY_CAP_MS = 15_000;
+const ERROR_BYTES_MAX = 64 * 1024;
+
+export interface ListWatchOptions extends Followed {
+  readonly api: ApiAccess;
+  readonly accept: string;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** `value` is the list's answer, or the `object` of a watch event. */
+export type Change =
+  | { readonly type: "page"; readonly isFirst: boolean; readonly value: unknown }
+  | { readonly type: "synced" }
+  | { readonly type: "put" | "delete"; readonly value: unknown }
+  | { readonly type: "failed"; readonly code: number; readonly message: string };
+
+export async function* listWatch(
+  options: ListWatchOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Change> {
+  const { clock, random } = options;
+  const backoff = new Backoff({ baseMs: RETRY_BASE_MS, capMs: RETRY_CAP_MS, jitter: 0.5, random });
+  while (!signal.aborted) {
+    try {
+      for await (const change of once(options, signal)) {
+        if (change.type === "put" || change.type === "delete") backoff.reset();
+        yield change;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      const code = error instanceof Refused ? error.code : 0;
+      yield { type: "failed", code, message: messageOf(error) };
+    }
+    await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
+  }
+}
+
+class Refused extends Error {
+  readonly code: number;
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+async function* once(options: ListWatchOptions, signal: AbortSignal): AsyncGenerator<Change> {
+  let revision = "";
+  let next = "";
+  let isFirst = true;
+  do {
+    const page = { limit: String(PAGE_SIZE), ...(next === "" ? {} : { continue: next }) };
+    const answer = await options.api.get(urlOf(options, page), options.accept, signal);
+    const value = await jsonOf(answer);
+    yield { type: "page", isFirst, value };
+    const { metadata } = value;
+    revision = metadata?.resourceVersion ?? "";
+    next = metadata?.continue ?? "";
+    isFirst = false;
+  } while (next !== "");
+  yield { type: "synced" };
+  for (let goesOn = true; goesOn && !signal.aborted; ) {
+    const query = { watch: "1", allowWatchBookmarks: "true", resourceVersion: revision };
+    const answer = await options.api.get(urlOf(options, query), options.accept, signal);
+    if (answer.statusCode !== 200) await jsonOf(answer);
+    goesOn = false;
+    for await (const line of linesOf(answer as AsyncIterable<Buffer>)) {
+      const event = JSON.parse(line) as WatchLine;
+      if (event.type === "ERROR") {
+        if (event.object.code === 410) return; // begin again at once with a list
+        throw new Refused(event.object.code ?? 500, event.object.message ?? "the watch failed");
+      }
+      revision = revisionOf(event) ?? revision;
+      goesOn = true; // an event came: the server ended the watch in the usual way
+      if (event.type === "BOOKMARK") continue;
+      yield { type: event.type === "DELETED" ? "delete" : "put", value: event.object };
+    }
+  }
+}
+
+interface ListAnswer {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+}
+
+interface WatchLine {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  readonly object: ListAnswer & {
+    readonly code?: number;
+    readonly message?: string;
+    readonly rows?: readonly { readonly object?: ListAnswer }[];
+  };
+}
+
+/** In a Table the revision is that of its one row. */
+function revisionOf({ object }: WatchLine): string | undefined {
+  const own = object.metadata?.resourceVersion;
+  const ofRow = object.rows?.[0]?.object?.metadata?.resourceVersion;
+  return [ofRow, own].find((revision) => revision !== undefined && revision !== "");
+}
+
+function urlOf(options: ListWatchOptions, query: Readonly<Record<string, string>>): string {
+  const { path, labelSelector = "", fieldSelector = "" } = options;
+  const all = new URLSearchParams(query);
+  if (labelSelector !== "") all.set("labelSelector", labelSelector);
+  if (fieldSelector !== "") all.set("fieldSelector", fieldSelector);
+  return `${path}?${all}`;
+}
+
+async function jsonOf(answer: IncomingMessage): Promise<ListAnswer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const { statusCode: code = 0 } = answer;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (code !== 200 && bytes > ERROR_BYTES_MAX) break;
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString("utf8");
+  if (code === 200) return JSON.parse(text) as ListAnswer;
+  throw new Refused(code, statusMessage(text) ?? `the API server answered ${code}`);
+}
+
+function statusMessage(text: string): string | undefined {
+  try {
+    const { message } = JSON.parse(text) as { readonly message?: unknown };
+    return typeof message === "string" ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * What the page and the dashboard say to each other over the WebSocket `/live`. One connection carries
+ * every table and object that a page follows: browsers open only six HTTP connections to one host.
+ */
+import type { Column } from "../table/table-answer.ts";
+import type { Row, RowSelection } from "../table/table-rows.ts";
+
+export interface TableView extends RowSelection {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+export interface Followed {
+  /** Of the collection: `/api/v1/namespaces/default/pods`. */
+  readonly path: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** Ids are chosen by the page. */
+export type PageMessage =
+  | ({ readonly op: "table"; readonly id: number; readonly view: TableView } & Followed)
+  | { readonly op: "view"; readonly id: number; readonly view: TableView }
+  | ({ readonly op: "objects"; readonly id: number } & Followed)
+  | { readonly op: "close"; readonly id: number };
+
+export interface LiveObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: { readonly uid?: string; readonly name: string; readonly namespace?: string };
+}
+
+export type LiveMessage =
+  | {
+      readonly id: number;
+      readonly type: "table";
+      readonly columns: readonly Column[];
+      readonly total: number;
+      readonly matched: number;
+      readonly isTruncated: boolean;
+      readonly offset: number;
+      readonly rows: readonly Row[];
+    }
+  | {
+      readonly id: number;
+      readonly type: "objects";
+      /** Everything that the page knew of this id before is gone. */
+      readonly reset: boolean;
+      readonly isTruncated: boolean;
+      readonly changed: readonly LiveObject[];
+      readonly deletedUids: readonly string[];
+    }
+  | {
+      readonly id: number;
+      readonly type: "error";
+      readonly code: number;
+      readonly message: string;
+    };

@@ -1,0 +1,239 @@
+/** The dashboard in Debian's Chromium, on a real API server with controllers and simulated nodes. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, test } from "vitest";
+import type { ConfigMap } from "#api/generated/core.v1.ts";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
+import { connectionFromFile } from "#client/kubeconfig.ts";
+import { ApiAccess } from "#dashboard/api-access.ts";
+import { type DashboardServer, startDashboardServer } from "#dashboard/dashboard-server.ts";
+import { Sessions } from "#dashboard/sessions.ts";
+import { readWebFiles } from "#dashboard/web-files.ts";
+import { silentLogger } from "#lib/logger.ts";
+import { systemRandom } from "#lib/random.ts";
+import { systemClock } from "#lib/system-clock.ts";
+import { type Cluster, startCluster } from "#testing/test-cluster.ts";
+import { buildWeb } from "../../../tools/build-web.ts";
+import { missingProgram } from "../../../tools/debian-packages.ts";
+
+const LIMIT_MS = 90_000;
+const HOSTILE = '<img src=x onerror="globalThis.hacked = true">';
+
+const missing = missingProgram("chromium");
+
+describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
+  const folder = mkdtempSync(join(tmpdir(), "k8ts-dashboard-"));
+  const life = new AbortController();
+  let cluster: Cluster;
+  let api: ApiAccess;
+  let server: DashboardServer;
+  let sessions: Sessions;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  const problems: string[] = [];
+  const elsewhere: string[] = [];
+
+  beforeAll(async () => {
+    await buildWeb(join(folder, "web"));
+    cluster = await startCluster({ clock: "real", nodes: 2 });
+    await cluster.apply(OBJECTS);
+    const kubeconfig = join(folder, "kubeconfig");
+    writeFileSync(kubeconfig, await cluster.kubeconfig());
+    api = new ApiAccess(connectionFromFile(kubeconfig));
+    sessions = new Sessions({ clock: systemClock, newSecret: () => systemRandom.uuid() });
+    const files = readWebFiles(join(folder, "web"));
+    const common = { clock: systemClock, random: systemRandom, logger: silentLogger };
+    server = await startDashboardServer({ api, sessions, files, port: 0, ...common }, life.signal);
+    browser = await chromium.launch({
+      executablePath: "/usr/bin/chromium",
+      args: ["--no-sandbox"],
+    });
+    context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    page = await context.newPage();
+    page.setDefaultTimeout(LIMIT_MS);
+    page.on("pageerror", (error) => problems.push(error.message));
+    page.on("console", (message) => {
+      if (/Content.Security.Policy|Trusted/i.test(message.text())) problems.push(message.text());
+    });
+    page.on("request", (request) => {
+      if (!request.url().startsWith(server.origin)) elsewhere.push(request.url());
+    });
+    await page.goto(`${server.origin}/#token=${sessions.newLoginToken()}`);
+    await page.getByRole("heading", { name: "Cluster" }).waitFor();
+  }, LIMIT_MS);
+
+  afterAll(async () => {
+    await browser?.close();
+    life.abort();
+    await server?.[Symbol.asyncDispose]();
+    api?.[Symbol.dispose]();
+    await cluster?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  }, LIMIT_MS);
+
+  function colour(): string | undefined {
+    const maps = cluster.list<ConfigMap>(configMapKind);
+    return maps.find(({ metadata }) => metadata?.name === "settings")?.data?.colour;
+  }
+
+  test("login: the token leaves the URL, the cookie is HttpOnly and SameSite=Strict", async () => {
+    assert.equal(page.url(), `${server.origin}/`);
+    const [cookie] = await context.cookies();
+    assert.deepEqual([cookie?.httpOnly, cookie?.sameSite], [true, "Strict"]);
+  });
+
+  test(
+    "overview: nodes are shown",
+    async () => {
+      await page.locator("main .nodes li").nth(1).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "list of pods: a pod of a new Deployment appears by watch",
+    async () => {
+      await page.getByRole("link", { name: "Pod", exact: true }).click();
+      await page.getByRole("heading", { name: "Pod" }).waitFor();
+      await cluster.apply(DEPLOYMENT);
+      await page.getByRole("link", { name: /^web-/ }).nth(1).waitFor();
+      await page.getByRole("columnheader", { name: "Restarts" }).waitFor();
+      await page.getByLabel("Filter", { exact: true }).fill("no-such-pod");
+      await page.getByText("0 of 2").waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "object: YAML shows the owners of fields, edit is checked by dry run and saved",
+    async () => {
+      await page.goto(`${server.origin}/object/core/configmaps/default/settings?tab=yaml`);
+      await page.getByText("colour: red").waitFor();
+      await page.locator(".owner", { hasText: "k8ts-test" }).first().waitFor();
+      await page.getByRole("tab", { name: "edit" }).click();
+      const editor = page.getByLabel("YAML of the object");
+      await editor.getByText("red").dblclick();
+      await page.keyboard.type("blue");
+      await page.getByRole("button", { name: "Check and show the difference" }).click();
+      await page.locator(".difference .added", { hasText: "colour: blue" }).waitFor();
+      assert.equal(colour(), "red");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Saved.").waitFor();
+      assert.equal(colour(), "blue");
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "object: hostile annotations and data are shown as text",
+    async () => {
+      await page.goto(`${server.origin}/object/core/configmaps/default/hostile`);
+      await page.getByText(HOSTILE).first().waitFor();
+      await page.getByRole("tab", { name: "yaml" }).click();
+      await page.locator(".yaml").getByText(HOSTILE).first().waitFor();
+      assert.equal(await page.locator("main img").count(), 0);
+      assert.equal(await page.evaluate("globalThis.hacked"), undefined);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "object: values of a Secret are hidden until asked for",
+    async () => {
+      await page.goto(`${server.origin}/object/core/secrets/default/password?tab=yaml`);
+      const value = Buffer.from("hunter2").toString("base64");
+      await page.getByText("••••••••").first().waitFor();
+      assert.equal(await page.getByText(value).count(), 0);
+      await page.getByRole("button", { name: "Show values" }).click();
+      await page.getByText(value).first().waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "action: scale a Deployment with a dry run first",
+    async () => {
+      await page.goto(`${server.origin}/object/apps/deployments/default/web`);
+      await page.getByLabel("Replicas").fill("3");
+      await page.getByRole("button", { name: "Scale" }).click();
+      await page.getByText("The server would accept it.").waitFor();
+      await page.getByRole("button", { name: "Scale to 3" }).click();
+      await page.goto(`${server.origin}/graph?namespace=default`);
+      await page.locator(".graph li", { hasText: "Pod" }).nth(2).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "palette: `:svc` opens the list of Services",
+    async () => {
+      await page.keyboard.press(":");
+      await page.getByLabel("Kind or view").fill("svc");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Service" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test("security: without a session nothing of the cluster is answered", async () => {
+    const answers = await Promise.all([
+      fetch(`${server.origin}/k8s/api/v1/pods`),
+      fetch(`${server.origin}/session`, { method: "POST", body: "x" }),
+      fetch(`${server.origin}/session`, {
+        method: "POST",
+        body: "x",
+        headers: { origin: server.origin },
+      }),
+    ]);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [401, 403, 401],
+    );
+    const { headers } = await fetch(server.origin);
+    const policy = headers.get("content-security-policy") ?? "";
+    assert.match(policy, /default-src 'none'.*script-src 'self';/);
+    assert.doesNotMatch(policy, /unsafe/);
+    assert.equal(headers.get("x-frame-options"), "DENY");
+  });
+
+  test("security: no request left for elsewhere, no script failed, nothing broke the CSP", () => {
+    assert.deepEqual({ elsewhere, problems }, { elsewhere: [], problems: [] });
+  });
+});
+
+const DEPLOYMENT = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web, namespace: default }
+spec:
+  replicas: 2
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata:
+      labels: { app: web }
+    spec: { containers: [{ name: web, image: web }] }
+`;
+
+const OBJECTS = `
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: settings, namespace: default }
+data: { colour: red }
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: hostile
+  namespace: default
+  annotations: { note: ${JSON.stringify(HOSTILE)} }
+data: { ${JSON.stringify("page")}: ${JSON.stringify(HOSTILE)} }
+---
+apiVersion: v1
+kind: Secret
+metadata: { name: password, namespace: default }
+stringData: { value: hunter2 }
+`;

@@ -1,0 +1,60 @@
+/**
+ * Builds the dashboard's front end: one entry, and a chunk for each view that is loaded on demand.
+ * Every file lies beside its Brotli form. The entry must stay below its limit.
+ */
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync } from "node:zlib";
+import { build } from "rolldown";
+
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const COPIED = ["web/index.html", "web/style.css", "web/icon.svg"];
+const TERMINAL_STYLE = "node_modules/@xterm/xterm/css/xterm.css";
+const ENTRY = "main.js";
+/** Of what the first view loads, compressed. */
+const FIRST_VIEW_BYTES_MAX = 300 * 1024;
+
+export async function buildWeb(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const { output } = await build({
+    input: { main: `${ROOT}web/main.tsx` },
+    platform: "browser",
+    tsconfig: `${ROOT}web/tsconfig.json`,
+    transform: { target: "es2022" },
+    output: {
+      dir: folder,
+      format: "esm",
+      entryFileNames: ENTRY,
+      chunkFileNames: "[name]-[hash].js",
+      minify: true,
+    },
+    logLevel: "warn",
+  });
+  for (const path of [...COPIED, TERMINAL_STYLE])
+    copyFileSync(`${ROOT}${path}`, join(folder, path.slice(path.lastIndexOf("/") + 1)));
+  for (const name of readdirSync(folder)) {
+    if (extname(name) === ".br") continue;
+    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(readFileSync(join(folder, name))));
+  }
+  checkFirstView(folder, output);
+}
+
+function checkFirstView(
+  folder: string,
+  output: readonly { readonly fileName: string; readonly imports?: readonly string[] }[],
+): void {
+  const needed = new Set<string>();
+  const need = (name: string): void => {
+    if (needed.has(name)) return;
+    needed.add(name);
+    for (const each of output.find(({ fileName }) => fileName === name)?.imports ?? []) need(each);
+  };
+  for (const name of [ENTRY, "index.html", "style.css"]) need(name);
+  let bytes = 0;
+  for (const name of needed) bytes += readFileSync(join(folder, `${name}.br`)).length;
+  if (bytes > FIRST_VIEW_BYTES_MAX)
+    throw new Error(
+      `the first view of the dashboard has ${bytes} bytes: load more of it on demand`,
+    );
+}
