@@ -3,20 +3,27 @@
  * new one: where its store is missing or damaged the start is refused, unless --new-cluster was given.
  * Then what is left of the store is moved aside.
  */
-import { existsSync, renameSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 
+/** Raised when a version of this program can no longer read what earlier ones wrote, or the reverse. */
+const FORMAT = "1";
+const FORMAT_FILE = "format";
+
 export async function openOwnStore(
   { dataDir, newCluster }: { readonly dataDir: string; readonly newCluster: boolean },
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Store> {
   const directory = join(dataDir, "store");
+  refuseOtherFormat(directory);
   try {
-    return await openEmbeddedStore({ directory, clock, mustExist: heldCluster(dataDir) });
+    const store = await openEmbeddedStore({ directory, clock, mustExist: heldCluster(dataDir) });
+    rememberFormat(directory);
+    return store;
   } catch (error) {
     if (!(error instanceof StoreError) || error.problem.code !== "Corrupt") throw error;
     if (!newCluster) throw new StoreError(error.problem, `${error.message}\n${advice(dataDir)}`);
@@ -24,6 +31,21 @@ export async function openOwnStore(
     logger.warn("a new cluster begins, because of --new-cluster", { why: error.message, aside });
     return await openEmbeddedStore({ directory, clock });
   }
+}
+
+/** Data without the file was written before there was one. */
+function refuseOtherFormat(directory: string): void {
+  const file = join(directory, FORMAT_FILE);
+  const found = existsSync(file) ? readFileSync(file, "utf8").trim() : FORMAT;
+  if (found === FORMAT) return;
+  throw new Error(
+    `the data in ${directory} is of another version of k8ts: its format is ${JSON.stringify(found.slice(0, 20))}, this version reads ${JSON.stringify(FORMAT)}. Nothing was changed. Use the version that wrote it, or another data directory`,
+  );
+}
+
+function rememberFormat(directory: string): void {
+  const file = join(directory, FORMAT_FILE);
+  if (!existsSync(file)) writeFileSync(file, `${FORMAT}\n`, { mode: 0o600 });
 }
 
 /** Keys are made after the store, so that where they are a store has been. */
