@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { shellQuoted } from "../shell-quoted.ts";
 import type { ReadyProgress } from "./progress.ts";
 
-const NAME_WIDTH = 20;
+const NAME_WIDTH = 26; // cloud-controller-manager fits
 
 export function componentLine({
   name,
