@@ -20,6 +20,7 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { type CriClient, createCriClient } from "./cri/cri-client.ts";
+import { VolumesInUse } from "./csi/volumes-in-use.ts";
 import {
   type AdmissionInputs,
   type AdmissionVerdict,
@@ -29,6 +30,7 @@ import { thresholdsOf } from "./decide/eviction-thresholds.ts";
 import type { NodeState, Pressures } from "./decide/node-status.ts";
 import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
 import { parseResolvConf } from "./decide/pod-dns.ts";
+import type { DeviceManager } from "./devices/device-manager.ts";
 import { type ImportImage, withBuiltInImages } from "./images/built-in-images.ts";
 import { CredentialProviders, readCredentialProviders } from "./images/credential-providers.ts";
 import { PodImages } from "./images/pod-images.ts";
@@ -52,6 +54,7 @@ import { runtimeHandlerOf } from "./node/runtime-handlers.ts";
 import { RuntimeWatch } from "./node/runtime-watch.ts";
 import { PodTokens } from "./objects/pod-tokens.ts";
 import { WatchedObjects } from "./objects/watched-objects.ts";
+import { createNodePlugins } from "./plugins/node-plugins.ts";
 import { createPodEvents } from "./pods/pod-events.ts";
 import type { NodeFacts, PodServices } from "./pods/pod-services.ts";
 import { PodWorkers } from "./pods/pod-workers.ts";
@@ -160,14 +163,32 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     onChange: () => keeper.wake(),
   });
   const isShuttingDown = (): boolean => shutdown.isShuttingDown;
-  const machinery = { machine, amounts, hostIps, watch, cri, eviction, isShuttingDown };
+  const onUids = (uids: Iterable<string>): void => {
+    for (const uid of uids) workers.wake(uid);
+  };
+  const inUse = new VolumesInUse({ onChange: () => keeper.wake(), wake: onUids });
+  const plugins = createNodePlugins({
+    ...{ client, clock, random, logger, inUse, nodeName: config.nodeName, root: config.rootDir },
+    onRegistered: () => onUids(workers.pods().map(({ metadata }) => metadata.uid ?? "")),
+    onAmounts: () => keeper.wake(),
+  });
+  await plugins.devices.load();
+  const { devices } = plugins;
+  const machinery = {
+    machine,
+    amounts,
+    hostIps,
+    watch,
+    cri,
+    eviction,
+    isShuttingDown,
+    inUse,
+    devices,
+  };
   const keeper = createKeeper(options, machinery, signal);
   await watch.check(signal);
   const pods = informer(options, podKind, { fieldSelector: `spec.nodeName=${config.nodeName}` });
   const serviceInformer = informer(options, serviceKind, {});
-  const onUids = (uids: Iterable<string>): void => {
-    for (const uid of uids) workers.wake(uid);
-  };
   const objects = new WatchedObjects({ client, clock, random, logger, onChange: onUids }, signal);
   const tokens = new PodTokens(client, clock);
   const statics = new StaticPods({
@@ -185,11 +206,13 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   const allocations = new Allocations(config.rootDir, onUids);
   await allocations.load();
   const admissionInputs = (pod: Pod, pressures: Pressures): AdmissionInputs => ({
-    ...{ pod, pressures, allocatable: amounts.allocatable, node: keeper.node },
+    ...{ pod, pressures, node: keeper.node },
+    allocatable: { ...amounts.allocatable, ...devices.allocatable() },
     others: workers.active().filter((one) => one.metadata.uid !== pod.metadata.uid),
   });
   const services: PodServices = {
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, index, allocations },
+    devices,
     runtime: cri.runtime,
     images: new PodImages({
       ...{
@@ -202,7 +225,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
         ? {}
         : { provided: (image: string) => providers.credentialsFor(image) }),
     }),
-    volumes: new PodVolumes({ client, clock, objects, tokens }, paths),
+    volumes: new PodVolumes({ client, clock, objects, tokens }, paths, plugins.volumes),
     status: new StatusManager(
       {
         ...{ client, clock, random, logger },
@@ -216,10 +239,11 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     }),
     messages: new TerminationMessages(),
     admission: {
-      admit: (pod) =>
-        shutdown.isShuttingDown
-          ? SHUTTING_DOWN
-          : decideAdmission(admissionInputs(pod, eviction.pressures)),
+      admit: async (pod) => {
+        if (shutdown.isShuttingDown) return SHUTTING_DOWN;
+        const verdict = decideAdmission(admissionInputs(pod, eviction.pressures));
+        return verdict.admitted ? devices.admit(pod) : verdict;
+      },
       resize: (pod) => decideAdmission(admissionInputs(pod, NO_PRESSURE)),
     },
     node: nodeFacts(options, machinery),
@@ -245,8 +269,13 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   const ownNode = informer<Node>(options, nodeKind, {
     fieldSelector: `metadata.name=${config.nodeName}`,
   });
-  ownNode.on(({ next }) => next !== undefined && keeper.observe(next), signal);
+  ownNode.on(({ next }) => {
+    if (next === undefined) return;
+    keeper.observe(next);
+    inUse.observe(next);
+  }, signal);
   void ownNode.run(signal);
+  await plugins.run(signal);
   void watch.run(signal);
   void eviction.run(signal);
   const { nodeName, leaseDurationSeconds: durationSeconds } = config;
@@ -273,6 +302,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   }
   await workers.endOrphans();
   allocations.forgetOthers((uid) => workers.has(uid));
+  devices.forgetOthers((uid) => workers.has(uid));
   void runOrphanSweep(orphans, signal);
   void imageCollector.run(signal);
   startLogRotation(options, cri, signal);
@@ -313,6 +343,8 @@ interface Machinery {
   readonly watch: RuntimeWatch;
   readonly cri: CriClient;
   readonly eviction: EvictionManager;
+  readonly inUse: VolumesInUse;
+  readonly devices: DeviceManager;
   isShuttingDown(): boolean;
 }
 
@@ -383,8 +415,8 @@ async function nodeState(config: KubeletConfig, machinery: Machinery): Promise<N
       ...hostIps.map((address) => ({ type: "InternalIP" as const, address })),
       { type: "Hostname", address: config.nodeName },
     ],
-    capacity: amounts.capacity,
-    allocatable: amounts.allocatable,
+    capacity: { ...amounts.capacity, ...machinery.devices.capacity() },
+    allocatable: { ...amounts.allocatable, ...machinery.devices.allocatable() },
     port: config.port,
     nodeInfo: {
       machineID: machine.machineId,
@@ -414,6 +446,7 @@ async function nodeState(config: KubeletConfig, machinery: Machinery): Promise<N
       },
     })),
     supplementalGroupsPolicy: health.supplementalGroupsPolicy,
+    volumesInUse: machinery.inUse.names(),
     pressures: machinery.eviction.pressures,
     problems: [...new Set(problems)],
   };

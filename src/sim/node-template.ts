@@ -113,6 +113,7 @@ function nodeState(
     },
     images: [],
     runtimeHandlers: [],
+    volumesInUse: [],
     supplementalGroupsPolicy: true,
     pressures: { memory: false, disk: false, pid: false },
     problems,

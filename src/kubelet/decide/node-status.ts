@@ -28,10 +28,16 @@ export interface NodeState {
   readonly images: NonNullable<NodeStatus["images"]>;
   readonly runtimeHandlers: NonNullable<NodeStatus["runtimeHandlers"]>;
   readonly supplementalGroupsPolicy: boolean;
+  readonly volumesInUse: readonly string[];
   readonly pressures: Pressures;
   /** Why the node cannot run pods; none when it can. */
   readonly problems: readonly string[];
 }
+
+/** Volumes are attached by the controller. */
+export const OWN_ANNOTATIONS: Readonly<Record<string, string>> = {
+  "volumes.kubernetes.io/controller-managed-attach-detach": "true",
+};
 
 export function newNode(identity: NodeIdentity, state: NodeState, nowMs: number): Node {
   const { name, labels, taints, providerId, isUnschedulable } = identity;
@@ -41,7 +47,7 @@ export function newNode(identity: NodeIdentity, state: NodeState, nowMs: number)
     metadata: {
       name,
       labels: { ...ownLabels(identity), ...labels },
-      annotations: { "volumes.kubernetes.io/controller-managed-attach-detach": "true" },
+      annotations: OWN_ANNOTATIONS,
     },
     spec: {
       ...(taints.length > 0 ? { taints } : {}),
@@ -68,9 +74,10 @@ export function decideNodeStatus(
   state: NodeState,
   nowMs: number,
 ): NodeStatus {
-  const { addresses, port, nodeInfo, images, runtimeHandlers } = state;
+  const { addresses, port, nodeInfo, images, runtimeHandlers, volumesInUse } = state;
+  const { volumesInUse: _, ...others } = old ?? {};
   return {
-    ...old,
+    ...others,
     addresses,
     capacity: { ...old?.capacity, ...state.capacity },
     allocatable: { ...old?.allocatable, ...state.allocatable },
@@ -78,6 +85,7 @@ export function decideNodeStatus(
     daemonEndpoints: { kubeletEndpoint: { Port: port } },
     nodeInfo,
     images,
+    ...(volumesInUse.length > 0 ? { volumesInUse } : {}),
     ...(runtimeHandlers.length > 0 ? { runtimeHandlers } : {}),
     features: { supplementalGroupsPolicy: state.supplementalGroupsPolicy },
   };

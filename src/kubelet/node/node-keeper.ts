@@ -10,6 +10,7 @@ import {
   type NodeIdentity,
   type NodeState,
   newNode,
+  OWN_ANNOTATIONS,
   ownLabels,
 } from "#kubelet/decide/node-status.ts";
 import { isEqual } from "#kubelet/decide/status-patch.ts";
@@ -110,13 +111,17 @@ export class NodeKeeper {
     await this.#fixLabels(found.value, signal);
   }
 
-  /** Labels that the kubelet owns are what they must be, also after another machine had the name. */
+  /** Labels and annotations that the kubelet owns are what they must be, also after another machine had the name. */
   async #fixLabels(node: Node, signal: AbortSignal): Promise<void> {
     const { client, identity } = this.#options;
     const wanted = { ...ownLabels(identity), ...identity.labels };
-    const labels = node.metadata.labels ?? {};
-    if (Object.entries(wanted).every(([name, value]) => labels[name] === value)) return;
-    const patch = { metadata: { labels: wanted } };
+    const { labels = {}, annotations = {} } = node.metadata;
+    const isRight = Object.entries(wanted).every(([name, value]) => labels[name] === value);
+    const isAnnotated = Object.entries(OWN_ANNOTATIONS).every(
+      ([name, value]) => annotations[name] === value,
+    );
+    if (isRight && isAnnotated) return;
+    const patch = { metadata: { labels: wanted, annotations: OWN_ANNOTATIONS } };
     await client.patch(nodeKind, { name: identity.name }, "strategic", patch, {}, signal);
   }
 
@@ -154,7 +159,12 @@ export class NodeKeeper {
 /** Addresses are merged by type, which would keep old ones. */
 function nodePatch(old: NodeStatus, next: NodeStatus): object {
   const addresses = [...(next.addresses ?? []), { $patch: "replace" }];
-  return { ...next, ...(isEqual(old.addresses, next.addresses) ? {} : { addresses }) };
+  const inUse = next.volumesInUse ?? (old.volumesInUse === undefined ? undefined : null);
+  return {
+    ...next,
+    volumesInUse: inUse,
+    ...(isEqual(old.addresses, next.addresses) ? {} : { addresses }),
+  };
 }
 
 function withoutHeartbeats(status: NodeStatus): unknown {

@@ -27,6 +27,7 @@ export interface TokenSpec {
 
 export interface PodToken {
   readonly token: string;
+  readonly expiresAtMs: number;
   readonly renewAtMs: number;
 }
 
@@ -73,7 +74,8 @@ export class PodTokens {
     if (!answer.ok) throw new Error(`failed to fetch token: ${answer.status.message ?? ""}`);
     const { token, expirationTimestamp } = answer.value.status;
     const nowMs = this.#clock.nowMs();
-    const lifeMs = timeToMs(expirationTimestamp ?? "") - nowMs;
-    return { token, renewAtMs: nowMs + Math.min(lifeMs * 0.8, LIFE_MAX_MS) };
+    const expiresAtMs = timeToMs(expirationTimestamp ?? "");
+    const lifeMs = expiresAtMs - nowMs;
+    return { token, expiresAtMs, renewAtMs: nowMs + Math.min(lifeMs * 0.8, LIFE_MAX_MS) };
   }
 }

@@ -3,7 +3,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { AdmissionVerdict } from "#kubelet/decide/admit-pod.ts";
 
 export interface Admission {
-  admit(pod: Pod): AdmissionVerdict;
+  admit(pod: Pod): Promise<AdmissionVerdict>;
   /** Whether the node can give a pod that it has what its spec asks for now. */
   resize(pod: Pod): AdmissionVerdict;
 }

@@ -17,9 +17,18 @@ export function volumesFolder(paths: PodPaths, uid: string): string {
   return join(podFolder(paths, uid), "volumes");
 }
 
+/** Of block volumes. */
+export function volumeDevicesFolder(paths: PodPaths, uid: string): string {
+  return join(podFolder(paths, uid), "volumeDevices");
+}
+
 /** `kubernetes.io/configmap` is `kubernetes.io~configmap` in a path. */
+export function pluginFolder(plugin: string): string {
+  return plugin.replace("/", "~");
+}
+
 export function volumeFolder(paths: PodPaths, uid: string, plugin: string, name: string): string {
-  return join(volumesFolder(paths, uid), plugin.replace("/", "~"), name);
+  return join(volumesFolder(paths, uid), pluginFolder(plugin), name);
 }
 
 export function containerFolder(paths: PodPaths, uid: string, container: string): string {

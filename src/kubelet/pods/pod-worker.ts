@@ -149,7 +149,7 @@ export class PodWorker {
     index.replace(this.uid, ids);
     const deadlineMs = this.#deadlineMs();
     if (deadlineMs !== undefined && clock.nowMs() >= deadlineMs) this.#end ??= DEADLINE_EXCEEDED;
-    if (this.#refuses(runtime)) return undefined;
+    if (await this.#refuses(runtime)) return undefined;
     const isEnding = this.#isEnding();
     if (!isEnding) await this.#resize.consider(this.#pod);
     services.probes.track(this.#pod, runtime, this.#podIp(runtime), isEnding);
@@ -174,7 +174,7 @@ export class PodWorker {
   }
 
   /** Pods that run already, from before a restart of the kubelet, are not asked about again. */
-  #refuses(runtime: PodRuntime): boolean {
+  async #refuses(runtime: PodRuntime): Promise<boolean> {
     if (this.#isAdmitted || this.#isEnding()) return false;
     const { phase } = this.#pod.status;
     if (runtime.sandboxes.length > 0 || phase === "Succeeded" || phase === "Failed") {
@@ -182,7 +182,7 @@ export class PodWorker {
       return false;
     }
     const { admission, events } = this.#options.services;
-    const verdict = admission.admit(this.#pod);
+    const verdict = await admission.admit(this.#pod);
     if (verdict.admitted) {
       this.#isAdmitted = true;
       return false;
@@ -235,6 +235,7 @@ export class PodWorker {
       services.objects.release(this.uid);
       services.tokens.forget(this.uid);
       services.allocations.forget(this.uid);
+      services.devices.forget(this.uid);
       this.#isCleanedUp = true;
     }
     if (this.#isRemoved) {

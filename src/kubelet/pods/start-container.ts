@@ -19,8 +19,10 @@ import { containerConfig } from "#kubelet/runtime/container-config.ts";
 import { whyNotNonRoot } from "#kubelet/runtime/security-context.ts";
 import type { MountedVolume } from "#kubelet/volumes/volume-plugin.ts";
 import { messageOf } from "#lib/caught.ts";
+import { blockDevices } from "./block-devices.ts";
 import { containerMounts, MountError } from "./container-mounts.ts";
 import { runHook } from "./lifecycle-hooks.ts";
+import { pluginDevices } from "./plugin-devices.ts";
 import { podLogFolder } from "./pod-paths.ts";
 import { type PodServices, placeOf } from "./pod-services.ts";
 import { graceOf, stopContainer } from "./stop-containers.ts";
@@ -61,6 +63,7 @@ export async function startContainer(
   if (!env.ok) return fail("CreateContainerConfigError", env.message);
   const restartCount = await nextRestartCount(request, services);
   try {
+    const given = pluginDevices(await deviceAnswers(request, services));
     const mounts = await containerMounts({
       ...{ pod, container, env: env.env, podIps: request.podIps, volumes: request.volumes },
       hostname: podHostname(pod, services.node.clusterDns.domain),
@@ -68,7 +71,12 @@ export async function startContainer(
       runId: services.random.uuid().slice(0, 8),
     });
     const config = containerConfig({
-      ...{ pod, container, restartCount, mounts, env: env.env },
+      ...{ pod, container, restartCount },
+      env: new Map([...env.env, ...given.env]),
+      mounts: [...mounts, ...given.mounts],
+      devices: [...blockDevices(container, request.volumes), ...given.devices],
+      annotations: given.annotations,
+      cdiDevices: given.cdiDevices,
       imageRef: image.ref,
       imageUser: image.user,
       targetId: targetIdOf(container, request.runtime),
@@ -82,6 +90,16 @@ export async function startContainer(
   } catch (error) {
     if (error instanceof MountError) return fail("CreateContainerConfigError", error.message);
     throw error;
+  }
+}
+
+async function deviceAnswers({ pod, container }: StartRequest, { devices }: PodServices) {
+  try {
+    return await devices.start(pod.metadata.uid ?? "", container.name);
+  } catch (error) {
+    throw new MountError(
+      `device plugin PreStartContainer rpc failed with err: ${messageOf(error)}`,
+    );
   }
 }
 

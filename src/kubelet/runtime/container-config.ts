@@ -1,7 +1,7 @@
 /** A container as the runtime is asked for it. */
 import type { Container, Pod } from "#api/generated/core.v1.ts";
 import type { Mount } from "#kubelet/cri/common-messages.ts";
-import type { ContainerConfig } from "#kubelet/cri/container-messages.ts";
+import type { ContainerConfig, Device } from "#kubelet/cri/container-messages.ts";
 import { expand } from "#kubelet/decide/expand.ts";
 import { containerLimits } from "#kubelet/decide/resources.ts";
 import { containerAnnotations, containerLabels } from "./labels.ts";
@@ -16,6 +16,10 @@ export interface ContainerOptions {
   readonly imageUser: ImageUser;
   readonly env: ReadonlyMap<string, string>;
   readonly mounts: readonly Mount[];
+  readonly devices: readonly Device[];
+  /** Of plug-ins, beside the kubelet's own. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly cdiDevices: readonly string[];
   /** Of an ephemeral container. */
   readonly targetId: string | undefined;
   readonly memoryCapacityBytes: number;
@@ -37,8 +41,13 @@ export function containerConfig(options: ContainerOptions): ContainerConfig {
     workingDir: container.workingDir ?? "",
     envs: [...env].map(([key, value]) => ({ key, value: Buffer.from(value) })),
     mounts,
+    devices: options.devices,
     labels: containerLabels(pod, container),
-    annotations: containerAnnotations(pod, container, restartCount),
+    annotations: {
+      ...options.annotations,
+      ...containerAnnotations(pod, container, restartCount),
+    },
+    cdiDevices: options.cdiDevices.map((name) => ({ name })),
     logPath: `${container.name}/${restartCount}.log`,
     stdin: container.stdin ?? false,
     stdinOnce: container.stdinOnce ?? false,

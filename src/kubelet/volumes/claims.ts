@@ -1,11 +1,17 @@
 /** From a volume that names a claim to the persistent volume behind it. */
-import type { PersistentVolume, Pod, Volume } from "#api/generated/core.v1.ts";
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Volume,
+} from "#api/generated/core.v1.ts";
 import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persistent-volume.ts";
 import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-claim/persistent-volume-claim.ts";
 import type { Client } from "#client/client.ts";
 import { VolumeError } from "./volume-plugin.ts";
 
 export interface ClaimedVolume {
+  readonly claim: PersistentVolumeClaim;
   readonly persistentVolume: PersistentVolume;
   readonly readOnly: boolean;
 }
@@ -43,6 +49,7 @@ export async function claimedVolume(
   const bound = await client.get(persistentVolumeKind, { name: volumeName });
   if (!bound.ok) throw new VolumeError(bound.status.message ?? `no PV ${volumeName}`);
   return {
+    claim,
     persistentVolume: bound.value,
     readOnly: volume.persistentVolumeClaim?.readOnly ?? false,
   };

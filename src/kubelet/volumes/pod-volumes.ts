@@ -12,13 +12,21 @@ import type { Pod, Volume } from "#api/generated/core.v1.ts";
 import { listFolder, removeTree } from "#host/files.ts";
 import { listMounts, unmountBelow } from "#host/mounts.ts";
 import type { PodPlace } from "#kubelet/decide/downward-api.ts";
-import { type PodPaths, podFolder, volumeFolder, volumesFolder } from "#kubelet/pods/pod-paths.ts";
+import {
+  type PodPaths,
+  pluginFolder,
+  podFolder,
+  volumeDevicesFolder,
+  volumeFolder,
+  volumesFolder,
+} from "#kubelet/pods/pod-paths.ts";
 import { claimedVolume } from "./claims.ts";
 import { applyFsGroup } from "./fs-group.ts";
 import { volumePlugins } from "./plugins.ts";
 import {
   type MountedVolume,
   VolumeError,
+  VolumePending,
   type VolumePlugin,
   type VolumeTools,
 } from "./volume-plugin.ts";
@@ -32,9 +40,13 @@ export class PodVolumes {
   /** Volumes whose ownership was set in the life of this kubelet. */
   readonly #owned = new Set<string>();
 
-  constructor(tools: VolumeTools, paths: PodPaths) {
+  readonly #plugins: readonly VolumePlugin[];
+
+  /** `more`: plug-ins beside those that every kubelet has. */
+  constructor(tools: VolumeTools, paths: PodPaths, more: readonly VolumePlugin[] = []) {
     this.#tools = tools;
     this.#paths = paths;
+    this.#plugins = [...volumePlugins, ...more];
   }
 
   async setUp(pod: Pod, place: PodPlace): Promise<ReadonlyMap<string, MountedVolume>> {
@@ -47,19 +59,23 @@ export class PodVolumes {
     );
     for (const [i, result] of results.entries()) {
       if (result.status === "fulfilled") continue;
+      if (result.reason instanceof VolumePending) throw result.reason;
+      const { operation } =
+        result.reason instanceof VolumeError ? result.reason : new VolumeError("");
       const why = result.reason instanceof Error ? result.reason.message : String(result.reason);
-      throw new VolumeError(`MountVolume.SetUp failed for volume "${volumes[i]!.name}" : ${why}`);
+      throw new VolumeError(`${operation} failed for volume "${volumes[i]!.name}" : ${why}`);
     }
     return mounted;
   }
 
   async tearDown(uid: string): Promise<void> {
-    const folder = volumesFolder(this.#paths, uid);
-    for (const pluginFolder of await listFolder(folder)) {
-      const plugin = volumePlugins.find(({ name }) => name.replace("/", "~") === pluginFolder);
-      if (plugin?.tearDown === undefined) continue;
-      for (const name of await listFolder(join(folder, pluginFolder))) {
-        await plugin.tearDown(join(folder, pluginFolder, name), this.#tools);
+    const devices = volumeDevicesFolder(this.#paths, uid);
+    for (const { name, tearDown, tearDownBlock } of this.#plugins) {
+      const mounts = join(volumesFolder(this.#paths, uid), pluginFolder(name));
+      for (const path of tearDown ? await pathsIn(mounts) : []) await tearDown?.(path, this.#tools);
+      const maps = join(devices, pluginFolder(name));
+      for (const path of tearDownBlock ? await pathsIn(maps) : []) {
+        await tearDownBlock?.(path, this.#tools);
       }
     }
     const top = podFolder(this.#paths, uid);
@@ -73,15 +89,17 @@ export class PodVolumes {
   async #setUpOne(pod: Pod, volume: Volume, place: PodPlace): Promise<MountedVolume> {
     const claimed = await claimedVolume(this.#tools.client, pod, volume);
     const persistentVolume = claimed?.persistentVolume;
-    const plugin = volumePlugins.find((one) => one.accepts({ volume, persistentVolume }));
+    const plugin = this.#plugins.find((one) => one.accepts({ volume, persistentVolume }));
     if (plugin === undefined) {
       const sort = Object.keys(persistentVolume?.spec ?? volume).filter((name) => name !== "name");
       throw new VolumeError(`no volume plugin matched (${sort.join(", ")})`);
     }
     const uid = pod.metadata.uid ?? "";
-    const folder = volumeFolder(this.#paths, uid, plugin.name, volume.name);
+    const specName = persistentVolume?.metadata.name ?? volume.name;
+    const folder = volumeFolder(this.#paths, uid, plugin.name, specName);
     const readOnly = claimed?.readOnly ?? false;
-    const request = { pod, volume, persistentVolume, readOnly, folder, place };
+    const { claim } = claimed ?? {};
+    const request = { pod, volume, persistentVolume, claim, readOnly, folder, place };
     const result = await plugin.setUp(request, this.#tools);
     await this.#own(pod, volume, plugin, result);
     return result;
@@ -91,11 +109,11 @@ export class PodVolumes {
     pod: Pod,
     { name }: Volume,
     plugin: VolumePlugin,
-    { hostPath, readOnly }: MountedVolume,
+    { hostPath, readOnly, appliesFsGroup = !UNMANAGED.has(plugin.name) }: MountedVolume,
   ): Promise<void> {
     const { fsGroup, fsGroupChangePolicy } = pod.spec.securityContext ?? {};
     const id = `${pod.metadata.uid}/${name}`;
-    if (fsGroup === undefined || UNMANAGED.has(plugin.name) || this.#owned.has(id)) return;
+    if (fsGroup === undefined || !appliesFsGroup || this.#owned.has(id)) return;
     if (!isOwnedByFiles(plugin)) {
       const onRootMismatch = fsGroupChangePolicy === "OnRootMismatch";
       await applyFsGroup(hostPath, { gid: fsGroup, readOnly, onRootMismatch });
@@ -107,6 +125,10 @@ export class PodVolumes {
 /** File volumes give each file its group when they write it. */
 function isOwnedByFiles({ name }: VolumePlugin): boolean {
   return /configmap|secret|downward-api|projected/.test(name);
+}
+
+async function pathsIn(folder: string): Promise<readonly string[]> {
+  return (await listFolder(folder)).map((name) => join(folder, name));
 }
 
 /** Volumes that no container mounts are not set up. */

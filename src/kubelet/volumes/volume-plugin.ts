@@ -1,5 +1,10 @@
 /** What a sort of volume must be able to do, and what it may use for it. */
-import type { PersistentVolume, Pod, Volume } from "#api/generated/core.v1.ts";
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Volume,
+} from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
 import type { PodPlace } from "#kubelet/decide/downward-api.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
@@ -18,6 +23,7 @@ export interface VolumeRequest {
   readonly volume: Volume;
   /** Behind a claim. */
   readonly persistentVolume?: PersistentVolume | undefined;
+  readonly claim?: PersistentVolumeClaim | undefined;
   readonly readOnly: boolean;
   /** A folder of its own, below the pod's. It may not be there yet. */
   readonly folder: string;
@@ -30,6 +36,8 @@ export interface MountedVolume {
   readonly readOnly: boolean;
   /** When its content should be looked at again, whatever happens. */
   readonly refreshAtMs?: number | undefined;
+  /** Whether its files are given to the pod's fsGroup; undefined: as is usual for the plug-in. */
+  readonly appliesFsGroup?: boolean;
 }
 
 export interface VolumePlugin {
@@ -40,9 +48,23 @@ export interface VolumePlugin {
   setUp(request: VolumeRequest, tools: VolumeTools): Promise<MountedVolume>;
   /** Beyond unmounting and removing the folder, which is done for all. */
   tearDown?(folder: string, tools: VolumeTools): Promise<void>;
+  /** The same for a block volume. `path`: below the pod's folder `volumeDevices`. */
+  tearDownBlock?(path: string, tools: VolumeTools): Promise<void>;
 }
 
 /** What stands in the way of a volume; the message is for an event of the pod. */
 export class VolumeError extends Error {
   override readonly name = "VolumeError";
+  readonly operation: string;
+
+  /** `operation`: upstream's name of the step that failed. */
+  constructor(message: string, operation = "MountVolume.SetUp") {
+    super(message);
+    this.operation = operation;
+  }
+}
+
+/** Something that others do must happen first, such as attaching. The pod is woken when it has. */
+export class VolumePending extends Error {
+  override readonly name = "VolumePending";
 }

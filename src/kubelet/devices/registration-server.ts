@@ -1,0 +1,85 @@
+/**
+ * The kubelet's socket on which device plug-ins register: `device-plugins/kubelet.sock`. It is made
+ * anew at every start, which is how plug-ins notice that they must register again.
+ */
+import { mkdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Server, ServerCredentials, status } from "@grpc/grpc-js";
+import { listFolder } from "#host/files.ts";
+import { onAbort } from "#lib/aborted.ts";
+import { messageOf } from "#lib/caught.ts";
+import { DEVICE_API_VERSION, type RegisterRequest, registerMethod } from "./device-messages.ts";
+
+const SOCKET = "kubelet.sock";
+const MESSAGE_BYTES_MAX = 64 * 1024;
+
+/** `register` rejects to refuse a plug-in. Ends with the signal. */
+export async function runRegistrationServer(
+  folder: string,
+  register: (request: RegisterRequest) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o750 });
+  for (const name of await listFolder(folder)) {
+    const path = join(folder, name);
+    if ((await stat(path).catch(() => undefined))?.isSocket()) await rm(path, { force: true });
+  }
+  const server = new Server({ "grpc.max_receive_message_length": MESSAGE_BYTES_MAX });
+  const { path, request, response } = registerMethod;
+  server.addService(
+    {
+      register: {
+        ...{ path, requestStream: false, responseStream: false },
+        requestSerialize: (message: object) => request.encode(message),
+        requestDeserialize: (bytes: Buffer) => request.decode(bytes),
+        responseSerialize: (message: object) => response.encode(message),
+        responseDeserialize: (bytes: Buffer) => response.decode(bytes),
+      },
+    },
+    {
+      register: (call: { request: RegisterRequest }, done: Done) => {
+        answer(call.request, register).then(
+          () => done(null, {}),
+          (error: unknown) => done({ code: status.UNKNOWN, details: messageOf(error) }),
+        );
+      },
+    },
+  );
+  await new Promise<void>((resolve, reject) => {
+    const address = `unix:${join(folder, SOCKET)}`;
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error) =>
+      error === null ? resolve() : reject(error),
+    );
+  });
+  onAbort(signal, () => server.forceShutdown());
+}
+
+type Done = (error: object | null, answer?: object) => void;
+
+async function answer(
+  request: RegisterRequest,
+  register: (request: RegisterRequest) => Promise<void>,
+): Promise<void> {
+  const { version, resourceName, endpoint } = request;
+  if (version !== DEVICE_API_VERSION) {
+    throw new Error(
+      `requested API version "${version}" is not supported by kubelet. Supported version is ["${DEVICE_API_VERSION}"]`,
+    );
+  }
+  if (!isExtendedResource(resourceName)) {
+    throw new Error(`the ResourceName "${resourceName}" is invalid`);
+  }
+  if (endpoint === "" || /[/\0]/.test(endpoint)) {
+    throw new Error(`the endpoint "${endpoint}" is not the name of a socket in the plug-in folder`);
+  }
+  await register(request);
+}
+
+function isExtendedResource(name: string): boolean {
+  const [domain = "", rest, ...more] = name.split("/");
+  if (rest === undefined || more.length > 0 || name.startsWith("requests.")) return false;
+  const isOurs = domain === "kubernetes.io" || domain.endsWith(".kubernetes.io");
+  return !isOurs && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(domain) && NAME.test(rest);
+}
+
+const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
