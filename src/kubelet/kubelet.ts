@@ -172,8 +172,8 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     onRegistered: () => onUids(workers.pods().map(({ metadata }) => metadata.uid ?? "")),
     onAmounts: () => keeper.wake(),
   });
-  await plugins.devices.load();
-  const { devices } = plugins;
+  await plugins.load();
+  const { devices, dra } = plugins;
   const machinery = {
     machine,
     amounts,
@@ -212,7 +212,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   });
   const services: PodServices = {
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, index, allocations },
-    devices,
+    ...{ devices, dra },
     runtime: cri.runtime,
     images: new PodImages({
       ...{
@@ -259,7 +259,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   });
   const orphans: OrphansOptions = {
     ...{ runtime: cri.runtime, clock, logger, cgroups, cgroupRoot: config.cgroupRoot, paths },
-    volumes: services.volumes,
+    ...{ volumes: services.volumes, dra },
     hasPod: (uid) => workers.has(uid),
     isOver: (uid) => workers.has(uid) && !workers.isActive(uid),
   };

@@ -10,6 +10,7 @@ import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
 import { SANDBOX_STATE } from "#kubelet/cri/sandbox-messages.ts";
 import { decideRemovals } from "#kubelet/decide/dead-containers.ts";
 import { kubepodsCgroup, qosCgroups } from "#kubelet/decide/pod-cgroup.ts";
+import type { DraManager } from "#kubelet/dra/dra-manager.ts";
 import type { PodPaths } from "#kubelet/pods/pod-paths.ts";
 import { CONTAINER_NAME, POD_UID } from "#kubelet/runtime/labels.ts";
 import type { PodVolumes } from "#kubelet/volumes/pod-volumes.ts";
@@ -29,6 +30,7 @@ export interface OrphansOptions {
   readonly cgroups: Cgroups;
   readonly cgroupRoot: string;
   readonly volumes: Pick<PodVolumes, "tearDown">;
+  readonly dra: Pick<DraManager, "unprepareOthers">;
   readonly paths: PodPaths;
   hasPod(uid: string): boolean;
   /** Everything of the pod has ended. */
@@ -40,6 +42,7 @@ export async function runOrphanSweep(options: OrphansOptions, signal: AbortSigna
   while (!signal.aborted) {
     try {
       await removeDeadContainers(options, false);
+      await options.dra.unprepareOthers(options.hasPod);
       await removeOrphanFolders(options);
       await removeOrphanCgroups(options);
     } catch (error) {

@@ -1,4 +1,4 @@
-/** The parts of the kubelet that plug-ins extend, wired together: storage drivers and device plug-ins. */
+/** The parts of the kubelet that plug-ins extend, wired together: storage drivers, device plug-ins and DRA drivers. */
 import { join } from "node:path";
 import type { Client } from "#client/client.ts";
 import { CsiDrivers } from "#kubelet/csi/csi-drivers.ts";
@@ -8,6 +8,8 @@ import { createCsiVolumePlugin } from "#kubelet/csi/csi-volume-plugin.ts";
 import { listVolumeData } from "#kubelet/csi/volume-data.ts";
 import type { VolumesInUse } from "#kubelet/csi/volumes-in-use.ts";
 import { DeviceManager } from "#kubelet/devices/device-manager.ts";
+import { DraManager } from "#kubelet/dra/dra-manager.ts";
+import { DraPlugins } from "#kubelet/dra/dra-plugins.ts";
 import type { VolumePlugin } from "#kubelet/volumes/volume-plugin.ts";
 import { onAbort } from "#lib/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -33,6 +35,9 @@ export interface NodePluginsOptions {
 export interface NodePlugins {
   readonly volumes: readonly VolumePlugin[];
   readonly devices: DeviceManager;
+  readonly dra: DraManager;
+  /** Before any pod is admitted: what was allocated before the kubelet started. */
+  load(): Promise<void>;
   /** After the node is registered. Resolves when plug-ins can register. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -41,9 +46,11 @@ export function createNodePlugins(options: NodePluginsOptions): NodePlugins {
   const { client, clock, random, logger, nodeName, root, inUse, onRegistered } = options;
   const csiNode = new CsiNodeDirectory(client, nodeName);
   const drivers = new CsiDrivers(csiNode, onRegistered);
+  const draPlugins = new DraPlugins(onRegistered);
+  const dra = new DraManager({ client, plugins: draPlugins, root });
   const watcher = new PluginWatcher({
     folder: join(root, "plugins_registry"),
-    handlers: { CSIPlugin: drivers },
+    handlers: { CSIPlugin: drivers, DRAPlugin: draPlugins },
     ...{ clock, random, logger },
   });
   const devices = new DeviceManager({
@@ -52,9 +59,16 @@ export function createNodePlugins(options: NodePluginsOptions): NodePlugins {
   });
   return {
     devices,
+    dra,
+    async load() {
+      await Promise.all([devices.load(), dra.load()]);
+    },
     volumes: [createCsiVolumePlugin({ drivers, inUse, nodeName, root })],
     async run(signal) {
-      onAbort(signal, () => drivers[Symbol.dispose]());
+      onAbort(signal, () => {
+        drivers[Symbol.dispose]();
+        draPlugins[Symbol.dispose]();
+      });
       for (const { driverName, volumeHandle, volumeLifecycleMode } of await listVolumeData(root)) {
         if (volumeLifecycleMode === "Persistent") {
           inUse.add(uniqueVolumeName(driverName, volumeHandle));

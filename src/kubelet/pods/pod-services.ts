@@ -5,6 +5,7 @@ import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
 import type { PodPlace } from "#kubelet/decide/downward-api.ts";
 import type { ClusterDns, ResolverSettings } from "#kubelet/decide/pod-dns.ts";
 import type { DeviceManager } from "#kubelet/devices/device-manager.ts";
+import type { DraManager } from "#kubelet/dra/dra-manager.ts";
 import type { PodImages } from "#kubelet/images/pod-images.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
@@ -53,6 +54,7 @@ export interface PodServices {
   readonly cgroups: Cgroups;
   readonly allocations: Allocations;
   readonly devices: DeviceManager;
+  readonly dra: DraManager;
   readonly status: StatusManager;
   readonly events: PodEvents;
   readonly probes: Probes;

@@ -230,6 +230,7 @@ export class PodWorker {
     this.#report(runtime, true);
     if (!this.#isCleanedUp) {
       services.probes.forget(this.uid);
+      await services.dra.unprepare(this.uid);
       await services.volumes.tearDown(this.uid);
       await services.cgroups.remove(services.node.podCgroup(this.#pod));
       services.objects.release(this.uid);

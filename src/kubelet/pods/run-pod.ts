@@ -65,6 +65,7 @@ export async function runPod(
   const due = dueStarts(run, actions, services);
   if (due.containers.length > 0 || actions.createSandbox !== undefined) {
     await prepare(pod, services);
+    await prepareClaims(pod, services);
     const sandbox = await ensureSandbox(run, actions, services);
     await startAll(run, due.containers, sandbox, volumes, services, signal);
     again();
@@ -178,6 +179,17 @@ async function prepare(pod: Pod, { cgroups, node, paths }: PodServices): Promise
     mkdir(podFolder(paths, uid), { recursive: true, mode: 0o750 }),
     mkdir(podLogFolder(paths, pod), { recursive: true }),
   ]);
+}
+
+async function prepareClaims(pod: Pod, { dra }: PodServices): Promise<void> {
+  try {
+    await dra.prepare(pod);
+  } catch (error) {
+    throw new StepError(
+      "FailedPrepareDynamicResources",
+      `Failed to prepare dynamic resources: prepare dynamic resources: ${messageOf(error)}`,
+    );
+  }
 }
 
 interface Sandbox {

@@ -76,7 +76,7 @@ export async function startContainer(
       mounts: [...mounts, ...given.mounts],
       devices: [...blockDevices(container, request.volumes), ...given.devices],
       annotations: given.annotations,
-      cdiDevices: given.cdiDevices,
+      cdiDevices: [...given.cdiDevices, ...services.dra.cdiDevices(pod, container)],
       imageRef: image.ref,
       imageUser: image.user,
       targetId: targetIdOf(container, request.runtime),

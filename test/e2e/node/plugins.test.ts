@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { NODE, type NodeCluster, startNodeCluster } from "./cluster.ts";
 import { until } from "./eventually.ts";
-import { CSI_DRIVER, DEVICE_RESOURCE } from "./plugins/plugin-names.ts";
+import { CSI_DRIVER, DEVICE_RESOURCE, DRA_DRIVER } from "./plugins/plugin-names.ts";
 import { startPlugin } from "./plugins/start-plugin.ts";
 import { BUSYBOX } from "./runtime.ts";
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
       tokenRequests: [{ audience: "vault" }],
     },
   });
-}, 120_000);
+}, 240_000);
 
 afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]();
@@ -179,6 +179,53 @@ describe("device plug-ins", () => {
     assert.equal((await cluster.pod("third")).status.reason, `OutOf${DEVICE_RESOURCE}`);
     await cluster.kubectl("delete", "pod", "lamp", "second", "third", "--grace-period=1");
   }, 180_000);
+});
+
+describe("DRA", () => {
+  test("NodePrepareResources before the container starts, NodeUnprepareResources after the pod, over a kubelet kill", async () => {
+    const { dir } = cluster.machine;
+    const data = join(dir, "dra");
+    await startPlugin(cluster, "./dra-driver.ts", join(dir, "kubelet"), data, "/var/run/cdi");
+    const resource = { apiVersion: "resource.k8s.io/v1" };
+    const device = { name: "dev-1" };
+    await cluster.apply(
+      {
+        ...{ ...resource, kind: "DeviceClass", metadata: { name: DRA_DRIVER } },
+        spec: { selectors: [{ cel: { expression: `device.driver == "${DRA_DRIVER}"` } }] },
+      },
+      {
+        ...{ ...resource, kind: "ResourceSlice", metadata: { name: "slice-1" } },
+        spec: {
+          ...{ driver: DRA_DRIVER, nodeName: NODE, devices: [device] },
+          pool: { name: NODE, generation: 1, resourceSliceCount: 1 },
+        },
+      },
+      {
+        ...{ ...resource, kind: "ResourceClaim", metadata: { name: "lamp-claim" } },
+        spec: {
+          devices: { requests: [{ name: "lamp", exactly: { deviceClassName: DRA_DRIVER } }] },
+        },
+      },
+      {
+        ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "claiming" } },
+        spec: {
+          terminationGracePeriodSeconds: 1,
+          resourceClaims: [{ name: "light", resourceClaimName: "lamp-claim" }],
+          containers: [
+            { name: "main", image: BUSYBOX, resources: { claims: [{ name: "light" }] } },
+          ],
+        },
+      },
+    );
+    await running("claiming");
+    const noted = () => readFile(join(data, "calls"), "utf8");
+    assert.equal(await noted(), "prepare lamp-claim\n");
+
+    await cluster.stopKubelet("SIGKILL");
+    cluster.startKubelet();
+    await cluster.kubectl("delete", "pod", "claiming", "--grace-period=1");
+    assert.equal(await noted(), "prepare lamp-claim\nunprepare lamp-claim\n");
+  }, 120_000);
 });
 
 function lampPod(name: string, count: number) {

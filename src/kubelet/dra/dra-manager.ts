@@ -1,0 +1,135 @@
+/**
+ * Dynamic resource allocation on the node: drivers prepare the ResourceClaims of pods before their
+ * containers start, and release them when the last pod of the node that uses them has ended.
+ *
+ * Promises:
+ * 1. A claim is on the disk before a driver prepares it, so that a kubelet that starts anew
+ *    unprepares it too.
+ * 2. A claim whose preparation succeeded is not prepared again.
+ */
+import type { Container, Pod } from "#api/generated/core.v1.ts";
+import type { ResourceClaim } from "#api/generated/resource.v1.ts";
+import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
+import type { Client } from "#client/client.ts";
+import {
+  containerCdiDevices,
+  driversOf,
+  podClaims,
+  whyNotClaim,
+} from "#kubelet/decide/pod-claims.ts";
+import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
+import type { DraPlugins } from "./dra-plugins.ts";
+import { type PreparedClaim, readDraState, writeDraState } from "./dra-state.ts";
+
+export interface DraManagerOptions {
+  readonly client: Client;
+  readonly plugins: DraPlugins;
+  /** `/var/lib/kubelet` */
+  readonly root: string;
+}
+
+export class DraManager {
+  readonly #options: DraManagerOptions;
+  readonly #turns = new KeyedTurns();
+  readonly #claims = new Map<string, PreparedClaim>();
+
+  constructor(options: DraManagerOptions) {
+    this.#options = options;
+  }
+
+  async load(): Promise<void> {
+    for (const claim of await readDraState(this.#options.root)) this.#claims.set(claim.uid, claim);
+  }
+
+  /** Resolves when every claim of the pod is prepared. */
+  async prepare(pod: Pod): Promise<void> {
+    if ((pod.spec.resourceClaims ?? []).length === 0) return;
+    await this.#turns.run("", async () => {
+      for (const { claimName } of podClaims(pod)) {
+        if (claimName !== undefined) await this.#prepareClaim(pod, claimName);
+      }
+    });
+  }
+
+  /** Of claims that were prepared. */
+  cdiDevices(pod: Pod, container: Container): readonly string[] {
+    if ((container.resources?.claims ?? []).length === 0) return [];
+    const namespace = pod.metadata.namespace ?? "";
+    const all = [...this.#claims.values()];
+    const devices = podClaims(pod).map(({ name, claimName }) => {
+      const claim = all.find(
+        (one) =>
+          one.namespace === namespace &&
+          one.name === claimName &&
+          one.podUids.includes(pod.metadata.uid ?? ""),
+      );
+      return [name, Object.values(claim?.devices ?? {}).flat()] as const;
+    });
+    return containerCdiDevices(container, new Map(devices));
+  }
+
+  /** After the pod's containers have ended. */
+  async unprepare(podUid: string): Promise<void> {
+    const isUser = ({ podUids }: PreparedClaim): boolean => podUids.includes(podUid);
+    if (![...this.#claims.values()].some(isUser)) return;
+    await this.#turns.run("", async () => {
+      for (const claim of [...this.#claims.values()].filter(isUser)) {
+        const podUids = claim.podUids.filter((uid) => uid !== podUid);
+        if (podUids.length > 0) this.#claims.set(claim.uid, { ...claim, podUids });
+        else await this.#release(claim);
+        await this.#save();
+      }
+    });
+  }
+
+  /** Claims of pods that went while the kubelet did not run. */
+  async unprepareOthers(hasPod: (uid: string) => boolean): Promise<void> {
+    const uids = new Set([...this.#claims.values()].flatMap(({ podUids }) => podUids));
+    for (const uid of uids) if (!hasPod(uid)) await this.unprepare(uid);
+  }
+
+  async #prepareClaim(pod: Pod, claimName: string): Promise<void> {
+    const claim = await this.#read(pod, claimName);
+    const { uid = "", namespace = "", name = "" } = claim.metadata;
+    const podUid = pod.metadata.uid ?? "";
+    const known = this.#claims.get(uid);
+    const drivers = driversOf(claim);
+    let state: PreparedClaim = {
+      ...{ uid, namespace, name, drivers, devices: known?.devices ?? {} },
+      podUids: [...new Set([...(known?.podUids ?? []), podUid])],
+    };
+    if (known === undefined || known.podUids.length < state.podUids.length) {
+      this.#claims.set(uid, state);
+      await this.#save();
+    }
+    for (const driver of drivers) {
+      if (Object.hasOwn(state.devices, driver)) continue;
+      const devices = await this.#options.plugins.prepare(driver, { uid, namespace, name });
+      state = { ...state, devices: { ...state.devices, [driver]: devices } };
+      this.#claims.set(uid, state);
+      await this.#save();
+    }
+  }
+
+  async #read(pod: Pod, name: string): Promise<ResourceClaim> {
+    const namespace = pod.metadata.namespace ?? "";
+    const found = await this.#options.client.get(resourceClaimKind, { namespace, name });
+    if (!found.ok) {
+      throw new Error(`fetch ResourceClaim ${name}: ${found.status.message ?? ""}`);
+    }
+    const why = whyNotClaim(pod, found.value);
+    if (why !== undefined) throw new Error(why);
+    return found.value;
+  }
+
+  async #release({ uid, namespace, name, drivers }: PreparedClaim): Promise<void> {
+    for (const driver of drivers) {
+      await this.#options.plugins.unprepare(driver, { uid, namespace, name });
+    }
+    this.#claims.delete(uid);
+  }
+
+  #save(): Promise<void> {
+    return writeDraState(this.#options.root, [...this.#claims.values()]);
+  }
+}
