@@ -11,7 +11,7 @@ import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/system-clock.ts";
-import { launcherMs, residentMb, startProgram } from "./load/server-processes.ts";
+import { cpuMs, launcherMs, residentMb, startProgram } from "./load/server-processes.ts";
 import type { BenchOptions, Row } from "./row.ts";
 import {
   createDeployments,
@@ -52,6 +52,7 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
       const done = new AbortController();
       const gets = probeGets(client, done.signal);
       const startMs = performance.now();
+      const startCpuMs = cpuMs(server.pid);
       await createDeployments(
         client,
         before / PODS_PER_DEPLOYMENT,
@@ -59,9 +60,12 @@ export async function* run({ quick, progress, signal }: BenchOptions): AsyncIter
       );
       await untilReady(client, pods, STEP_LIMIT_MS);
       const seconds = (performance.now() - startMs) / 1000;
+      const podCpuMs = (cpuMs(server.pid) - startCpuMs) / (pods - before);
       done.abort();
       const row = `${nodes} nodes, ${pods} pods`;
       yield wanted(`${row}: pods to Running`, (pods - before) / seconds, "pods/s", PODS_PER_SECOND);
+      // Unlike the rate this says something on a machine that has other work, too.
+      yield { name: `${row}: processor time of a pod`, value: podCpuMs, unit: "ms" };
       yield wanted(`${row}: GET p99 meanwhile`, await gets, "ms", GET_MS);
       yield wanted(`${row}: memory`, residentMb(server.pid), "MB", MEMORY_MB);
       before = pods;
