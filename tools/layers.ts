@@ -28,6 +28,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   runtime: { imports: ["lib", "api", "client"] },
   controllers: { imports: ["lib", "api", "runtime"], pure: true },
   scheduler: { imports: ["lib", "api", "client"] },
+  metrics: { imports: ["lib", "api", "client"] },
   host: { imports: ["lib"] },
   kubelet: { imports: ["lib", "api", "client", "host", "pki"] },
   "kubelet/decide": { imports: ["lib", "api"], pure: true },

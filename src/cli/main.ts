@@ -34,6 +34,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   scheduler: "run the scheduler",
   dns: "run the DNS server",
   ingress: "run the Ingress controller",
+  "metrics-server": "serve metrics.k8s.io: usage of nodes and pods",
   proxy: "run the service proxy of a node",
   "konnectivity-server": "run the server of tunnels to nodes",
   "konnectivity-agent": "run the agent of tunnels to nodes",

@@ -13,6 +13,7 @@ import { joinCommand } from "./join/join-command.ts";
 import { konnectivityAgentCommand } from "./konnectivity/konnectivity-agent.ts";
 import { konnectivityServerCommand } from "./konnectivity/konnectivity-server.ts";
 import { kubeletCommand } from "./kubelet/kubelet-command.ts";
+import { metricsServerCommand } from "./metrics-server/metrics-server-command.ts";
 import { nodeCommand } from "./node/node-command.ts";
 import { proxyCommand } from "./proxy/proxy-command.ts";
 import { schedulerCommand } from "./scheduler/scheduler-command.ts";
@@ -47,6 +48,7 @@ export const commands: readonly Command[] = [
   konnectivityAgentCommand,
   konnectivityServerCommand,
   kubeletCommand,
+  metricsServerCommand,
   nodeCommand,
   tokenCommand,
   upCommand,

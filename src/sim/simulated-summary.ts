@@ -1,6 +1,6 @@
 /** `/stats/summary` of a simulated node: what its pods use by their behaviour. Pure. */
 import type { Pod } from "#api/generated/core.v1.ts";
-import { timeFromMs, timeToMs } from "#api/meta/time.ts";
+import { microTimeFromMs, timeFromMs, timeToMs } from "#api/meta/time.ts";
 import type { ContainerSummary, PodSummary, Summary } from "#kubelet/stats/summary.ts";
 import type { Behaviour } from "./behaviour.ts";
 
@@ -20,7 +20,7 @@ export function simulatedSummary(
   const summaries = pods.flatMap((one) => podSummary(one, nowMs));
   const sum = (value: (pod: PodSummary) => number | undefined): number =>
     summaries.reduce((total, pod) => total + (value(pod) ?? 0), 0);
-  const time = timeFromMs(nowMs);
+  const time = microTimeFromMs(nowMs);
   const memory = sum((pod) => pod.memory?.workingSetBytes);
   return {
     node: {
@@ -44,7 +44,7 @@ function podSummary({ pod, behaviour }: SummaryPod, nowMs: number): PodSummary[]
   );
   if (containers.length === 0) return [];
   const { name = "", namespace = "", uid = "" } = pod.metadata;
-  const time = timeFromMs(nowMs);
+  const time = microTimeFromMs(nowMs);
   const memory = containers.reduce((sum, one) => sum + (one.memory?.workingSetBytes ?? 0), 0);
   return [
     {
@@ -70,7 +70,7 @@ function containerSummary(
   { cpuMilli, memoryBytes }: Behaviour,
   nowMs: number,
 ): ContainerSummary {
-  const time = timeFromMs(nowMs);
+  const time = microTimeFromMs(nowMs);
   const usageNanoCores = cpuMilli * NANO_PER_MILLI;
   const seconds = Math.max(0, nowMs - timeToMs(startTime)) / 1000;
   return {

@@ -10,6 +10,7 @@ import { dnsComponent } from "./dns-component.ts";
 import { ingressComponent } from "./ingress-component.ts";
 import { joinComponent } from "./join-component.ts";
 import { manifestsComponent } from "./manifests-component.ts";
+import { metricsComponent } from "./metrics-component.ts";
 import { networkPolicyComponent } from "./network-policy-component.ts";
 import { nodeComponent } from "./node-component.ts";
 import type { NodeList } from "./nodes/node-list.ts";
@@ -22,7 +23,7 @@ import type { UpFlags } from "./up-flags.ts";
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
-  { machineNode, simulate, server, networkPolicy, loadBalancer, ingress }: UpFlags,
+  { machineNode, simulate, server, networkPolicy, loadBalancer, ingress, metrics }: UpFlags,
   /** Undefined without real nodes. */
   nodes: NodeList | undefined,
 ): readonly Component[] {
@@ -38,6 +39,7 @@ export function componentsOf(
     ...(machineNode && loadBalancer ? [cloudComponent] : []),
     ...(machineNode && ingress ? [ingressComponent] : []),
     ...(simulate > 0 ? [simulationComponent] : []),
+    ...(metrics ? [metricsComponent(nodes !== undefined)] : []),
     ...(nodes === undefined
       ? []
       : [

@@ -28,6 +28,8 @@ export interface UpFlags {
   readonly node: boolean;
   /** Whether NetworkPolicies are enforced on the node. */
   readonly networkPolicy: boolean;
+  /** Whether the metrics server runs. */
+  readonly metrics: boolean;
   /** How many simulated nodes the cluster has. */
   readonly simulate: number;
   /** What simulated nodes look like and what their pods do. */
@@ -88,6 +90,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     controllers: { given: givenFlags(managerParser), all: managerParser.opts() },
     node: given.node,
     networkPolicy: given.networkPolicy,
+    metrics: given.metrics,
     simulate: given.simulate ?? 0,
     simulateConfig: given.simulateConfig,
     machineNode: given.node && nodes === 0,
@@ -114,6 +117,7 @@ interface GivenUpFlags {
   readonly encryptSecrets?: boolean;
   readonly node: boolean;
   readonly networkPolicy: boolean;
+  readonly metrics: boolean;
   readonly nodes: string;
   readonly podNetwork: string;
   readonly install: boolean;
@@ -155,6 +159,8 @@ function upParser(): Parser {
     .option("--no-node", "run no node")
     .option("--network-policy", "enforce NetworkPolicies on the node", true)
     .option("--no-network-policy", "leave NetworkPolicies to an add-on, or to nobody")
+    .option("--metrics", "serve metrics.k8s.io: kubectl top, autoscaling by CPU and memory", true)
+    .option("--no-metrics", "leave metrics.k8s.io to an add-on, or to nobody")
     .option("--simulate <count>", "simulated nodes, beside the real one or alone", nodeCount)
     .option("--simulate-config <file>", "what simulated nodes look like and what their pods do")
     .option(

@@ -1,6 +1,6 @@
 /** The kubelet's `/stats/summary`: use of resources by the node, its pods and their containers. Pure. */
 import type { Pod } from "#api/generated/core.v1.ts";
-import { timeFromMs } from "#api/meta/time.ts";
+import { microTimeFromMs, timeFromMs } from "#api/meta/time.ts";
 import type { FilesystemSpace, NodeUsage } from "#host/node-usage.ts";
 import type { ContainerStats } from "#kubelet/cri/stats-messages.ts";
 
@@ -63,7 +63,7 @@ const CONTAINER = "io.kubernetes.container.name";
 
 export function summaryOf(input: SummaryInput): Summary {
   const { nodeName, nowMs, node, rootFilesystem, imageFilesystemUsedBytes } = input;
-  const time = timeFromMs(nowMs);
+  const time = microTimeFromMs(nowMs);
   const filesystem = { time, ...rootFilesystem };
   const [main, ...others] = node.interfaces;
   return {
@@ -127,7 +127,7 @@ function containerSummary(
 ): ContainerSummary {
   const { cpu, memory, writableLayer, attributes } = stats;
   const name = attributes?.labels[CONTAINER] ?? attributes?.metadata?.name ?? "";
-  const time = timeFromMs(nowMs);
+  const time = microTimeFromMs(nowMs);
   const number = (value: { readonly value: bigint | number } | undefined): number | undefined =>
     value === undefined ? undefined : Number(value.value);
   const workingSetBytes = number(memory?.workingSetBytes);
@@ -180,7 +180,7 @@ function totals(
   containers: readonly ContainerSummary[],
   nowMs: number,
 ): Pick<PodSummary, "cpu" | "memory"> {
-  const time = timeFromMs(nowMs);
+  const time = microTimeFromMs(nowMs);
   const sum = (value: (container: ContainerSummary) => number | undefined): number =>
     containers.reduce((total, container) => total + (value(container) ?? 0), 0);
   return {

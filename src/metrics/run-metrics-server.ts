@@ -1,0 +1,67 @@
+/**
+ * The metrics server without its HTTP server: follows nodes and pods, scrapes kubelets, and offers the
+ * groups that are served from what it knows.
+ */
+import type { Node, Pod } from "#api/generated/core.v1.ts";
+import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
+import type { Client } from "#client/client.ts";
+import { Informer } from "#client/informer.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Metrics } from "#lib/metrics.ts";
+import type { Random } from "#lib/random.ts";
+import { UsageStorage } from "./resource/usage-storage.ts";
+import type { FetchPage } from "./scrape/kubelet-fetch.ts";
+import { runScraper } from "./scrape/run-scraper.ts";
+import { ScrapeMetrics } from "./scrape/scrape-metrics.ts";
+import { resourceMetricsGroup, type ServedGroup } from "./serve-metrics.ts";
+
+export interface MetricsServerOptions {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly fetch: FetchPage;
+  readonly resolutionMs: number;
+  /** Scrape only nodes with these labels; "" for all. */
+  readonly nodeSelector: string;
+}
+
+export interface RunningMetricsServer {
+  readonly groups: readonly ServedGroup[];
+  isReady(): boolean;
+  readonly done: Promise<void>;
+}
+
+/** Upstream's default of `--metric-resolution` in its manifests. */
+export const DEFAULT_RESOLUTION_MS = 15_000;
+
+export function runMetricsServer(
+  options: MetricsServerOptions,
+  signal: AbortSignal,
+): RunningMetricsServer {
+  const { client, clock, random, logger, metrics, fetch, resolutionMs, nodeSelector } = options;
+  const shared = { client, clock, random, logger };
+  const selector = nodeSelector === "" ? {} : { labelSelector: nodeSelector };
+  const nodes = new Informer<Node>({ ...shared, kind: nodeKind, ...selector });
+  const pods = new Informer<Pod>({ ...shared, kind: podKind });
+  const storage = new UsageStorage(resolutionMs);
+  const isReady = (): boolean => nodes.isSynced && pods.isSynced;
+  const scrape = { nodes, storage, fetch, resolutionMs, clock, logger };
+  const running = [
+    nodes.run(signal),
+    pods.run(signal),
+    runScraper({ ...scrape, metrics: new ScrapeMetrics(metrics) }, signal),
+  ];
+  const source = {
+    ...{ storage, nodes: nodes.cache, pods: pods.cache },
+    nowMs: () => clock.nowMs(),
+  };
+  return {
+    groups: [resourceMetricsGroup(source, isReady)],
+    isReady,
+    done: Promise.all(running).then(() => undefined),
+  };
+}
