@@ -11,11 +11,17 @@ import type { Clock } from "#lib/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import { fetchMetricText } from "./adapter/fetch-metric-text.ts";
+import { adapterGroups } from "./adapter/metrics-adapter.ts";
+import type { ScrapeTarget } from "./adapter/scrape-target.ts";
+import { recordNode } from "./history/history-api.ts";
+import { UsageHistory } from "./history/usage-history.ts";
 import { UsageStorage } from "./resource/usage-storage.ts";
 import type { FetchPage } from "./scrape/kubelet-fetch.ts";
-import { runScraper } from "./scrape/run-scraper.ts";
+import { runScraper, type ScraperOptions } from "./scrape/run-scraper.ts";
 import { ScrapeMetrics } from "./scrape/scrape-metrics.ts";
 import { resourceMetricsGroup, type ServedGroup } from "./serve-metrics.ts";
+import { ClusterState } from "./state/cluster-state.ts";
 
 export interface MetricsServerOptions {
   readonly client: Client;
@@ -31,6 +37,8 @@ export interface MetricsServerOptions {
 
 export interface RunningMetricsServer {
   readonly groups: readonly ServedGroup[];
+  /** What `/metrics` says of the cluster. */
+  readonly state: ClusterState;
   isReady(): boolean;
   readonly done: Promise<void>;
 }
@@ -49,7 +57,15 @@ export function runMetricsServer(
   const pods = new Informer<Pod>({ ...shared, kind: podKind });
   const storage = new UsageStorage(resolutionMs);
   const isReady = (): boolean => nodes.isSynced && pods.isSynced;
-  const scrape = { nodes, storage, fetch, resolutionMs, clock, logger };
+  const history = new UsageHistory();
+  const onRound: ScraperOptions["onRound"] = async (answered, slice) => {
+    history.beginRound(clock.nowMs());
+    for (const name of answered) {
+      recordNode(history, storage, name);
+      await slice.over();
+    }
+  };
+  const scrape = { nodes, storage, fetch, resolutionMs, clock, logger, onRound };
   const running = [
     nodes.run(signal),
     pods.run(signal),
@@ -59,8 +75,13 @@ export function runMetricsServer(
     ...{ storage, nodes: nodes.cache, pods: pods.cache },
     nowMs: () => clock.nowMs(),
   };
+  const adapter = {
+    ...{ client, clock, nodes: nodes.cache, pods: pods.cache },
+    fetch: (target: ScrapeTarget) => fetchMetricText(target, clock),
+  };
   return {
-    groups: [resourceMetricsGroup(source, isReady)],
+    groups: [resourceMetricsGroup(source, history, isReady), ...adapterGroups(adapter)],
+    state: new ClusterState({ client, clock, metrics, nodes: nodes.cache, pods: pods.cache }),
     isReady,
     done: Promise.all(running).then(() => undefined),
   };

@@ -3,7 +3,14 @@
  * who may ask was decided before.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
-import { noSuchPathStatus, type Result, serviceUnavailableStatus } from "#api/meta/status.ts";
+import {
+  noSuchPathStatus,
+  notFoundStatus,
+  type Result,
+  serviceUnavailableStatus,
+} from "#api/meta/status.ts";
+import { nodeHistory, podHistory } from "./history/history-api.ts";
+import type { UsageHistory } from "./history/usage-history.ts";
 import {
   getNodeMetrics,
   getPodMetrics,
@@ -59,6 +66,7 @@ export async function serveMetrics(
 /** `isReady`: whether nodes and pods are known. */
 export function resourceMetricsGroup(
   source: ResourceMetricsSource,
+  history: UsageHistory,
   isReady: () => boolean,
 ): ServedGroup {
   const resource = (name: string, kind: string, namespaced: boolean) => ({
@@ -70,9 +78,27 @@ export function resourceMetricsGroup(
     resources: [resource("nodes", "NodeMetrics", false), resource("pods", "PodMetrics", true)],
     answer(segments, request) {
       if (!isReady()) return ofStatus(serviceUnavailableStatus("metrics are not collected yet"));
-      return answerResource(source, segments, request);
+      return answerHistory(source, history, segments) ?? answerResource(source, segments, request);
     },
   };
+}
+
+/** `nodes/NAME/history` and `namespaces/NAMESPACE/pods/NAME/history`. */
+function answerHistory(
+  { nodes, pods }: ResourceMetricsSource,
+  history: UsageHistory,
+  segments: readonly string[],
+): MetricsAnswer | undefined {
+  if (segments.at(-1) !== "history") return undefined;
+  const [root = "", first = "", second, third = ""] = segments;
+  if (root === "nodes" && segments.length === 3) {
+    const status = notFoundStatus({ group: METRICS_GROUP, resource: "nodemetrics" }, first);
+    return nodes.get(undefined, first) ? ok(nodeHistory(history, first)) : ofStatus(status);
+  }
+  if (root !== "namespaces" || second !== "pods" || segments.length !== 5) return undefined;
+  const name = `${first}/${third}`;
+  const status = notFoundStatus({ group: METRICS_GROUP, resource: "podmetrics" }, name);
+  return pods.get(first, third) ? ok(podHistory(history, first, third)) : ofStatus(status);
 }
 
 function answerResource(
@@ -116,11 +142,11 @@ function wantsTable(accept: string): boolean {
   return /;\s*as=Table/.test(first) && /;\s*v=v1(;|$)/.test(first);
 }
 
-function ok(body: object): MetricsAnswer {
+export function ok(body: object): MetricsAnswer {
   return { code: 200, body };
 }
 
-function ofStatus(status: Status): MetricsAnswer {
+export function ofStatus(status: Status): MetricsAnswer {
   return { code: status.code ?? 500, body: { kind: "Status", apiVersion: "v1", ...status } };
 }
 

@@ -15,12 +15,14 @@ export const METRICS_USER = `system:serviceaccount:${METRICS_NAMESPACE}:${METRIC
 
 const RBAC = "rbac.authorization.k8s.io";
 const ROLE = "system:metrics-server";
+const STATE_ROLE = "k8ts:kube-state-metrics";
 const READER_ROLE = "system:aggregated-metrics-reader";
 
 export async function ensureMetricsAccess(client: Client, signal: AbortSignal): Promise<void> {
-  const roles = [serverRole(), readerRole()];
+  const roles = [serverRole(), readerRole(), stateRole()];
   const bindings = [
     clusterBinding(ROLE, ROLE),
+    clusterBinding(STATE_ROLE, STATE_ROLE),
     clusterBinding("metrics-server:system:auth-delegator", "system:auth-delegator"),
   ];
   await Promise.all([
@@ -43,6 +45,29 @@ function serverRole(): ClusterRole {
   };
 }
 
+/** What `/metrics` is made of, and the Services whose metrics the adapter reads. */
+function stateRole(): ClusterRole {
+  const list = (group: string, ...resources: readonly string[]) => ({
+    ...{ apiGroups: [group], resources, verbs: ["get", "list"] },
+  });
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: "ClusterRole",
+    metadata: { name: STATE_ROLE },
+    rules: [
+      list(
+        "",
+        ...["namespaces", "persistentvolumeclaims", "persistentvolumes"],
+        ...["resourcequotas", "services"],
+      ),
+      list("apps", "daemonsets", "deployments", "replicasets", "statefulsets"),
+      list("autoscaling", "horizontalpodautoscalers"),
+      list("batch", "cronjobs", "jobs"),
+      list("policy", "poddisruptionbudgets"),
+    ],
+  };
+}
+
 /** Part of the roles view, edit and admin. */
 function readerRole(): ClusterRole {
   const into = (role: string) => [`${RBAC}/aggregate-to-${role}`, "true"] as const;
@@ -58,6 +83,11 @@ function readerRole(): ClusterRole {
         apiGroups: ["metrics.k8s.io"],
         resources: ["pods", "nodes"],
         verbs: ["get", "list", "watch"],
+      },
+      {
+        apiGroups: ["metrics.k8s.io"],
+        resources: ["pods/history", "nodes/history"],
+        verbs: ["get"],
       },
     ],
   };

@@ -50,7 +50,7 @@ export async function startMetricsServer(
       ...(isAllowed === undefined ? {} : { isAllowed }),
       answer: async (request) =>
         request.path === "/metrics"
-          ? { code: 200, text: metrics.text() }
+          ? { code: 200, text: `${metrics.text()}${await server.state.text()}` }
           : await serveMetrics(server.groups, request),
     },
     signal,

@@ -30,7 +30,7 @@ export interface ScraperOptions {
   readonly logger: Logger;
   readonly metrics: ScrapeMetrics;
   /** Called after each round, with the names of the nodes that answered. */
-  onRound?(answered: readonly string[]): void;
+  onRound?(answered: readonly string[], slice: TimeSlice): Promise<void>;
 }
 
 const CONCURRENCY = 64;
@@ -38,7 +38,7 @@ const EARLY_MS = 5_000;
 const PATH = "/metrics/resource";
 
 /** What a scraper remembers between rounds. */
-interface ScraperState {
+export interface ScraperState {
   /** Names of nodes whose last scrape failed. */
   readonly failing: Set<string>;
   /** Of the requests that are under way. */
@@ -78,7 +78,7 @@ export async function runScraper(options: ScraperOptions, signal: AbortSignal): 
 }
 
 /** One round over all nodes. */
-async function scrapeRound(
+export async function scrapeRound(
   options: ScraperOptions,
   state: ScraperState,
   signal: AbortSignal,
@@ -101,7 +101,7 @@ async function scrapeRound(
     if (nodes.cache.get(undefined, name) === undefined) state.failing.delete(name);
   }
   metrics.round((clock.elapsedMs() - startMs) / 1000, clock.nowMs());
-  onRound?.(answered);
+  await onRound?.(answered, slice);
 }
 
 /** Answers whether it worked. */
