@@ -73,7 +73,8 @@ async function run(
         logger.warn("a controller does not run", { controller: name, why });
     }
     const wanted = controllers.filter(({ name }) => config.isEnabled(name));
-    if (serving.port !== 0) await startComponentServer({ ...serving, metrics, client }, signal);
+    const around = { metrics, client, clock, random, logger };
+    if (serving.port !== 0) await startComponentServer({ ...serving, ...around }, signal);
     const clientFor = (name: string) => clients.clientFor(name);
     const lead = (leading: AbortSignal): Promise<void> =>
       runControllers(

@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "vitest";
+import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { clusterRoleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
 import { AccountTokens } from "#client/account-tokens.ts";
+import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
+import { nextTurn } from "#lib/next-turn.ts";
+import { systemRandom } from "#lib/random.ts";
+import { issueLeaf, openAuthority } from "#pki/authority.ts";
+import type { KeyPair } from "#pki/key-pair.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { startComponentServer } from "./component-server.ts";
 import { servingCertificate } from "./serving-certificate.ts";
@@ -12,18 +21,24 @@ import { servingCertificate } from "./serving-certificate.ts";
 test("health is anybody's to ask, metrics are for those who may read them", async () => {
   await using cluster = await startCluster({ secured: true });
   const { client, clock } = cluster;
+  const random = systemRandom;
   const metrics = new Metrics();
   metrics.counter({ name: "things_total", help: "Things.", labels: [] })().add(3);
   const tls = servingCertificate({ certFile: "", keyFile: "" }, "host", clock);
   const life = new AbortController();
   const port = await startComponentServer(
-    { host: "127.0.0.1", port: 0, tls, metrics, client },
+    { host: "127.0.0.1", port: 0, tls, metrics, client, clock, random, logger: silentLogger },
     life.signal,
   );
-  const get = (path: string, token?: string): Promise<string> =>
+  const get = (path: string, token?: string, certificate?: KeyPair): Promise<string> =>
     new Promise((resolve, reject) => {
       const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-      const options = { host: "127.0.0.1", port, path, headers, rejectUnauthorized: false };
+      const shown =
+        certificate === undefined
+          ? {}
+          : { cert: certificate.certificatePem, key: certificate.keyPem };
+      const to = { host: "127.0.0.1", port, path, headers, rejectUnauthorized: false };
+      const options = { ...to, ...shown };
       const asked = request({ ...options, agent: false }, (answer) => {
         let text = "";
         answer.on("data", (chunk) => {
@@ -55,5 +70,36 @@ test("health is anybody's to ask, metrics are for those who may read them", asyn
   assert.ok((await client.create(clusterRoleBindingKind, binding)).ok);
   assert.equal(await get("/metrics", token), "200 # HELP things_total Things.");
   assert.equal(await get("/nothing", token), "403 Forbidden");
+
+  const folder = mkdtempSync(join(tmpdir(), "k8ts-component-test-"));
+  try {
+    const authority = openAuthority(join(folder, "ca"), "ca", Date.now());
+    const stranger = openAuthority(join(folder, "stranger"), "ca", Date.now());
+    const certificate = (of: typeof authority, name: string, organizations: string[] = []) =>
+      issueLeaf(
+        of,
+        { subject: { commonName: name, organizations }, purpose: "client auth" },
+        Date.now(),
+      );
+    const published = await client.patch(
+      configMapKind,
+      { namespace: "kube-system", name: "extension-apiserver-authentication" },
+      "merge",
+      { data: { "client-ca-file": authority.certificatePem } },
+    );
+    assert.ok(published.ok);
+    const admin = certificate(authority, "admin", ["system:masters"]);
+    while ((await get("/metrics", undefined, admin)).startsWith("401")) await nextTurn();
+    assert.equal(
+      await get("/metrics", undefined, admin),
+      "200 # HELP things_total Things.",
+      "a client certificate of the published authority",
+    );
+    assert.equal(await get("/metrics", undefined, certificate(authority, "jane")), "403 Forbidden");
+    const forged = certificate(stranger, "admin", ["system:masters"]);
+    assert.equal(await get("/metrics", undefined, forged), "401 Unauthorized");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
   life.abort();
 });

@@ -1,21 +1,31 @@
 /**
  * What a component tells of itself over HTTPS: to anybody that it lives, and its metrics to those
- * whom the API server lets read them.
+ * whom the API server lets read them. They show a token, or a client certificate of the authority
+ * that the API server publishes.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { TokenReview } from "#api/generated/authentication.v1.ts";
 import type { SubjectAccessReview } from "#api/generated/authorization.v1.ts";
 import { tokenReviewKind } from "#api/kinds/authentication/v1/reviews.ts";
 import { subjectAccessReviewKind } from "#api/kinds/authorization/v1/access-reviews.ts";
 import { withoutRenegotiation } from "#apiserver/http/without-renegotiation.ts";
 import type { Client } from "#client/client.ts";
+import type { Clock } from "#lib/clock.ts";
+import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
+import type { Random } from "#lib/random.ts";
+import { verifiedSubject } from "#pki/verified-subject.ts";
+import { followClientAuthorities } from "./client-authorities.ts";
 
 const ALIVE: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
 const CONNECTIONS_MAX = 100;
 const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Those without one may still show a token. */
+const ASK_FOR_CERTIFICATE = { requestCert: true, rejectUnauthorized: false };
 
 export interface ComponentServerOptions {
   readonly host: string;
@@ -24,6 +34,9 @@ export interface ComponentServerOptions {
   readonly metrics: Metrics;
   /** Asked who sends a token and what they may read. */
   readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
   /** Other pages, for those who may read them; undefined for a path that does not exist. */
   page?(path: string): string | undefined;
 }
@@ -34,8 +47,10 @@ export async function startComponentServer(
   signal: AbortSignal,
 ): Promise<number> {
   const { host, port, tls } = options;
+  // An empty list: without one, the authorities of the public web would count.
+  const context = { ...withoutRenegotiation(tls), ca: [] as string[] };
   const server = createServer(
-    { ...withoutRenegotiation(tls), requestTimeout: REQUEST_TIMEOUT_MS },
+    { ...context, ...ASK_FOR_CERTIFICATE, requestTimeout: REQUEST_TIMEOUT_MS },
     (request, reply) => {
       answer(request, options).then(
         ([code, text]) => send(reply, code, text),
@@ -44,6 +59,11 @@ export async function startComponentServer(
     },
   );
   server.maxConnections = CONNECTIONS_MAX;
+  followClientAuthorities(
+    options,
+    (pem) => server.setSecureContext({ ...context, ca: pem }),
+    signal,
+  );
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
@@ -60,37 +80,58 @@ export async function startComponentServer(
 }
 
 async function answer(
-  { method, url = "/", headers }: IncomingMessage,
+  { method, url = "/", headers, socket }: IncomingMessage,
   { client, metrics, page }: ComponentServerOptions,
 ): Promise<readonly [code: number, text: string]> {
   const [path = "/"] = url.split("?", 1);
   if (method !== "GET") return [405, "Method Not Allowed\n"];
   if (ALIVE.has(path)) return [200, "ok"];
-  const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1];
-  if (token === undefined) return [401, "Unauthorized\n"];
-  const access = await accessOf(client, token, path);
-  if (access !== 200) return [access, access === 401 ? "Unauthorized\n" : "Forbidden\n"];
+  const user =
+    certificateUser(socket as TLSSocket) ?? (await tokenUser(client, headers.authorization));
+  if (user === undefined) return [401, "Unauthorized\n"];
+  if (!(await mayRead(client, user, path))) return [403, "Forbidden\n"];
   const text = path === "/metrics" ? metrics.text() : page?.(path);
   return text === undefined ? [404, "404 page not found\n"] : [200, text];
 }
 
-async function accessOf(client: Client, token: string, path: string): Promise<200 | 401 | 403> {
+interface User {
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly uid?: string;
+}
+
+/** Everybody who is known is in this group; the API server adds it to users of tokens itself. */
+const AUTHENTICATED = "system:authenticated";
+
+function certificateUser(socket: TLSSocket): User | undefined {
+  const subject = verifiedSubject(socket);
+  if (subject === undefined || subject.name === "") return undefined;
+  return { user: subject.name, groups: [...subject.groups, AUTHENTICATED] };
+}
+
+async function tokenUser(client: Client, header: string | undefined): Promise<User | undefined> {
+  const token = /^Bearer (.+)$/.exec(header ?? "")?.[1];
+  if (token === undefined) return undefined;
   const review = await client.ask(tokenReviewKind, {
     apiVersion: tokenReviewKind.apiVersion,
     kind: "TokenReview",
     metadata: {},
     spec: { token },
   } as TokenReview);
-  if (!review.ok || review.value.status?.authenticated !== true) return 401;
+  if (!review.ok || review.value.status?.authenticated !== true) return undefined;
   const { username = "", groups = [], uid = "" } = review.value.status.user ?? {};
+  return { user: username, groups, uid };
+}
+
+async function mayRead(client: Client, user: User, path: string): Promise<boolean> {
   const question = {
     apiVersion: subjectAccessReviewKind.apiVersion,
     kind: "SubjectAccessReview",
     metadata: {},
-    spec: { user: username, groups, uid, nonResourceAttributes: { path, verb: "get" } },
-  } as SubjectAccessReview;
+    spec: { ...user, nonResourceAttributes: { path, verb: "get" } },
+  } as unknown as SubjectAccessReview;
   const access = await client.ask(subjectAccessReviewKind, question);
-  return access.ok && access.value.status?.allowed === true ? 200 : 403;
+  return access.ok && access.value.status?.allowed === true;
 }
 
 function send(reply: ServerResponse, code: number, text: string): void {

@@ -98,7 +98,8 @@ export const controllerManagerCommand: Command = {
       limitFor: (name) => rateLimitFor(name, rateLimit),
     });
     const client = clients.create("shared");
-    if (serving.port !== 0) await startComponentServer({ ...serving, metrics, client }, signal);
+    const around = { metrics, client, clock, random, logger };
+    if (serving.port !== 0) await startComponentServer({ ...serving, ...around }, signal);
     const { collectGarbage, garbageWorkers, resources } = parsed.config;
     const clientFor = (name: string) => clients.clientFor(name);
     const lead = (leading: AbortSignal): Promise<void> =>

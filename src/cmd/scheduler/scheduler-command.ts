@@ -40,7 +40,8 @@ export const schedulerCommand: Command = {
     let records: DecisionRecords | undefined;
     if (serving.port !== 0) {
       const page = (path: string): string | undefined => whyPage(records, path);
-      await startComponentServer({ ...serving, metrics, client, page }, signal);
+      const around = { metrics, client, clock, random, logger };
+      await startComponentServer({ ...serving, ...around, page }, signal);
     }
     const lead = async (leading: AbortSignal): Promise<void> => {
       const parts = { client, clock, random, logger, metrics, hostname: hostname() };

@@ -16,8 +16,8 @@ import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/clock.ts";
 import { drained } from "#lib/drained.ts";
 import type { Logger } from "#lib/logger.ts";
-import { certificateSubject, readSubject } from "#pki/subject.ts";
-import type { Access, Credentials, KubeletUser } from "./access/access.ts";
+import { verifiedSubject } from "#pki/verified-subject.ts";
+import type { Access, Credentials } from "./access/access.ts";
 import { type KubeletAnswer, textAnswer } from "./answer.ts";
 import type { KubeletView } from "./kubelet-view.ts";
 import { answerRoute } from "./routes.ts";
@@ -166,15 +166,7 @@ export function targetOf({ method, url = "/" }: IncomingMessage): {
 
 export function credentialsOf({ socket, headers }: IncomingMessage): Credentials {
   return {
-    certificate: certificateUser(socket as TLSSocket),
+    certificate: verifiedSubject(socket as TLSSocket),
     authorizationHeader: headers.authorization,
   };
-}
-
-function certificateUser(socket: TLSSocket): KubeletUser | undefined {
-  if (!socket.authorized) return undefined;
-  const certificate = socket.getPeerX509Certificate();
-  if (certificate === undefined) return undefined;
-  const { commonName, organizations } = readSubject(certificateSubject(certificate.raw));
-  return { name: commonName, groups: organizations };
 }
