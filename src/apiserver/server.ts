@@ -157,6 +157,7 @@ export async function startApiServer(
   options: ApiServerOptions,
   signal: AbortSignal,
 ): Promise<ApiServer> {
+  setMaxListeners(0, signal); // every part of the server listens
   const { kinds, clock, random, metrics } = options;
   const startMs = clock.nowMs();
   const resources = new KindRegistry(kinds, options.isServed);

@@ -3,7 +3,6 @@
  * log, starts the server on them, serves HTTPS (in this thread or behind the edge thread), and creates
  * what a fresh cluster has. Closing goes the other way: readiness first, the store last.
  */
-import { setMaxListeners } from "node:events";
 import { networkInterfaces } from "node:os";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { Announcement } from "#apiserver/cluster/kubernetes-service.ts";
@@ -70,7 +69,6 @@ async function runBehind(
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
   const inner = surroundings.store ?? (await openStore(flags, surroundings, signal));
   const life = new AbortController();
-  setMaxListeners(0, life.signal); // every part of the server listens
   const metrics = surroundings.metrics ?? new Metrics();
   const identity = identityOf(flags, surroundings.hostname, advertiseAddress);
   const around = { ...surroundings, metrics, identity };
