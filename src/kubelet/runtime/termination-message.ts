@@ -4,6 +4,7 @@
  */
 import { readFileEnd } from "#host/read-file-end.ts";
 import type { CriContainerStatus } from "#kubelet/cri/container-messages.ts";
+import { LogLines } from "#kubelet/server/log/log-lines.ts";
 import { messageOf } from "#lib/caught.ts";
 import { TERMINATION_MESSAGE_PATH, TERMINATION_MESSAGE_POLICY } from "./labels.ts";
 
@@ -46,9 +47,12 @@ async function compose(status: CriContainerStatus): Promise<string> {
   return message === "" || own === "" ? message || own : `${message}: ${own}`;
 }
 
-/** The texts of the last lines, without CRI's time, stream and tag. */
-function logEnd(text: string): string {
-  const lines = text.split("\n").slice(-LOG_LINES_MAX - 1);
-  const plain = lines.map((line) => line.split(" ").slice(3).join(" ")).join("\n");
-  return Buffer.from(plain).subarray(-LOG_BYTES_MAX).toString("utf8");
+/** What the container wrote in the last lines of its log. */
+export function logEnd(log: string): string {
+  const lines = log.split("\n").filter((line) => line !== "");
+  const last = `${lines.slice(-LOG_LINES_MAX).join("\n")}\n`;
+  const written = new LogLines({ timestamps: false, stream: "All" });
+  return Buffer.from(written.add(Buffer.from(last)))
+    .subarray(-LOG_BYTES_MAX)
+    .toString("utf8");
 }
