@@ -142,7 +142,7 @@ describe("k8ts up", () => {
   test("down leaves the cluster alone when it is given a copy of its data directory", async () => {
     const copy = mkdtempSync(join(tmpdir(), "k8ts-copy-"));
     try {
-      cpSync(data, copy, { recursive: true });
+      cpSync(data, copy, { recursive: true, filter: (path) => !lstatSync(path).isSocket() });
       const down = spawnSync(process.execPath, [PROGRAM, "down", "--data", copy], {
         encoding: "utf8",
       });
