@@ -78,7 +78,10 @@ export async function startExtensionServer(
     (message, reply) => void respond(options, message, reply),
   );
   server.maxConnections = CONNECTIONS_MAX;
+  const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
     if (isAllowed?.(socket.remoteAddress ?? "") === false) socket.destroy();
   });
   access.onChange(() => server.setSecureContext(context()), signal);
@@ -89,7 +92,7 @@ export async function startExtensionServer(
   const closed = new Promise<void>((resolve) => {
     onAbort(signal, () => {
       server.close(() => resolve());
-      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy(); // also those that have not agreed on TLS yet
     });
   });
   return { port: (server.address() as AddressInfo).port, closed };
