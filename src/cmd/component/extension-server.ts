@@ -89,13 +89,14 @@ export async function startExtensionServer(
     server.once("error", reject);
     server.listen(port, host, resolve);
   });
+  const listening = (server.address() as AddressInfo).port; // none any more once it is closed
   const closed = new Promise<void>((resolve) => {
     onAbort(signal, () => {
       server.close(() => resolve());
       for (const socket of sockets) socket.destroy(); // also those that have not agreed on TLS yet
     });
   });
-  return { port: (server.address() as AddressInfo).port, closed };
+  return { port: listening, closed };
 }
 
 async function respond(

@@ -28,7 +28,12 @@ export function metricsComponent(hasPods: boolean): Component {
   return {
     name: "metrics-server",
     needs: [APISERVER],
-    run: (cluster, signal) => ({ ready: Promise.resolve(), done: run(cluster, hasPods, signal) }),
+    run: (cluster, signal) => ({
+      ready: Promise.resolve(),
+      done: run(cluster, hasPods, signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error; // told to end while it began
+      }),
+    }),
   };
 }
 

@@ -65,7 +65,7 @@ export async function startMachine(): Promise<Machine> {
 }
 
 /** /run is its own (network namespaces and sockets of containers), loopback is up, and a process that collects orphans stays. */
-const INIT_SCRIPT = `mount -t tmpfs tmpfs /run; ip link set lo up; hostname k8ts-node; echo up; while :; do sleep 1000 & wait $!; done`;
+const INIT_SCRIPT = `mount -t tmpfs tmpfs /run; mkdir -p /var/lib/cni; mount -t tmpfs tmpfs /var/lib/cni; ip link set lo up; hostname k8ts-node; echo up; while :; do sleep 1000 & wait $!; done`;
 
 async function childOf(pid: number): Promise<number> {
   const { stdout } = await runProgram("pgrep", ["-P", String(pid)]);

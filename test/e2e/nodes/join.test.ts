@@ -15,7 +15,7 @@ const LONG = { timeoutMs: 120_000, everyMs: 200 };
 /** The other machine: its arguments are the command that runs there. It ends when the command does. */
 const OTHER_MACHINE = `
 unshare --net --mount --pid --ipc --uts --fork --mount-proc --propagation private --kill-child sh -c '
-  hostname other; mount -t tmpfs tmpfs /run; ip link set lo up
+  hostname other; mount -t tmpfs tmpfs /run; mkdir -p /var/lib/cni; mount -t tmpfs tmpfs /var/lib/cni; ip link set lo up
   until ip link show eth0 >/dev/null 2>&1; do sleep 0.05; done
   ip addr add 192.168.88.2/24 dev eth0; ip link set eth0 up
   ip route add 192.168.77.1 dev eth0
