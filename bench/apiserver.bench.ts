@@ -13,7 +13,7 @@ import { parseFlags } from "#cmd/apiserver/flags/flags.ts";
 import { runApiServer } from "#cmd/apiserver/run.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { Store } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { type FanOut, openFanOut } from "./load/fan-out.ts";

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { ATTACKS, type Attack, VICTIM } from "./attack/attacks.ts";
 import { openProbe } from "./attack/probe.ts";
 import { openHttp1 } from "./load/http1-asker.ts";

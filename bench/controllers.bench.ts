@@ -23,7 +23,7 @@ import { builtInControllers } from "#controllers/registry/controllers.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { completed } from "#testing/build.ts";
 import { openHttp1 } from "./load/http1-asker.ts";

@@ -21,7 +21,7 @@ import { Zone } from "#dns/zone/zone.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { BenchOptions, Row } from "./row.ts";
 
 export const name = "dns";

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runProgram } from "#host/run-program.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { NODE, type NodeCluster, startNodeCluster } from "../test/e2e/node/cluster.ts";
 import { until } from "../test/e2e/node/eventually.ts";
 import { BUSYBOX } from "../test/e2e/node/runtime.ts";

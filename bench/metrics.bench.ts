@@ -17,7 +17,7 @@ import { resourceMetrics } from "#kubelet/stats/resource-metrics.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { recordNode } from "#metrics/history/history-api.ts";
 import { UsageHistory } from "#metrics/history/usage-history.ts";
 import { listPodMetrics } from "#metrics/resource/resource-metrics-api.ts";

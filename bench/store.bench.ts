@@ -15,7 +15,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { open } from "lmdb";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { Store } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import type { BenchOptions, Row } from "./row.ts";

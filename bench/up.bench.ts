@@ -12,7 +12,7 @@ import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { openHttp1 } from "./load/http1-asker.ts";
 import { openHttp2 } from "./load/http2-asker.ts";
 import {

@@ -12,17 +12,17 @@ test("a file with the name of its importer's folder is found", () => {
 
 test("imports of our own become relative ones, others stay", () => {
   const text = [
-    'import type { Clock } from "#lib/clock.ts";',
+    'import type { Clock } from "#lib/time/clock.ts";',
     'import type { Key } from "./controller.ts";',
     'export declare const a: import("#client/client.ts").Typed<string>;',
     'import type { Server } from "node:http";',
-    'export declare const b = "#lib/clock.ts";',
+    'export declare const b = "#lib/time/clock.ts";',
   ].join("\n");
   assert.deepEqual(withPlainImports("runtime/run.d.ts", text).split("\n"), [
     'import type { Clock } from "../lib/clock.js";',
     'import type { Key } from "./controller.js";',
     'export declare const a: import("../client/client.js").Typed<string>;',
     'import type { Server } from "node:http";',
-    'export declare const b = "#lib/clock.ts";',
+    'export declare const b = "#lib/time/clock.ts";',
   ]);
 });

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
-/** `#lib/clock.ts` and `./clock.ts` as a file beside or above `file` finds them. */
+/** `#lib/time/clock.ts` and `./clock.ts` as a file beside or above `file` finds them. */
 export function withPlainImports(file: string, text: string): string {
   const isOurs = /(?<=(?:from |import |import\()")(#[^"]+|\.\.?\/[^"]+)\.ts(?=")/g;
   return text.replace(isOurs, (_, name: string) => {

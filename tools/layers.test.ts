@@ -6,7 +6,7 @@ const cases: { name: string; path: string; source: string; want: RegExp | undefi
   {
     name: "a lower layer",
     path: "store/a.ts",
-    source: 'import { x } from "#lib/clock.ts";',
+    source: 'import { x } from "#lib/time/clock.ts";',
     want: undefined,
   },
   {

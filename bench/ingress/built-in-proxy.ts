@@ -10,7 +10,7 @@ import { createIngressMetrics } from "#ingress/data-plane/ingress-metrics.ts";
 import { startDataPlane } from "#ingress/data-plane/start-data-plane.ts";
 import { buildRoutingTable, CONTROLLER } from "#ingress/routes/build-routing-table.ts";
 import { Metrics } from "#lib/metrics.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { build } from "#testing/build.ts";
 import { servingPair } from "#testing/serving-pair.ts";
 

@@ -11,7 +11,7 @@ import { connectionFromFile } from "#client/kubeconfig.ts";
 import { type CriClient, createCriClient } from "#kubelet/cri/cri-client.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 
 export interface PodTimesSettings {
   readonly kubeconfig: string;

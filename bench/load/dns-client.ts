@@ -1,7 +1,7 @@
 /** Asks a UDP server for names as fast as it answers, and reports the answers a second. */
 import { createSocket } from "node:dgram";
 import { encodeQuestion } from "#dns/wire/encode-question.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 
 const port = Number(process.env.DNS_PORT);
 const durationMs = Number(process.env.DNS_MS);

@@ -3,7 +3,7 @@ import type { Deployment } from "#api/generated/apps.v1.ts";
 import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import type { Client } from "#client/client.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 
 export const PODS_PER_DEPLOYMENT = 500;
 const POLL_MS = 250;

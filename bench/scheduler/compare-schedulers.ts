@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { cpuMs } from "../load/server-processes.ts";
 import { type SchedulingBench, startSchedulingBench } from "./scheduling-cluster.ts";
 import { nodeOf, podOf, WORKLOADS } from "./workloads.ts";

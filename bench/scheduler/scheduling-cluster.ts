@@ -15,7 +15,7 @@ import { runScheduler } from "#cmd/scheduler/run-scheduler.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { completed, type Draft } from "#testing/build.ts";
 
 const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Kind } from "#api/kind.ts";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "#store/memory.ts";
 import { testSecurityOptions, testServerOptions } from "#testing/server-options.ts";
 import type { ApiRequest } from "./request/request.ts";

@@ -2,13 +2,13 @@
 import { setMaxListeners } from "node:events";
 import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";
-import { onAbort } from "#lib/aborted.ts";
-import type { Clock } from "#lib/clock.ts";
-import { LinesByKey } from "#lib/lines-by-key.ts";
+import { onAbort } from "#lib/async/aborted.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { LinesByKey } from "#lib/async/lines-by-key.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
-import { SharedTurn } from "#lib/shared-turn.ts";
+import { SharedTurn } from "#lib/async/shared-turn.ts";
 import type { Store } from "#store/contract.ts";
 import { createAdmission } from "./admission/admission-chain.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";

@@ -10,7 +10,7 @@ import { setFlagsFromString } from "node:v8";
 import { KUBERNETES_VERSION } from "#api/meta/kubernetes-version.ts";
 import { backgroundDataDir } from "#cmd/up/background/background-arguments.ts";
 import { startInBackground } from "#cmd/up/background/start-in-background.ts";
-import { closestWord } from "#lib/closest-word.ts";
+import { closestWord } from "#lib/text/closest-word.ts";
 import { version } from "./version.ts";
 
 const COMMANDS: Readonly<Record<string, string>> = {

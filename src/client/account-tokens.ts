@@ -5,7 +5,7 @@
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { ServiceAccount } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Client, Typed } from "./client.ts";
 
 const LIFE_SECONDS = 3_600;

@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import { isAbsolute, resolve } from "node:path";
 import { timeToMs } from "#api/meta/time.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 const OUTPUT_BYTES_MAX = 1 << 20;

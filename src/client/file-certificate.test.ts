@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { FileCertificate } from "./file-certificate.ts";
 
 test("a renewed certificate is taken up, in time and after a refusal", async () => {

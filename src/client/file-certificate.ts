@@ -2,7 +2,7 @@
  * The client certificate of a kubeconfig, read again now and then and after a refusal: whoever wrote it
  * renews it before it ends, and those who run for years must take up the new one.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Credentials } from "./exec-credentials.ts";
 
 const READ_EVERY_MS = 5 * 60_000;

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { badRequestStatus, expiredStatus } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { type Random, seededRandom } from "#lib/random.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { connectionFromFile, connectionInCluster } from "./kubeconfig.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "k8ts-kubeconfig-"));

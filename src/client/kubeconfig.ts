@@ -7,8 +7,8 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { load } from "js-yaml";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { ExecCredentials, ExecError } from "./exec-credentials.ts";
 import { FileCertificate } from "./file-certificate.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { limitedTransport, type RateLimit } from "./rate-limit.ts";
 import type { Transport } from "./transport.ts";
 

@@ -7,7 +7,7 @@
  * 3. Watches are not counted: they stay open and cost nothing while they are idle.
  */
 
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Transport } from "./transport.ts";
 
 export interface RateLimit {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { Metrics } from "#lib/metrics.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 test("requests by host, method and code, with their time and bytes", async () => {

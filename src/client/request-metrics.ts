@@ -1,5 +1,5 @@
 /** What is told about a client's requests, under upstream's names. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Bind, Counter, Histogram, Metrics } from "#lib/metrics.ts";
 
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];

@@ -10,8 +10,8 @@
  *    forgotten: a later holder gets a new one.
  */
 import type { KubeObject } from "#api/kind.ts";
-import { onAbort, signalForMany } from "#lib/aborted.ts";
-import { deferred } from "#lib/deferred.ts";
+import { onAbort, signalForMany } from "#lib/async/aborted.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import type { Client, Typed } from "./client.ts";
 import { Informer, type InformerOptions } from "./informer.ts";
 import type { ResourceRef } from "./transport.ts";

@@ -1,6 +1,6 @@
 import { test } from "vitest";
 import type { OwnAddresses } from "#host/own-addresses.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { type ContractOptions, providerChecks } from "./provider-contract.ts";
 import { createLocalProvider } from "./providers/local/local-provider.ts";
 import { SimulatedCloud } from "./providers/simulated/simulated-cloud.ts";

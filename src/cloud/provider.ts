@@ -16,7 +16,7 @@
  */
 import type { LoadBalancerStatus, Node, NodeAddress, Service } from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
 export interface CloudProvider {

@@ -9,7 +9,7 @@
  * 4. The oldest sessions and login tokens are dropped beyond a fixed number.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const LOGIN_TOKEN_LIFETIME_MS = 5 * 60_000;
 const SESSION_IDLE_MAX_MS = 12 * 3_600_000;

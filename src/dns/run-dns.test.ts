@@ -11,7 +11,7 @@ import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { freePort } from "#testing/free-ports.ts";
 import { until } from "../../test/e2e/node/eventually.ts";

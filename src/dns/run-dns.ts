@@ -11,7 +11,7 @@
  */
 import type { Client } from "#client/client.ts";
 import { SharedInformers } from "#client/shared-informers.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

@@ -11,7 +11,7 @@ import { runLeaderElection } from "#client/leader-election.ts";
 import { createLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { Runtime } from "#runtime/run.ts";
 

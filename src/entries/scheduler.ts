@@ -9,7 +9,7 @@ import { connectionFromFile, connectionInCluster } from "#client/kubeconfig.ts";
 import { createLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { readConfig } from "#scheduler/config/read-config.ts";
 import { DEFAULT_CONFIG } from "#scheduler/config/scheduler-config.ts";
 import { startScheduler } from "#scheduler/create-scheduler.ts";

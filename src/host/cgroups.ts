@@ -10,7 +10,7 @@
 import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { listFolder, pathExists } from "./files.ts";
 
 const ROOT = "/sys/fs/cgroup";

@@ -1,7 +1,7 @@
 /** Processes of the machine, from /proc. */
 import { readdir } from "node:fs/promises";
 import { codeOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { readTextIfPresent } from "./files.ts";
 
 export interface ProcessEntry {

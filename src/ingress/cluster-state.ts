@@ -18,7 +18,7 @@ import {
   SharedInformers,
   type SharedInformersOptions,
 } from "#client/shared-informers.ts";
-import { WakeUp } from "#lib/wake-up.ts";
+import { WakeUp } from "#lib/async/wake-up.ts";
 import { type CertificatePair, Certificates } from "./data-plane/certificates.ts";
 import type { TrafficState } from "./data-plane/data-plane.ts";
 import { EndpointSet } from "./data-plane/endpoint-set.ts";

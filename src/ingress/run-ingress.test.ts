@@ -24,7 +24,7 @@ import { ingressClassKind } from "#api/kinds/networking/v1/ingress-class.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { servingPair } from "#testing/serving-pair.ts";
 import { until } from "../../test/e2e/node/eventually.ts";

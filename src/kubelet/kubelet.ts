@@ -15,8 +15,8 @@ import { Informer } from "#client/informer.ts";
 import { type Cgroups, openCgroups } from "#host/cgroups.ts";
 import { listFolder, readTextIfPresent, writeFileWhole } from "#host/files.ts";
 import { type MachineFacts, machineAddresses, readMachine } from "#host/machine.ts";
-import { signalForMany, untilAborted } from "#lib/aborted.ts";
-import type { Clock } from "#lib/clock.ts";
+import { signalForMany, untilAborted } from "#lib/async/aborted.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { type CriClient, createCriClient } from "./cri/cri-client.ts";
@@ -25,11 +25,11 @@ import {
   type AdmissionInputs,
   type AdmissionVerdict,
   decideAdmission,
-} from "./decide/admit-pod.ts";
-import { thresholdsOf } from "./decide/eviction-thresholds.ts";
-import type { NodeState, Pressures } from "./decide/node-status.ts";
+} from "./decide/node/admit-pod.ts";
+import { thresholdsOf } from "./decide/node/eviction-thresholds.ts";
+import type { NodeState, Pressures } from "./decide/node/node-status.ts";
 import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
-import { parseResolvConf } from "./decide/pod-dns.ts";
+import { parseResolvConf } from "./decide/inputs/pod-dns.ts";
 import type { DeviceManager } from "./devices/device-manager.ts";
 import { type ImportImage, withBuiltInImages } from "./images/built-in-images.ts";
 import { CredentialProviders, readCredentialProviders } from "./images/credential-providers.ts";

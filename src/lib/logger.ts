@@ -7,7 +7,7 @@
  * 3. A line is one line: control characters are escaped, cyclic or huge values are cut.
  * 4. Loggers are handed in and made by `child`; there is no global one.
  */
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./time/clock.ts";
 
 /** The number of `-v` from which on debug lines are written. */
 const DEBUG_VERBOSITY = 3;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { collectWhenQuiet, type Heap, ownHeap } from "./quiet-collector.ts";
-import { VirtualClock } from "./virtual-clock.ts";
+import { VirtualClock } from "./time/virtual-clock.ts";
 
 const MB = 1024 * 1024;
 const LOOK_MS = 2_000;

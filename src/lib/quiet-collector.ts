@@ -10,8 +10,8 @@
 import { performance } from "node:perf_hooks";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { onAbort } from "./aborted.ts";
-import type { Clock } from "./clock.ts";
+import { onAbort } from "./async/aborted.ts";
+import type { Clock } from "./time/clock.ts";
 
 const LOOK_EVERY_MS = 2_000;
 /** Less than this part of the time at work is quiet. */

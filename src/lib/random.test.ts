@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { Backoff } from "./backoff.ts";
+import { Backoff } from "./async/backoff.ts";
 import { seededRandom, systemRandom } from "./random.ts";
 
 describe("random", () => {

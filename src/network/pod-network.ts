@@ -15,11 +15,11 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import type { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
 import { setSysctl } from "#host/sysctl.ts";
-import { onAbort, untilAborted } from "#lib/aborted.ts";
-import { Backoff } from "#lib/backoff.ts";
+import { onAbort, untilAborted } from "#lib/async/aborted.ts";
+import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
-import { deferred } from "#lib/deferred.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import {

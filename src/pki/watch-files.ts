@@ -4,7 +4,7 @@
  */
 import { watch } from "node:fs";
 import { dirname } from "node:path";
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import { readPrivateFile } from "./private-file.ts";
 
 /** A pair of files is replaced one after the other; both should be there. */

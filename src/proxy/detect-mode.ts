@@ -2,7 +2,7 @@
 
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import { runProgram } from "#host/run-program.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { IptablesWriter } from "./writers/iptables/iptables-writer.ts";
 import { NftablesWriter } from "./writers/nftables/nftables-writer.ts";
 import { UserspaceWriter } from "./writers/userspace/userspace-writer.ts";

@@ -1,12 +1,12 @@
 /** Writes rules whenever something changed, and looks now and then whether they are still there. */
 
 import type { IpFamily } from "#api/meta/ip-family.ts";
-import { Backoff } from "#lib/backoff.ts";
+import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
-import type { WakeUp } from "#lib/wake-up.ts";
+import type { WakeUp } from "#lib/async/wake-up.ts";
 import { removeStaleUdpFlows } from "./conntrack.ts";
 import type { ProxyHealth } from "./health/proxy-health.ts";
 import type { ServiceHealthServers } from "./health/service-health-servers.ts";

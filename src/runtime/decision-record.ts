@@ -2,7 +2,7 @@
  * What the controllers decided, for people who ask why. The last `capacity` decisions are kept; one
  * costs a small object and no text until somebody reads it.
  */
-import { Ring } from "#lib/ring.ts";
+import { Ring } from "#lib/collections/ring.ts";
 import type { Key, Outcome, RefusedWrite } from "./controller.ts";
 
 export interface DecisionRecord {

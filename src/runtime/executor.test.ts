@@ -8,7 +8,7 @@ import { failure, forbiddenStatus } from "#api/meta/status.ts";
 import { Cache } from "#client/cache.ts";
 import { Client } from "#client/client.ts";
 import type { Call, Transport } from "#client/transport.ts";
-import { nextTurn } from "#lib/next-turn.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { seededRandom } from "#lib/random.ts";
 import { build } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";

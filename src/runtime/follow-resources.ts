@@ -4,9 +4,9 @@
  */
 import type { KubeObject } from "#api/kind.ts";
 import type { Change } from "#client/cache.ts";
-import { onAbort } from "#lib/aborted.ts";
-import type { Clock } from "#lib/clock.ts";
-import { deferred } from "#lib/deferred.ts";
+import { onAbort } from "#lib/async/aborted.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter } from "#lib/metrics.ts";
 import type { Reader, Resource } from "./controller.ts";

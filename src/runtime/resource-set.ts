@@ -7,7 +7,7 @@
  * 2. A resource whose group serves it in another version now goes and comes again. Nothing else about
  *    it makes it go.
  */
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import type { Resource } from "./controller.ts";
 
 type Join = (resource: Resource, until: AbortSignal) => void;

@@ -4,7 +4,7 @@ import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { defineController, idle, ownKey } from "./controller.ts";
 import { Runtime } from "./run.ts";

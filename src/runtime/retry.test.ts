@@ -5,7 +5,7 @@ import type { ConfigMap } from "#api/generated/core.v1.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";

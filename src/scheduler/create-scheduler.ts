@@ -4,8 +4,8 @@
  *     await runSchedulerLoop({ client, clock, random, logger, metrics, config }, signal);
  */
 import type { Client } from "#client/client.ts";
-import { untilAborted } from "#lib/aborted.ts";
-import type { Clock } from "#lib/clock.ts";
+import { untilAborted } from "#lib/async/aborted.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

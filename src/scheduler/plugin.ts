@@ -23,7 +23,7 @@ import type {
   VolumeAttachment,
 } from "#api/generated/storage.v1.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { QueuedPod } from "./queue/queued-pod.ts";
 import type { ClusterObjects } from "./snapshot/cluster-objects.ts";

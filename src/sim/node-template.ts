@@ -6,7 +6,7 @@ import {
   type NodeIdentity,
   type NodeState,
   newNode,
-} from "#kubelet/decide/node-status.ts";
+} from "#kubelet/decide/node/node-status.ts";
 import {
   FAILURE_ANNOTATION,
   failureOf,

@@ -7,7 +7,7 @@ import type { Container, ContainerStatus, Pod } from "#api/generated/core.v1.ts"
 import { timeToMs } from "#api/meta/time.ts";
 import { containerHash } from "#kubelet/decide/container-hash.ts";
 import type { BackoffEntry } from "#kubelet/decide/crash-backoff.ts";
-import { withTag } from "#kubelet/decide/image-name.ts";
+import { withTag } from "#kubelet/decide/inputs/image-name.ts";
 import type { ContainerRun, PodRuntime, SandboxState } from "#kubelet/decide/pod-runtime.ts";
 
 export interface PodState extends PodRuntime {

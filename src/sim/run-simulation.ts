@@ -9,8 +9,8 @@
  */
 import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
-import type { Clock } from "#lib/clock.ts";
-import { deferred } from "#lib/deferred.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { BehaviourRule } from "./behaviour.ts";

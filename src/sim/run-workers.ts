@@ -1,6 +1,6 @@
 /** Workers of one queue: how many keys are worked on at the same time, and what becomes of failures. */
 import type { WorkQueue } from "#client/work-queue.ts";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 

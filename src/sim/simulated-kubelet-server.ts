@@ -22,9 +22,9 @@ import { hasContainer, logContainer } from "#kubelet/server/log/log-container.ts
 import { parseLogOptions } from "#kubelet/server/log/log-options.ts";
 import { refuse } from "#kubelet/server/streams/join-runtime.ts";
 import { resourceMetrics } from "#kubelet/stats/resource-metrics.ts";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { type BehaviourRule, behaviourOf } from "./behaviour.ts";
 import { containerLogText } from "./container-log.ts";

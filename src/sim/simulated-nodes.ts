@@ -17,10 +17,10 @@ import type { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
 import { WorkQueue } from "#client/work-queue.ts";
 import { isEqual } from "#kubelet/decide/status-patch.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
-import { TimerWheel } from "#lib/timer-wheel.ts";
+import { TimerWheel } from "#lib/time/timer-wheel.ts";
 import {
   FAILURE_ANNOTATION,
   type Failure,

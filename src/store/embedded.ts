@@ -8,7 +8,7 @@
 import { existsSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type Store, StoreError } from "./contract.ts";
 import { openLmdbEngine } from "./embedded/lmdb-engine.ts";
 import { DEFAULT_HISTORY, type HistoryPolicy } from "./local/auto-compaction.ts";

@@ -7,7 +7,7 @@
  * answer was lost is settled by asking again; watches go on with another member where they were;
  * while no member answers everything fails with `Unavailable` and works again when one does.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { TlsOptions } from "#lib/http2/connect-http2.ts";
 import type { Logger } from "#lib/logger.ts";
 import {

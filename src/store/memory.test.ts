@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createMemoryStore } from "./memory.ts";
 import { bytes, describeStore, text } from "./testing/contract-suite.ts";
 

@@ -1,5 +1,5 @@
 /** A store in memory, for tests. Forking it is O(1): the copies share what neither has changed. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Store } from "./contract.ts";
 import { DEFAULT_HISTORY, type HistoryPolicy } from "./local/auto-compaction.ts";
 import { LocalStore } from "./local/local-store.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createMemoryStore } from "./memory.ts";
 import { PrefixedStore } from "./prefixed-store.ts";
 import { bytes, describeStore } from "./testing/contract-suite.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { openEmbeddedStore } from "./embedded.ts";
 import { createMemoryStore, type MemoryStore } from "./memory.ts";
 import { walk } from "./testing/random-walk.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import type { Store } from "./contract.ts";
 import { openEmbeddedStore, restoreEmbeddedStore } from "./embedded.ts";
 import { createMemoryStore, restoreMemoryStore } from "./memory.ts";

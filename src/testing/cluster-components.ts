@@ -7,8 +7,8 @@ import { type InProcessClients, inProcessClients } from "#cmd/in-process/in-proc
 import { runScheduler } from "#cmd/scheduler/run-scheduler.ts";
 import { readSimulation } from "#cmd/simulate/simulation-file.ts";
 import { type AnyController, builtInControllers } from "#controllers/registry/controllers.ts";
-import { signalForMany } from "#lib/aborted.ts";
-import type { Clock } from "#lib/clock.ts";
+import { signalForMany } from "#lib/async/aborted.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

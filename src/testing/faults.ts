@@ -10,7 +10,7 @@ import {
   type WatchCall,
   type WatchEvent,
 } from "#client/transport.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const UPDATES: ReadonlySet<Call["verb"]> = new Set(["update", "patch"]);
 

@@ -4,7 +4,7 @@ import { expire, serve } from "#apiserver/http/serve.ts";
 import { serveUpgrade } from "#apiserver/http/serve-upgrade.ts";
 import type { ApiServer } from "#apiserver/server.ts";
 import { silentLogger } from "#lib/logger.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { issueCertificate } from "#pki/certificate.ts";
 import { type KeyPair, newKey, privateKeyPem } from "#pki/key-pair.ts";
 import { formatKubeconfig } from "#pki/kubeconfig.ts";

@@ -9,7 +9,7 @@ import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import type { User } from "#apiserver/request/request.ts";
 import type { AdmissionParts, ApiServer } from "#apiserver/server.ts";
 import type { Transport, WatchCall, WatchEvent } from "#client/transport.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

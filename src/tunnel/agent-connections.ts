@@ -1,7 +1,7 @@
 /** The end of a tunnel on a node: makes the connections that the server asks for over one stream. */
 import { connect, type Socket } from "node:net";
 import { codeOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { closeResponsePacket, dataPacket, PACKET, type ReadPacket } from "./packet.ts";
 import type { PacketStream } from "./packet-stream.ts";
 import { releaseWhenDrained } from "./release-when-drained.ts";

@@ -6,7 +6,7 @@ import { connect as connectPlain, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { Client, credentials } from "@grpc/grpc-js";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { openTunnelSocket } from "./tunnel-socket.ts";
 
 /** Rejects, saying why, if the server or the address cannot be reached. */

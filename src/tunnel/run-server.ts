@@ -14,7 +14,7 @@ import {
   type ServerDuplexStream,
   status,
 } from "@grpc/grpc-js";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import { parseAgentIdentifiers } from "./agent-identifiers.ts";

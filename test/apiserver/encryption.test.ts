@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, test } from "vitest";
 import { startKmsPlugin } from "#apiserver/encryption/kms/kms-plugin.testing.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { startEtcd } from "../store/etcd-cluster.ts";

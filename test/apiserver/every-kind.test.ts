@@ -17,7 +17,7 @@ import { parseFlags } from "#cmd/apiserver/flags/flags.ts";
 import { type RunningApiServer, runApiServer } from "#cmd/apiserver/run.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { createRequest } from "#pki/certificate-request.ts";
 import { newKey } from "#pki/key-pair.ts";
 import { createMemoryStore } from "#store/memory.ts";

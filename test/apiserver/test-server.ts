@@ -18,7 +18,7 @@ import { codeOf } from "#lib/caught.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { ResourceSet } from "#runtime/resource-set.ts";
 
 const ADMIN: User = { name: "admin", groups: ["system:masters", "system:authenticated"] };

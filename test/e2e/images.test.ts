@@ -17,7 +17,7 @@ import { containerdImages } from "#kubelet/images/containerd-images.ts";
 import { PAUSE_IMAGE, writePauseImage } from "#kubelet/images/pause-image.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { missingProgram } from "../../tools/debian-packages.ts";
 import { buildProgram, runProgram } from "../built-program.ts";
 

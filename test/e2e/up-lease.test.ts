@@ -10,7 +10,7 @@ import { Client, type Typed } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { buildProgram, type RunningProgram, startProgram } from "../built-program.ts";
 
 const SURROUNDINGS = { clock: systemClock, random: systemRandom, fieldManager: "test" };

@@ -4,7 +4,7 @@
  *   node --import tsx crash-writer.ts DIRECTORY FILE
  */
 import { openSync, writeSync } from "node:fs";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { numberIn, pairKeys, wholeValue } from "./crash-values.ts";
 

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "vitest";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { StoreError } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { bytes, rejects, text } from "#store/testing/contract-suite.ts";

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test } from "vitest";
 import { createLogger } from "#lib/logger.ts";
 import { defineMessage } from "#lib/protobuf/message.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore, restoreEmbeddedStore } from "#store/embedded.ts";

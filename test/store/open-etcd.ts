@@ -1,6 +1,6 @@
 /** Opens a store as soon as the servers that were just started answer. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { type EtcdOptions, openEtcdStore } from "#store/etcd.ts";
 

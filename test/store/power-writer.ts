@@ -5,7 +5,7 @@
  */
 import { openSync, writeSync } from "node:fs";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { wholeValue } from "./crash-values.ts";
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 import { DEFAULT_HISTORY } from "#store/local/auto-compaction.ts";
 

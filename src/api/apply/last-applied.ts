@@ -6,7 +6,7 @@
 import { goMapJson } from "#api/meta/go-json.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { compareObjects } from "./compare.ts";
 import { difference, isEmptySet } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";

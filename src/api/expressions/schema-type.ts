@@ -1,7 +1,7 @@
 /** The type that a structural schema gives to expressions, with the sizes it allows. */
 import { BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP } from "#api/cel/types/type.ts";
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import {
   type DeclaredType,
   declaredList,

@@ -17,7 +17,7 @@ import {
   requestTooLargeStatus,
   success,
 } from "#api/meta/status.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import {
   type Container,
   indexIn,

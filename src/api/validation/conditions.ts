@@ -1,6 +1,6 @@
 /** Rules of `metav1.Condition` lists. */
 import type { Condition } from "#api/generated/meta.v1.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import {
   duplicate,
   type FieldError,

@@ -1,6 +1,6 @@
 /** Rules of labels, annotations and label selectors. */
 import type { LabelSelector, LabelSelectorRequirement } from "#api/generated/meta.v1.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { type FieldError, forbidden, invalid, required, tooLong } from "./field-error.ts";
 import { isLabelValue, isQualifiedName } from "./names.ts";
 import type { Path } from "./path.ts";

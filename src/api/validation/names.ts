@@ -7,7 +7,7 @@
  * generateName, to which a random tail will be added.
  */
 import type { NameRule } from "#api/kind.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import {
   C_IDENTIFIER,
   CONFIG_MAP_KEY,

@@ -2,7 +2,7 @@
 import type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "#api/generated/meta.v1.ts";
 import type { NameRule } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { type FieldError, forbidden, invalid, required, tooLong } from "./field-error.ts";
 import { validateImmutableField } from "./immutable.ts";
 import { validateAnnotations, validateLabels } from "./labels.ts";

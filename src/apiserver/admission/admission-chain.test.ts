@@ -5,7 +5,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { failure, forbiddenStatus, success } from "#api/meta/status.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
 import { Metrics } from "#lib/metrics.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createAdmissionMetrics } from "../metrics/admission-metrics.ts";
 import type { Objects } from "../storage/objects.ts";
 import { type Admission, createAdmission } from "./admission-chain.ts";

@@ -2,8 +2,8 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { type Result, success } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
-import { andThen, type Eventual } from "#lib/eventual.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
 import type { AdmissionMetrics, ObserveAdmission } from "../metrics/admission-metrics.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { AdmissionRequest, Operation } from "./admission-request.ts";

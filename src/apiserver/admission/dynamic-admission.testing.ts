@@ -3,7 +3,7 @@
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { startTestApi, type TestApi } from "../api.testing.ts";
 import type { AdmissionRequest } from "./admission-request.ts";
 import type { AdmissionPlugin } from "./plugin.ts";

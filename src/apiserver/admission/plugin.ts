@@ -13,7 +13,7 @@
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
-import type { Eventual } from "#lib/eventual.ts";
+import type { Eventual } from "#lib/async/maybe-promise.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { AdmissionRequest, Operation } from "./admission-request.ts";
 

@@ -7,7 +7,7 @@ import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { completed, type Draft } from "#testing/build.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { HttpsCaller } from "../webhook/https-caller.ts";

@@ -7,9 +7,9 @@
  * documents have DISCOVERY_TIMEOUT_MS, so that one slow server does not hold up clients that read all.
  */
 import { requestTooLargeStatus } from "#api/meta/status.ts";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import type { ConnectStream } from "../proxy/connect-stream.ts";

@@ -7,10 +7,10 @@
  * 2. A version whose server does not answer is listed as Stale, with the resources that were last known.
  */
 
-import { onAbort } from "#lib/aborted.ts";
-import { Backoff } from "#lib/backoff.ts";
+import { onAbort } from "#lib/async/aborted.ts";
+import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import { Emitter } from "#lib/events.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";

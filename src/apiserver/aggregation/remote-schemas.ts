@@ -11,9 +11,9 @@
 import { createHash } from "node:crypto";
 import { referencesIn } from "#api/openapi/custom-definitions.ts";
 import type { Json } from "#api/openapi/definition.ts";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { RemoteDefinitions, RemoteDocument } from "../discovery/openapi.ts";
 import type { RemoteSchemas as RemoteSchemaPaths } from "../discovery/openapi-paths.ts";

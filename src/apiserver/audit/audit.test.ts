@@ -6,7 +6,7 @@ import { gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import type { ApiRequest, RequestInfo } from "../request/request.ts";
 import { Audit } from "./audit.ts";
 import { legacyLine } from "./legacy-line.ts";

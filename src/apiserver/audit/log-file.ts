@@ -12,7 +12,7 @@ import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from "nod
 import { basename, dirname, extname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
 export interface LogFileOptions {

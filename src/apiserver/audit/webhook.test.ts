@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { createLogger } from "#lib/logger.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { AuditWebhook } from "./webhook.ts";
 
 function world(more: { batchMax?: number; bufferMax?: number; fails?: boolean } = {}) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import type { ApiRequest, Peer, PeerCertificate } from "../request/request.ts";
 import type { Authentication } from "./authenticator.ts";
 import { createBearerAuthenticator } from "./bearer.ts";

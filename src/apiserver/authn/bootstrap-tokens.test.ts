@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { createBootstrapTokenAuthenticator } from "./bootstrap-tokens.ts";
 

@@ -2,7 +2,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { Secret } from "#api/generated/core.v1.ts";
 import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { TokenAuthenticator } from "./token-authenticator.ts";
 import { authenticated } from "./users.ts";

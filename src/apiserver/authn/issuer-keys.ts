@@ -8,7 +8,7 @@
  * 2. A key is used only for the algorithms that belong to it, and only for those that are wanted.
  */
 import { createPublicKey, type JsonWebKey } from "node:crypto";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { goStrings } from "../authz/rule.ts";
 import {
   type Claims,

@@ -1,5 +1,5 @@
 /** The issuers of OpenID Connect whose tokens count. Others can take their place while the server runs. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { createOidcAuthenticator, type OidcAuthenticator, type OidcOptions } from "./oidc.ts";
 import { type TokenAuthenticator, unionTokens } from "./token-authenticator.ts";
 

@@ -3,7 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { User } from "../request/request.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { AuthenticationNotes } from "./authenticator.ts";

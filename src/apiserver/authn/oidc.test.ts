@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { describe, test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { publicJwk, signToken, verificationKey } from "./jwt.ts";
 import { createOidcAuthenticator, type OidcOptions } from "./oidc.ts";
 

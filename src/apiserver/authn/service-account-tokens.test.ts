@@ -8,7 +8,7 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { completed } from "#testing/build.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { issuerDocuments } from "./issuer-documents.ts";

@@ -15,7 +15,7 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { notFoundStatus } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { goStrings } from "../authz/rule.ts";
 import type { User } from "../request/request.ts";
 import type { Objects } from "../storage/objects.ts";

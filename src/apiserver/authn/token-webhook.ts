@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { TokenReviewStatus } from "#api/generated/authentication.v1.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { ExpiringCache } from "../webhook/expiring-cache.ts";
 import type { AskWebhook } from "../webhook/webhook.ts";

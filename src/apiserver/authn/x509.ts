@@ -1,5 +1,5 @@
 /** Client certificates: the common name is the user, organizations are the groups. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { PeerCertificate, User } from "../request/request.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { authenticated, CREDENTIAL_ID } from "./users.ts";

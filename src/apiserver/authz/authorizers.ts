@@ -1,5 +1,5 @@
 /** The authorizers that a server was told to ask. Others can take their place while it runs. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Objects } from "../storage/objects.ts";
 import { createAbacAuthorizer } from "./abac.ts";
 import type { AbacPolicy } from "./abac-file.ts";

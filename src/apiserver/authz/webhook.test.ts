@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { compileAccessCondition } from "#api/expressions/access-review.ts";
 import { silentLogger } from "#lib/logger.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import type { AccessAttributes } from "./authorizer.ts";
 import { createWebhookAuthorizer } from "./webhook.ts";
 

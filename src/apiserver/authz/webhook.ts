@@ -8,7 +8,7 @@ import type {
   SubjectAccessReviewStatus,
 } from "#api/generated/authorization.v1.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { userInfo } from "../authn/reviews.ts";
 import { aggregateText } from "../config/aggregate-text.ts";

@@ -1,5 +1,5 @@
 /** Everything that a fresh cluster has, made or brought up to date at every start. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";

@@ -1,5 +1,5 @@
 /** Deletes all objects of a custom resource, as the end of its definition wants it. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";

@@ -1,6 +1,6 @@
 /** A request that came to the edge, and its answer: the same to whoever answers as one that came here. */
 import { Readable } from "node:stream";
-import { type Deferred, deferred } from "#lib/deferred.ts";
+import { type Deferred, deferred } from "#lib/async/deferred.ts";
 import type { Deadline } from "../http/deadlines.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { CLIENT_GONE, Leaving } from "../http/leaving.ts";
@@ -8,7 +8,7 @@ import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { PieceBytes } from "../response/byte-chunk.ts";
 import { Channel, type EdgeListener, type Wire } from "./channel.ts";
-import { Inflow } from "./inflow.ts";
+import { Inflow } from "./request-body-queue.ts";
 import type { RequestHead } from "./messages.ts";
 
 /** "follows": it is passed on as it comes; "late": it did not come in time; "unread": it must be asked for. */

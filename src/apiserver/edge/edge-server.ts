@@ -5,7 +5,7 @@
  * The thread starts when the edge is opened, so that it is ready when the server is.
  */
 import type { Worker } from "node:worker_threads";
-import { startWorker } from "#lib/start-worker.ts";
+import { startWorker } from "#lib/async/start-worker.ts";
 import { Answerer } from "../http/answerer.ts";
 import type { HttpServer, HttpServerOptions } from "../http/http-server.ts";
 import type { Peer } from "../request/request.ts";

@@ -1,7 +1,7 @@
 /** A connection at the edge that has changed its protocol: to whoever joined it, a socket. */
 import { Duplex } from "node:stream";
 import { Channel, type EdgeListener, type Wire } from "./channel.ts";
-import { Inflow } from "./inflow.ts";
+import { Inflow } from "./request-body-queue.ts";
 
 export class EdgeSocket extends Duplex implements EdgeListener {
   readonly #id: number;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { type Store, VALUE_BYTES_MAX } from "#store/contract.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { describeStore } from "#store/testing/contract-suite.ts";

@@ -10,7 +10,7 @@
  *    most WATCH_BUFFER_EVENTS_MAX events wait for a plugin; then the watch ends with SlowConsumer.
  * 3. A value that was just written is not decrypted when the watch brings it back: it is the same array.
  */
-import type { Eventual } from "#lib/eventual.ts";
+import type { Eventual } from "#lib/async/maybe-promise.ts";
 import type {
   Entry,
   GetOptions,

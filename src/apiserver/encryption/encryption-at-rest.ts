@@ -1,5 +1,5 @@
 /** The encryption rules in force, which may be replaced while the server runs. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { GroupResource } from "./group-resource.ts";
 import type { LoadedEncryption } from "./load-encryption.ts";
 import type { Transformer } from "./transformer.ts";

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { aggregateText } from "../config/aggregate-text.ts";

@@ -1,6 +1,6 @@
 /** A watch whose batches are decrypted on their way. See EncryptedStore for what it promises. */
-import { deferred } from "#lib/deferred.ts";
-import type { Eventual } from "#lib/eventual.ts";
+import { deferred } from "#lib/async/deferred.ts";
+import type { Eventual } from "#lib/async/maybe-promise.ts";
 import {
   StoreError,
   WATCH_BUFFER_EVENTS_MAX,

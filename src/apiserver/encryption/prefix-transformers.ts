@@ -2,8 +2,8 @@
  * Several transformers in one. The first one seals. The ones whose prefix a stored value has try to
  * open it, in order; what another than the first has opened is stale.
  */
-import type { Clock } from "#lib/clock.ts";
-import type { Eventual } from "#lib/eventual.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import type { Eventual } from "#lib/async/maybe-promise.ts";
 import { aggregateText } from "../config/aggregate-text.ts";
 import type { CountTransformation } from "./encryption-metrics.ts";
 import {

@@ -8,7 +8,7 @@
  * 3. Both throw (or reject with) an EncryptionError that names no secret.
  * 4. Nonces and keys come from the system's randomness, never from a seeded source.
  */
-import type { Eventual } from "#lib/eventual.ts";
+import type { Eventual } from "#lib/async/maybe-promise.ts";
 
 /** Which value is transformed. The key is authenticated: a value cannot be moved to another key. */
 export interface StorageContext {

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { flowSchemaKind } from "#api/kinds/flowcontrol/v1/flow-schema.ts";
 import { priorityLevelConfigurationKind } from "#api/kinds/flowcontrol/v1/priority-level-configuration.ts";
 import { silentLogger } from "#lib/logger.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import { flowPaths } from "../paths/flow-paths.ts";

@@ -14,7 +14,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
 import { flowSchemaKind } from "#api/kinds/flowcontrol/v1/flow-schema.ts";
 import { priorityLevelConfigurationKind } from "#api/kinds/flowcontrol/v1/priority-level-configuration.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import type { RequestInfo, User } from "../request/request.ts";
 import type { Objects } from "../storage/objects.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { createLogger } from "#lib/logger.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { anonymousUser } from "../authn/users.ts";
 import type { ApiRequest } from "../request/request.ts";
 import { requestInfoOf } from "../request/request-info.ts";

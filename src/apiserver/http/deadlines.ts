@@ -4,7 +4,7 @@
  * A client that asks for less has a timer of its own.
  */
 import { parseDuration } from "#api/meta/duration.ts";
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import { parseQuery } from "./parse-query.ts";
 
 export interface Deadline {

@@ -5,7 +5,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { servingPair } from "#testing/serving-pair.ts";
 import { openEdge } from "../edge/edge-server.ts";
 import type { Reply } from "./exchange.ts";

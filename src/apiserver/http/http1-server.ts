@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { methodNotAllowedStatus } from "../request/router.ts";
 import type { Answerer } from "./answerer.ts";
 import type { Connections } from "./connections.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { type Authority, issueLeaf, openAuthority } from "#pki/authority.ts";
 import { openEdge } from "../edge/edge-server.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "./http-server.ts";

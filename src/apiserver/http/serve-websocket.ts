@@ -2,7 +2,7 @@
  * Watches and logs for clients that speak WebSocket, as pages in a browser do: an event is a message,
  * and so is each piece of a log. What the client sends is not looked at; when it closes, it is over.
  */
-import { drained } from "#lib/drained.ts";
+import { drained } from "#lib/async/drained.ts";
 import { acceptWebSocket } from "#lib/websocket/accept.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { encodeFrame } from "#lib/websocket/frames.ts";

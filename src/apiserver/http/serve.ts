@@ -2,7 +2,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { badRequestStatus, timeoutStatus } from "#api/meta/status.ts";
-import type { Eventual } from "#lib/eventual.ts";
+import type { Eventual } from "#lib/async/maybe-promise.ts";
 import { isLongRunning } from "../flow/turn-taking.ts";
 import type { ApiRequest, Peer, RequestBody } from "../request/request.ts";
 import { requestInfoOf } from "../request/request-info.ts";

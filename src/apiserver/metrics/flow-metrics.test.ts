@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { Metrics } from "#lib/metrics.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { FlowControl } from "../flow/flow-control.ts";
 import { requestInfoOf } from "../request/request-info.ts";
 import { addFlowMetrics } from "./flow-metrics.ts";

@@ -1,6 +1,6 @@
 /** What is told about authentication, authorization, impersonation and audit, under upstream's names. */
-import type { Clock } from "#lib/clock.ts";
-import { andThen } from "#lib/eventual.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { andThen } from "#lib/async/maybe-promise.ts";
 import type { Counter, Histogram, MetricOptions, Metrics } from "#lib/metrics.ts";
 import type { Identity, RequestSecurity } from "../request/security.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { ApiRequest } from "../request/request.ts";
 import type { Answer } from "../response/answer.ts";
 import { profilePaths } from "./profile-paths.ts";

@@ -5,7 +5,7 @@
  */
 import { Session } from "node:inspector/promises";
 import { badRequestStatus, tooManyRequestsStatus } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { PathHandler } from "../request/handler.ts";
 import { type Answer, answer, statusAnswer, textAnswer } from "../response/answer.ts";
 

@@ -1,6 +1,6 @@
 /** All paths that are not about resources, in the order in which they are asked. */
 import type { Prose } from "#api/openapi/definition.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Discovery } from "../discovery/discovery.ts";

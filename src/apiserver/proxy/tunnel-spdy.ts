@@ -1,7 +1,7 @@
 /** Port-forward over WebSocket: its binary messages are the bytes of a SPDY connection. */
 import type { Duplex } from "node:stream";
-import { onAbort } from "#lib/aborted.ts";
-import { drained } from "#lib/drained.ts";
+import { onAbort } from "#lib/async/aborted.ts";
+import { drained } from "#lib/async/drained.ts";
 import { acceptWebSocket } from "#lib/websocket/accept.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { askedProtocols, type ClientEnd } from "./client-end.ts";

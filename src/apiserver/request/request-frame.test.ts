@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { Audit, type Stored } from "../audit/audit.ts";
 import { textAnswer } from "../response/answer.ts";
 import type { Tables } from "../response/table.ts";

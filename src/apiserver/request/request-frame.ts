@@ -3,7 +3,7 @@
  * (audit). A seat is held while the request is worked on, by a watch until it has told what is there;
  * what lives long holds its place until its answer has ended.
  */
-import { andThen, type Eventual } from "#lib/eventual.ts";
+import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
 import type { AuditTrail } from "../audit/audit.ts";
 import type { AuditedAnswer } from "../audit/event.ts";
 import { undecidedText } from "../authz/forbidden.ts";

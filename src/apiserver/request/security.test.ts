@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { testSecurityOptions, testServerOptions } from "#testing/server-options.ts";
 import { admissionPlugins } from "../admission/registry.ts";

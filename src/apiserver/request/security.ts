@@ -1,8 +1,8 @@
 /** Who may do what: authentication, impersonation and authorization put together from options. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { internalErrorStatus, unauthorizedStatus } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
-import { andThen, type Eventual } from "#lib/eventual.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
 import type { Random } from "#lib/random.ts";
 import { Audit, type AuditOptions, type AuditTrail } from "../audit/audit.ts";
 import type { Authentication, AuthenticationNotes, Authenticator } from "../authn/authenticator.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { deferred } from "#lib/deferred.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { deferred } from "#lib/async/deferred.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { startTestApi } from "../api.testing.ts";
 import { TimeLimit } from "./time-limit.ts";

@@ -1,7 +1,7 @@
 /** Work that is not waited for longer than a limit. It goes on, but nobody hears of its end. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { timeoutStatus } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { Deadlines } from "../http/deadlines.ts";
 
 /** What the client of a write hears that took too long. */

@@ -2,9 +2,9 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { notFoundStatus, type Result } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
-import type { Eventual } from "#lib/eventual.ts";
-import type { LinesByKey } from "#lib/lines-by-key.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import type { Eventual } from "#lib/async/maybe-promise.ts";
+import type { LinesByKey } from "#lib/async/lines-by-key.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Admission } from "../admission/admission-chain.ts";

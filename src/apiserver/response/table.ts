@@ -1,6 +1,6 @@
 /** Objects as rows for people: meta.k8s.io Table. */
 import type { Kind } from "#api/kind.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Revision } from "../storage/revision.ts";
 import type { ApiValue } from "./answer.ts";
 import type { ColumnDescriptions } from "./column-descriptions.ts";

@@ -5,7 +5,7 @@
  */
 import type { Draft, Kind, KubeObject, RemoteConversion } from "#api/kind.ts";
 import { type Result, success } from "#api/meta/status.ts";
-import { andThen, type Eventual } from "#lib/eventual.ts";
+import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
 import type { Revision } from "./revision.ts";
 
 export function toStoredVersion(

@@ -26,10 +26,10 @@ import {
   unknownStatus,
 } from "#api/meta/status.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
-import { Ring } from "#lib/ring.ts";
-import { withTimeout } from "#lib/sleep.ts";
+import { Ring } from "#lib/collections/ring.ts";
+import { withTimeout } from "#lib/async/sleep.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import type { EncryptedStore } from "../encryption/encrypted-store.ts";
 import { READ_ENCRYPTED } from "../encryption/identity.ts";

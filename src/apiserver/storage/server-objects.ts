@@ -9,7 +9,7 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { ResourceStats } from "../flow/work-estimate.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";

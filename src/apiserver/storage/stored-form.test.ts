@@ -1,7 +1,7 @@
 /** What lies in the store: upstream's keys and forms, both of which are read. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
 import type { ApiRequest } from "../request/request.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { nextTurn } from "#lib/next-turn.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
 import type { EventFeed } from "../watch/watch-feed.ts";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
-import { nextTurn } from "#lib/next-turn.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { FanOut, FanOuts } from "./fan-out.ts";
 
 const newFanOut = (): FanOut => new FanOut(new VirtualClock());

@@ -7,7 +7,7 @@
  * 3. A subscription hears of every change after its start once, in order, or that it was overtaken.
  *    It holds a cursor, not a queue.
  */
-import { OrderedMap } from "#lib/ordered-map.ts";
+import { OrderedMap } from "#lib/collections/ordered-map.ts";
 import type { StoredResource } from "../storage/resources.ts";
 import type { Revision } from "../storage/revision.ts";
 import { type Change, WatchWindow } from "./watch-window.ts";

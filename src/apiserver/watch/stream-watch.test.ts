@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { nextTurn } from "#lib/next-turn.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "../api.testing.ts";
 import type { Reply } from "../http/exchange.ts";
 import type { Piece } from "../response/byte-chunk.ts";

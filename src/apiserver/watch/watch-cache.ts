@@ -11,8 +11,8 @@
  *    one that is removed or replaced end.
  */
 import { jsonEqual } from "#api/patch/json-value.ts";
-import { onAbort } from "#lib/aborted.ts";
-import type { Clock, Timer } from "#lib/clock.ts";
+import { onAbort } from "#lib/async/aborted.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Entry, Store, WatchBatch, WatchEvent } from "#store/contract.ts";
 import { StoreError } from "#store/contract.ts";

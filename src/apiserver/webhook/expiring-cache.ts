@@ -1,5 +1,5 @@
 /** Answers that count for a while. Bounded: the one that was used longest ago goes first. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 interface Entry<Value> {
   readonly value: Value;

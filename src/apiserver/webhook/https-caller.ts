@@ -7,7 +7,7 @@ import { Agent, request } from "node:https";
 import { isIP } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { codeOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type ConnectStream, createConnectionThrough } from "../proxy/connect-stream.ts";
 import { dialFault } from "../proxy/dial-fault.ts";
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, test } from "vitest";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { completed } from "#testing/build.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import { HttpsCaller } from "./https-caller.ts";

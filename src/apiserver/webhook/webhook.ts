@@ -1,6 +1,6 @@
 /** Servers elsewhere that are asked: the question goes out as JSON, the answer comes back as JSON. */
-import { Backoff } from "#lib/backoff.ts";
-import type { Clock } from "#lib/clock.ts";
+import { Backoff } from "#lib/async/backoff.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
 
 /** Texts are JSON already. Rejects with WebhookError for whatever is no answer. */

@@ -18,7 +18,7 @@ import {
 import { timeFromMs } from "#api/meta/time.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import { bodyYaml } from "../request/body-bytes.ts";
 import type { WriteOptions } from "../request/query-options.ts";

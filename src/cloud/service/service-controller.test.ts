@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
 import { SimulatedCloud } from "../providers/simulated/simulated-cloud.ts";
 import { createSimulatedProvider } from "../providers/simulated/simulated-provider.ts";

@@ -12,7 +12,7 @@ import { webhooksAndPolicies } from "#apiserver/admission/webhooks-and-policies.
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
 import type { AdmissionParts } from "#apiserver/server.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

@@ -1,6 +1,6 @@
 /** `k8ts apiserver`: the API server alone. */
 import { hostname } from "node:os";
-import { untilAborted } from "#lib/aborted.ts";
+import { untilAborted } from "#lib/async/aborted.ts";
 import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";

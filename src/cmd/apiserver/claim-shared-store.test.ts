@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { ClusterPki } from "#pki/cluster-pki.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { rejects } from "#store/testing/contract-suite.ts";

@@ -13,7 +13,7 @@ import type { HealthCheck } from "#apiserver/health/health-paths.ts";
 import type { StartHook } from "#apiserver/health/start-hooks.ts";
 import { REGISTRY } from "#apiserver/storage/resources.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { RequestSecurity } from "#apiserver/request/security.ts";
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

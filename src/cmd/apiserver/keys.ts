@@ -5,7 +5,7 @@ import type { ClientAuthorities } from "#apiserver/authn/peer-certificate.ts";
 import { firstAddress } from "#apiserver/cluster/kubernetes-service.ts";
 import type { PublishedConfig } from "#apiserver/cluster/published-config.ts";
 import type { NamedCertificate } from "#apiserver/http/named-certificates.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { ClusterPki, servingNames } from "#pki/cluster-pki.ts";
 import { type KeyPair, parseCertificate, parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";

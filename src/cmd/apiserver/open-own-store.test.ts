@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { openOwnStore } from "./open-own-store.ts";
 
 const root = mkdtempSync(join(tmpdir(), "k8ts-test-own-store-"));

@@ -1,6 +1,6 @@
 /** The store that the flags name. */
 import { REGISTRY } from "#apiserver/storage/resources.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { PrefixedStore } from "#store/prefixed-store.ts";

@@ -14,7 +14,7 @@ import type { ApiServerOptions } from "#apiserver/server.ts";
 import type { ComponentCheck } from "#apiserver/special/component-statuses.ts";
 import { probeComponent } from "#apiserver/special/probe-component.ts";
 import type { Objects } from "#apiserver/storage/objects.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

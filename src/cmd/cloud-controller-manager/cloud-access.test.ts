@@ -14,7 +14,7 @@ import { createSimulatedProvider } from "#cloud/providers/simulated/simulated-pr
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { Runtime } from "#runtime/run.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { notingRefusals } from "#testing/secured.ts";

@@ -10,7 +10,7 @@ import { loadProvider } from "#cloud/load-provider.ts";
 import type { CreateProvider } from "#cloud/provider.ts";
 import { messageOf } from "#lib/caught.ts";
 import { Metrics } from "#lib/metrics.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { Command } from "../command.ts";
 import { startComponentServer } from "../component/component-server.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";

@@ -8,7 +8,7 @@ import type { RateLimit } from "#client/rate-limit.ts";
 import { CLOUD_CONTROLLER_NAMES, type CloudControllerOptions } from "#cloud/cloud-controllers.ts";
 import { CLOUD_LEASE, CLOUD_NAMESPACE } from "#cloud/cloud-role.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ComponentServerOptions } from "../component/component-server.ts";
 import { servingCertificate } from "../component/serving-certificate.ts";
 import { rateLimitOf } from "../controller-manager/pace-flags.ts";

@@ -10,7 +10,7 @@ import { clusterRoleBindingKind } from "#api/kinds/rbac/v1/bindings.ts";
 import { AccountTokens } from "#client/account-tokens.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
-import { nextTurn } from "#lib/next-turn.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { systemRandom } from "#lib/random.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import type { KeyPair } from "#pki/key-pair.ts";

@@ -24,7 +24,7 @@ import type { ApiRequest, RequestInfo, User } from "#apiserver/request/request.t
 import type { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
 import { ExpiringAnswers } from "#kubelet/server/access/expiring-answers.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 

@@ -22,7 +22,7 @@ import {
 import { withoutRenegotiation } from "#apiserver/http/without-renegotiation.ts";
 import type { RequestInfo, User } from "#apiserver/request/request.ts";
 import { requestInfoOf } from "#apiserver/request/request-info.ts";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { DelegatedAccess } from "./delegated-access.ts";

@@ -1,6 +1,6 @@
 /** The certificate that a component serves with: the one that flags name, or one of its own. */
 import { readFileSync } from "node:fs";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { issueCertificate } from "#pki/certificate.ts";
 import { newKey, privateKeyPem } from "#pki/key-pair.ts";
 import { FlagError } from "../flags/parse-flags.ts";

@@ -6,7 +6,7 @@ import type { Client } from "#client/client.ts";
 import type { Connection } from "#client/kubeconfig.ts";
 import type { RateLimit } from "#client/rate-limit.ts";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { AccountClients } from "./account-clients.ts";
 import { rateLimitFor } from "./pace-flags.ts";
 

@@ -10,7 +10,7 @@ import type { CertificateSigning } from "#controllers/certificates/signing.ts";
 import type { NodeIpamOptions } from "#controllers/node-ipam/node-ipam.ts";
 import type { ControllerOptions } from "#controllers/registry/controllers.ts";
 import type { AccountTokens } from "#controllers/service-account-tokens/tokens.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { grantRequest } from "#pki/certificate-request.ts";
 import { parsePrivateKey, readKeyPair } from "#pki/key-pair.ts";
 import { FlagError } from "../flags/parse-flags.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, test } from "vitest";
 import { builtInControllers } from "#controllers/registry/controllers.ts";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { parseArguments } from "../flags/parse-flags.ts";
 import { controllerOptionsOf } from "./controller-flags.ts";
 import { managerFlags } from "./controller-manager.ts";

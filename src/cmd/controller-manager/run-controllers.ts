@@ -7,7 +7,7 @@ import { ServerEventRecorder } from "#client/event-recorder.ts";
 import { garbageCollector } from "#controllers/garbage-collector.ts";
 import type { AnyController } from "#controllers/registry/controllers.ts";
 import { queueNameOf } from "#controllers/registry/queue-names.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

@@ -11,7 +11,7 @@ import { ApiAccess } from "#dashboard/api-access.ts";
 import { startDashboardServer } from "#dashboard/dashboard-server.ts";
 import { Sessions } from "#dashboard/sessions.ts";
 import { readWebFiles } from "#dashboard/web-files.ts";
-import { untilAborted } from "#lib/aborted.ts";
+import { untilAborted } from "#lib/async/aborted.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";

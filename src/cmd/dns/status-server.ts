@@ -1,6 +1,6 @@
 /** `/metrics`, `/health` and `/ready` over HTTP, on the ports and with the words of CoreDNS. */
 import { createServer } from "node:http";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import type { Metrics } from "#lib/metrics.ts";
 
 export interface StatusPorts {

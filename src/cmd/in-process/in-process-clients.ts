@@ -6,7 +6,7 @@ import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
 import { accountOf } from "#controllers/registry/accounts.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
 
 const FIELD_MANAGER = "kube-controller-manager";

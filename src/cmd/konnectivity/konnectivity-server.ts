@@ -7,7 +7,7 @@ import { tokenReviewKind } from "#api/kinds/authentication/v1/reviews.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import type { Connection } from "#client/kubeconfig.ts";
-import { onAbort, untilAborted } from "#lib/aborted.ts";
+import { onAbort, untilAborted } from "#lib/async/aborted.ts";
 import { type Place, runTunnelServer, type TlsFiles } from "#tunnel/run-server.ts";
 import { STRATEGIES, type Strategy, TunnelServer } from "#tunnel/tunnel-server.ts";
 import type { Command } from "../command.ts";

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { Command as Parser } from "commander";
 import type { Taint } from "#api/generated/core.v1.ts";
 import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-config.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { servingCertificate } from "../component/serving-certificate.ts";
 import { list } from "../flags/flag-values.ts";
 import { addLogFlags } from "../flags/log-flags.ts";

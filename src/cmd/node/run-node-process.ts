@@ -2,7 +2,7 @@
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { nodePaths } from "#kubelet/containerd/node-paths.ts";
-import { deferred } from "#lib/deferred.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { NetworkMarks } from "#network/network-marks.ts";
 import type { PodNetworkMode } from "#network/pod-network-mode.ts";

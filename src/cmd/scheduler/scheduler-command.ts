@@ -6,7 +6,7 @@ import { HttpsTransport } from "#client/https-transport.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { Metrics } from "#lib/metrics.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
 import { explainPod } from "#scheduler/explain/explain-pod.ts";
 import type { Command } from "../command.ts";

@@ -5,7 +5,7 @@ import { Command as Parser } from "commander";
 import { readYaml } from "#api/codec/yaml-reader.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import type { Connection } from "#client/kubeconfig.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { ConfigError } from "#scheduler/config/config-error.ts";
 import { type ConfigFile, readConfig } from "#scheduler/config/read-config.ts";
 import { DEFAULT_CONFIG, type SchedulerConfig } from "#scheduler/config/scheduler-config.ts";

@@ -16,7 +16,7 @@ import { load } from "js-yaml";
 import type { Taint } from "#api/generated/core.v1.ts";
 import { parseQuantity } from "#api/meta/quantity.ts";
 import { messageOf } from "#lib/caught.ts";
-import { closestWord } from "#lib/closest-word.ts";
+import { closestWord } from "#lib/text/closest-word.ts";
 import { BEHAVIOUR_NAMES, type BehaviourRule, readBehaviour } from "#sim/behaviour.ts";
 import { DEFAULT_TEMPLATE, type NodeTemplate } from "#sim/node-template.ts";
 import { DEFAULT_SIMULATION, type SimulationConfig } from "#sim/run-simulation.ts";

@@ -5,7 +5,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { SnapshotSummary } from "#store/contract.ts";
 import { snapshotName, tooMany } from "./snapshot-files.ts";
 

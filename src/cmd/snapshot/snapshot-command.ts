@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Command as Parser } from "commander";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { verifySnapshot } from "#store/snapshot.ts";
 import type { Command } from "../command.ts";
 import { integer, seconds } from "../flags/flag-values.ts";

@@ -1,6 +1,6 @@
 /** `k8ts store copy`: moves a cluster's data between a data directory and an etcd. */
 import { Command as Parser } from "commander";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { Command } from "../command.ts";
 import { FlagError, parseArguments, refuseFlags } from "../flags/parse-flags.ts";
 import { copyStore } from "./copy-store.ts";

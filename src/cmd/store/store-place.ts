@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command as Parser } from "commander";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { SnapshotSummary, Store } from "#store/contract.ts";
 import { openEmbeddedStore, restoreEmbeddedStore, snapshotEmbeddedStore } from "#store/embedded.ts";
 import { openEtcdStore, restoreEtcdStore } from "#store/etcd.ts";

@@ -1,7 +1,7 @@
 /** Makes a cluster that is ready known: its kubeconfig, the user's kubeconfig, and lines on stdout. */
 import { chmodSync, copyFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ReportProgress } from "./background/progress.ts";
 import { mergeIntoUserKubeconfig, userKubeconfigFile } from "./kubeconfig/user-kubeconfig.ts";
 import { shellQuoted } from "./shell-quoted.ts";

@@ -4,7 +4,7 @@
  * from the machine itself and closes all others.
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { onAbort, untilAborted } from "#lib/aborted.ts";
+import { onAbort, untilAborted } from "#lib/async/aborted.ts";
 import { allowedSources } from "./allowed-sources.ts";
 import { APISERVER } from "./apiserver-component.ts";
 import type { ClusterContext, Component } from "./component.ts";

@@ -1,5 +1,5 @@
 /** The API server as a component of `k8ts up`: ready when a fresh cluster's own objects are there. */
-import { untilAborted } from "#lib/aborted.ts";
+import { untilAborted } from "#lib/async/aborted.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
 import { runApiServer } from "../apiserver/run.ts";
 import type { Surroundings } from "../apiserver/server-options.ts";

@@ -8,7 +8,7 @@
  */
 import type { User } from "#apiserver/request/request.ts";
 import type { Transport } from "#client/transport.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";

@@ -9,7 +9,7 @@ import { removeTree } from "#host/files.ts";
 import { unmountBelow } from "#host/mounts.ts";
 import { codeOf } from "#lib/caught.ts";
 import { isAlive, type ProcessIdentity } from "#lib/process-identity.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { parseFlags } from "../flags/parse-flags.ts";

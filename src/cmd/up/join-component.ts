@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
-import { untilAborted } from "#lib/aborted.ts";
+import { untilAborted } from "#lib/async/aborted.ts";
 import { networkMarks } from "#network/network-marks.ts";
 import { dnsAddress } from "../dns/kube-dns.ts";
 import { ensureJoinObjects } from "../join/join-objects.ts";

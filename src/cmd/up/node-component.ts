@@ -6,7 +6,7 @@
 import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
 import { nodePaths } from "#kubelet/containerd/node-paths.ts";
-import { deferred } from "#lib/deferred.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { networkMarks } from "#network/network-marks.ts";
 import { dnsAddress } from "../dns/kube-dns.ts";
 import { runMachineNode } from "../node/run-machine-node.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { untilAborted } from "#lib/aborted.ts";
-import { deferred } from "#lib/deferred.ts";
+import { untilAborted } from "#lib/async/aborted.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import type { ClusterContext, Component } from "./component.ts";
 import { runComponents } from "./run-components.ts";
 import { parseUpFlags } from "./up-flags.ts";

@@ -1,6 +1,6 @@
 /** Starts components in the order of their needs and stops them in reverse: see component.ts. */
-import { signalForMany, untilAborted } from "#lib/aborted.ts";
-import { deferred } from "#lib/deferred.ts";
+import { signalForMany, untilAborted } from "#lib/async/aborted.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import type { ClusterContext, Component, ComponentHealth, RunningComponent } from "./component.ts";
 
 export interface RunningComponents {

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
 import { codeOf } from "#lib/caught.ts";
-import { deferred } from "#lib/deferred.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { SIMULATED_TAINT } from "#sim/node-template.ts";
 import { DEFAULT_RENEW_MS, runSimulation, type SimulationConfig } from "#sim/run-simulation.ts";

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { type Option, Command as Parser } from "commander";
 import { parseCidr } from "#api/validation/ip.ts";
 import { LOCAL_RANGES } from "#cloud/providers/local/start-local.ts";
-import { closestWord } from "#lib/closest-word.ts";
+import { closestWord } from "#lib/text/closest-word.ts";
 import {
   POD_NETWORK_MODES,
   type PodNetworkMode,

@@ -5,7 +5,7 @@
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join, relative } from "node:path";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { type Deciders, whyPage } from "./decisions.ts";
 
 const TIMEOUT_MS = 10_000;

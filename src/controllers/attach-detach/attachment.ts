@@ -6,7 +6,7 @@
  */
 import type { Node, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import type { VolumeAttachment } from "#api/generated/storage.v1.ts";
-import { sha256Hex } from "#lib/sha256.ts";
+import { sha256Hex } from "#lib/text/sha256.ts";
 import { isFinished } from "../shared/pods.ts";
 
 const UNMOUNT_WAIT_MS = 6 * 60_000;

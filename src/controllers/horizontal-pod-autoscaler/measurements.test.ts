@@ -8,7 +8,7 @@ import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { servingCertificate } from "#cmd/component/serving-certificate.ts";
 import { seededRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { measure } from "./measurements.ts";
 
 const AT = "2030-01-01T00:00:00Z";

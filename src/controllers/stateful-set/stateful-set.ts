@@ -46,7 +46,7 @@ import {
 } from "./identity.ts";
 import { conflictOf, isStaleClaim, repairedClaim } from "./retention.ts";
 import { isRunningAndReady, nextAvailableInMs, type Running, statusOf } from "./status.ts";
-import { notes, toldAsUpdate } from "./told.ts";
+import { notes, toldAsUpdate } from "./pod-events.ts";
 
 export interface StatefulSetState {
   readonly set: StatefulSet;

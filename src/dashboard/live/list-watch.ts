@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage } from "node:http";
 import { linesOf } from "#client/lines-of.ts";
-import { Backoff } from "#lib/backoff.ts";
+import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
 import type { ApiAccess } from "../api-access.ts";
 import type { Followed } from "./messages.ts";

@@ -2,7 +2,7 @@
  * One table or list of objects that a page follows. Changes are gathered, and the page gets at most
  * four messages a second, never a new one before the last one was written to the socket.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type Column, columnsOf, rowsOf } from "../table/table-answer.ts";
 import { TableRows } from "../table/table-rows.ts";
 import { type Change, type ListWatchOptions, listWatch } from "./list-watch.ts";

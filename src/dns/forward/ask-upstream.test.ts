@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import packets from "dns-packet";
 import { test } from "vitest";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { parseQuery } from "../wire/parse-query.ts";
 import { askUpstream } from "./ask-upstream.ts";
 

@@ -5,7 +5,7 @@
  */
 import { createSocket } from "node:dgram";
 import { connect, isIPv6 } from "node:net";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { encodeUpstreamQuery } from "../wire/encode-question.ts";
 import { type ForeignAnswer, readForeignAnswer } from "../wire/foreign-answer.ts";
 import type { Query } from "../wire/parse-query.ts";

@@ -7,7 +7,7 @@ import type { Service } from "#api/generated/core.v1.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { defaultConfig } from "../config/dns-config.ts";
 import { readConfig } from "../config/read-config.ts";
 import { Zone } from "../zone/zone.ts";

@@ -5,7 +5,7 @@
  * not read from meanwhile), idle time, and bytes that a client does not take.
  */
 import { createServer, isIPv6, type Socket } from "node:net";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { frame, TcpFrames } from "../wire/tcp-frames.ts";
 import type { Origin, Responder } from "./responder.ts";
 import type { ServerAddress } from "./udp-server.ts";

@@ -1,7 +1,7 @@
 /** Serves DNS over UDP. What cannot be sent at once is bounded: beyond that, answers are dropped. */
 import { createSocket } from "node:dgram";
 import { isIPv6 } from "node:net";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import type { Origin, Responder } from "./responder.ts";
 
 const SEND_QUEUE_BYTES_MAX = 4 * 1024 * 1024;

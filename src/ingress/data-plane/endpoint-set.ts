@@ -6,7 +6,7 @@
  * 2. An endpoint that could not be connected to waits for some seconds while others are there.
  * 3. A client with the cookie of an endpoint gets that endpoint for as long as it is there.
  */
-import { shortHash } from "#lib/short-hash.ts";
+import { shortHash } from "#lib/text/short-hash.ts";
 import type { EndpointAddress } from "../routes/ready-endpoints.ts";
 
 export interface Endpoint extends EndpointAddress {

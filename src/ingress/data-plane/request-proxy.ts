@@ -1,5 +1,5 @@
 /** Answers requests by the routing table: redirects, refusals, and the endpoints of Services. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { RoutePolicy } from "../routes/route-policy.ts";
 import type { Backend, Route } from "../routes/routing-table.ts";
 import type { AccessEntry, Limits, TrafficState } from "./data-plane.ts";

@@ -13,7 +13,7 @@ import {
 } from "node:http2";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import type { CertificatePair } from "./certificates.ts";
 import { RequestProxy, type RequestProxyOptions } from "./request-proxy.ts";
 import { handleUpgrade } from "./upgrade-proxy.ts";

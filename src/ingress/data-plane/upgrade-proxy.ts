@@ -6,7 +6,7 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Backend, Route } from "../routes/routing-table.ts";
 import type { TrafficState } from "./data-plane.ts";
 import type { Endpoint } from "./endpoint-set.ts";

@@ -11,7 +11,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { request } from "node:https";
 import { load } from "js-yaml";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { pinOfAuthority } from "./authority-pin.ts";
 import type { BootstrapToken } from "./bootstrap-token.ts";
 

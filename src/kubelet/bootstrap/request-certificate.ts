@@ -5,7 +5,7 @@
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { createRequest } from "#pki/certificate-request.ts";
 import { type KeyPair, newKey, privateKeyPem } from "#pki/key-pair.ts";
 

@@ -3,9 +3,9 @@
  * the kubeconfig is replaced. Whoever reads the file takes it up. Lives until the signal aborts.
  */
 import type { Client } from "#client/client.ts";
-import { Backoff } from "#lib/backoff.ts";
+import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { type KeyPair, parseCertificate } from "#pki/key-pair.ts";

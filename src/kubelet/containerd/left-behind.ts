@@ -13,7 +13,7 @@ import {
   type ProcessEntry,
   withDescendants,
 } from "#host/processes.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { createCriClient } from "../cri/cri-client.ts";

@@ -6,7 +6,7 @@ import { test } from "vitest";
 import { createCriClient } from "#kubelet/cri/cri-client.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { startContainerd } from "./run-containerd.ts";
 
 test("containerd is started again after kill -9 and ends with the signal", async () => {

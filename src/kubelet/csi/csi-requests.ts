@@ -1,7 +1,7 @@
 /** What a CSI driver is asked, from the objects of the API. Pure. */
 import type { PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import type { CSIDriver } from "#api/generated/storage.v1.ts";
-import { sha256Hex } from "#lib/sha256.ts";
+import { sha256Hex } from "#lib/text/sha256.ts";
 import { csiAccessMode, type VolumeCapability } from "./csi-messages.ts";
 
 export type Lifecycle = "Persistent" | "Ephemeral";

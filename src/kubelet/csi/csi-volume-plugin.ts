@@ -27,7 +27,7 @@ import {
   type VolumeTools,
 } from "#kubelet/volumes/volume-plugin.ts";
 import { codeOf } from "#lib/caught.ts";
-import { sha256Hex } from "#lib/sha256.ts";
+import { sha256Hex } from "#lib/text/sha256.ts";
 import type { CsiDriver, CsiDrivers } from "./csi-drivers.ts";
 import { csiNodeMethods, NODE_CAPABILITY } from "./csi-messages.ts";
 import {

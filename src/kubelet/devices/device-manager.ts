@@ -10,12 +10,12 @@
 import { join } from "node:path";
 import type { Container, Pod } from "#api/generated/core.v1.ts";
 import { quantityOf, quantityValue } from "#api/meta/quantity.ts";
-import type { AdmissionVerdict } from "#kubelet/decide/admit-pod.ts";
+import type { AdmissionVerdict } from "#kubelet/decide/node/admit-pod.ts";
 import { deviceCandidates, pickDevices } from "#kubelet/decide/pick-devices.ts";
 import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { type DeviceAllocation, readDeviceState, writeDeviceState } from "./device-checkpoint.ts";
 import {

@@ -6,7 +6,7 @@ import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { listFolder } from "#host/files.ts";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import { DEVICE_API_VERSION, type RegisterRequest, registerMethod } from "./device-messages.ts";
 

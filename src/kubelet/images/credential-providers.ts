@@ -13,10 +13,10 @@ import { load } from "js-yaml";
 import { parseDuration } from "#api/meta/duration.ts";
 import { runProgram } from "#host/run-program.ts";
 import type { AuthConfig } from "#kubelet/cri/image-methods.ts";
-import { matchesImage } from "#kubelet/decide/image-match.ts";
-import { registryOf } from "#kubelet/decide/image-name.ts";
+import { matchesImage } from "#kubelet/decide/inputs/image-match.ts";
+import { registryOf } from "#kubelet/decide/inputs/image-name.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
 const TIMEOUT_MS = 60_000;

@@ -3,8 +3,8 @@ import { test } from "vitest";
 import type { Container, Pod, Secret } from "#api/generated/core.v1.ts";
 import type { ImageService } from "#kubelet/cri/cri-client.ts";
 import type { AuthConfig } from "#kubelet/cri/image-methods.ts";
-import { isImageName } from "#kubelet/decide/image-name.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { isImageName } from "#kubelet/decide/inputs/image-name.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { PodImages } from "./pod-images.ts";
 
 test("image pull: ErrImagePull, ImagePullBackOff until the back-off is over, then success", async () => {

@@ -8,11 +8,11 @@ import type { ImageService } from "#kubelet/cri/cri-client.ts";
 import type { AuthConfig, CriImage } from "#kubelet/cri/image-methods.ts";
 import type { PodSandboxConfig } from "#kubelet/cri/sandbox-messages.ts";
 import { type BackoffEntry, decideBackoff } from "#kubelet/decide/crash-backoff.ts";
-import { isImageName, withTag } from "#kubelet/decide/image-name.ts";
+import { isImageName, withTag } from "#kubelet/decide/inputs/image-name.ts";
 import type { PodEvents } from "#kubelet/pods/pod-events.ts";
 import type { ImageUser } from "#kubelet/runtime/security-context.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { credentialsFor } from "./pull-secrets.ts";
 
 const FAILURES_MAX = 1_000;

@@ -1,8 +1,8 @@
 /** Credentials for a registry, from the imagePullSecrets of a pod. */
 import type { Secret } from "#api/generated/core.v1.ts";
 import type { AuthConfig } from "#kubelet/cri/image-methods.ts";
-import { matchesImage } from "#kubelet/decide/image-match.ts";
-import { registryOf } from "#kubelet/decide/image-name.ts";
+import { matchesImage } from "#kubelet/decide/inputs/image-match.ts";
+import { registryOf } from "#kubelet/decide/inputs/image-name.ts";
 
 interface DockerAuth {
   readonly username?: string;

@@ -11,9 +11,9 @@ import {
   type ImageGcPolicy,
   type ImageRecord,
   inEvictionOrder,
-} from "#kubelet/decide/image-gc.ts";
+} from "#kubelet/decide/node/image-gc.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
 const PERIOD_MS = 300_000;

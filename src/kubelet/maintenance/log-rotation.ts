@@ -15,7 +15,7 @@ import { createGzip } from "node:zlib";
 import { listFolder } from "#host/files.ts";
 import { CONTAINER_STATE, type CriContainer } from "#kubelet/cri/container-messages.ts";
 import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
-import { decideLogFiles, rotationStamp } from "#kubelet/decide/log-files.ts";
+import { decideLogFiles, rotationStamp } from "#kubelet/decide/node/log-files.ts";
 import {
   CONTAINER_NAME,
   POD_NAME,
@@ -24,7 +24,7 @@ import {
   RESTART_COUNT,
 } from "#kubelet/runtime/labels.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
 export interface LogRotationOptions {

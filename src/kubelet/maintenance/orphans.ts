@@ -8,14 +8,14 @@ import { listFolder, removeTree } from "#host/files.ts";
 import { CONTAINER_STATE } from "#kubelet/cri/container-messages.ts";
 import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
 import { SANDBOX_STATE } from "#kubelet/cri/sandbox-messages.ts";
-import { decideRemovals } from "#kubelet/decide/dead-containers.ts";
+import { decideRemovals } from "#kubelet/decide/node/dead-containers.ts";
 import { kubepodsCgroup, qosCgroups } from "#kubelet/decide/pod-cgroup.ts";
 import type { DraManager } from "#kubelet/dra/dra-manager.ts";
 import type { PodPaths } from "#kubelet/pods/pod-paths.ts";
 import { CONTAINER_NAME, POD_UID } from "#kubelet/runtime/labels.ts";
 import type { PodVolumes } from "#kubelet/volumes/pod-volumes.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
 const PERIOD_MS = 60_000;

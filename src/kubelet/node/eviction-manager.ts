@@ -18,20 +18,20 @@ import {
   pressureOf,
   rankForEviction,
   starvedResource,
-} from "#kubelet/decide/eviction.ts";
+} from "#kubelet/decide/node/eviction.ts";
 import {
   type Crossed,
   type CrossedSince,
   type Observations,
   observeThresholds,
   type Threshold,
-} from "#kubelet/decide/eviction-thresholds.ts";
-import type { Pressures } from "#kubelet/decide/node-status.ts";
-import { exceededStorageLimit, hasStorageLimits } from "#kubelet/decide/storage-limits.ts";
+} from "#kubelet/decide/node/eviction-thresholds.ts";
+import type { Pressures } from "#kubelet/decide/node/node-status.ts";
+import { exceededStorageLimit, hasStorageLimits } from "#kubelet/decide/node/storage-limits.ts";
 import type { PodEvents } from "#kubelet/pods/pod-events.ts";
 import type { PodWorkers } from "#kubelet/pods/pod-workers.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { EvictionMeasures } from "./eviction-measures.ts";
 

@@ -1,6 +1,6 @@
 /** Capacity and allocatable amounts of the machine. */
 import { diskSpace, type MachineFacts } from "#host/machine.ts";
-import { allocatableOf } from "#kubelet/decide/node-status.ts";
+import { allocatableOf } from "#kubelet/decide/node/node-status.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 
 export interface NodeAmounts {

@@ -12,11 +12,11 @@ import {
   newNode,
   OWN_ANNOTATIONS,
   ownLabels,
-} from "#kubelet/decide/node-status.ts";
+} from "#kubelet/decide/node/node-status.ts";
 import { isEqual } from "#kubelet/decide/status-patch.ts";
-import { Backoff } from "#lib/backoff.ts";
+import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 

@@ -4,7 +4,7 @@ import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import type { Client } from "#client/client.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
 const NAMESPACE = "kube-node-lease";

@@ -6,9 +6,9 @@ import {
   type ShutdownGroup,
   shutdownGrace,
   shutdownGroups,
-} from "#kubelet/decide/shutdown-groups.ts";
+} from "#kubelet/decide/node/shutdown-groups.ts";
 import type { PodWorkers } from "#kubelet/pods/pod-workers.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { NodeEvent } from "./node-events.ts";
 

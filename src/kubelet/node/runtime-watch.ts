@@ -3,7 +3,7 @@
 import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
 import type { RuntimeStatus, RuntimeVersion } from "#kubelet/cri/runtime-methods.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const WELL_MS = 10_000;
 const UNWELL_MS = 250;

@@ -6,7 +6,7 @@ import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import type { Client, Typed } from "#client/client.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const DEFAULT_SECONDS = 3_600;
 const LIFE_MAX_MS = 24 * 3_600_000;

@@ -12,11 +12,11 @@ import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import type { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
-import { onAbort } from "#lib/aborted.ts";
-import type { Clock } from "#lib/clock.ts";
+import { onAbort } from "#lib/async/aborted.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
-import { withTimeout } from "#lib/sleep.ts";
+import { withTimeout } from "#lib/async/sleep.ts";
 
 const READ_TIMEOUT_MS = 10_000;
 

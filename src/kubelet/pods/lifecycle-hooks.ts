@@ -3,7 +3,7 @@ import type { Container, LifecycleHandler, Pod } from "#api/generated/core.v1.ts
 import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
 import { httpGet, httpTarget } from "#kubelet/probes/http-get.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 /** Hooks have no time limit of their own; this is longer than any pod's grace. */
 const EXEC_TIMEOUT_MS = 24 * 3_600_000;

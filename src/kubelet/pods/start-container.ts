@@ -10,9 +10,9 @@ import type {
 } from "#api/generated/core.v1.ts";
 import { listFolder } from "#host/files.ts";
 import type { PodSandboxConfig } from "#kubelet/cri/sandbox-messages.ts";
-import { containerEnv, type EnvSources } from "#kubelet/decide/container-env.ts";
+import { containerEnv, type EnvSources } from "#kubelet/decide/inputs/container-env.ts";
 import type { WaitingReason } from "#kubelet/decide/container-statuses.ts";
-import { podHostname } from "#kubelet/decide/pod-hostname.ts";
+import { podHostname } from "#kubelet/decide/inputs/pod-hostname.ts";
 import { type ContainerRun, latestRun, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
 import { objectRefs } from "#kubelet/objects/object-refs.ts";
 import { containerConfig } from "#kubelet/runtime/container-config.ts";

@@ -12,8 +12,8 @@ import type { Pod, PodStatus } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { Client } from "#client/client.ts";
 import { statusPatch } from "#kubelet/decide/status-patch.ts";
-import { Backoff } from "#lib/backoff.ts";
-import type { Clock } from "#lib/clock.ts";
+import { Backoff } from "#lib/async/backoff.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 

@@ -2,7 +2,7 @@
 import type { Container, Pod } from "#api/generated/core.v1.ts";
 import type { Mount } from "#kubelet/cri/common-messages.ts";
 import type { ContainerConfig, Device } from "#kubelet/cri/container-messages.ts";
-import { expand } from "#kubelet/decide/expand.ts";
+import { expand } from "#kubelet/decide/inputs/expand.ts";
 import { containerLimits } from "#kubelet/decide/resources.ts";
 import { containerAnnotations, containerLabels } from "./labels.ts";
 import { containerSecurityContext, type ImageUser } from "./security-context.ts";

@@ -7,8 +7,8 @@
  */
 import { CONTAINER_STATE } from "#kubelet/cri/container-messages.ts";
 import type { CriClient } from "#kubelet/cri/cri-client.ts";
-import { Backoff } from "#lib/backoff.ts";
-import type { Clock } from "#lib/clock.ts";
+import { Backoff } from "#lib/async/backoff.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { GrpcClient } from "#lib/grpc/grpc-client.ts";
 import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { Logger } from "#lib/logger.ts";

@@ -6,8 +6,8 @@ import {
   type PortMapping,
   PROTOCOL,
 } from "#kubelet/cri/sandbox-messages.ts";
-import type { ResolverSettings } from "#kubelet/decide/pod-dns.ts";
-import type { PodHostname } from "#kubelet/decide/pod-hostname.ts";
+import type { ResolverSettings } from "#kubelet/decide/inputs/pod-dns.ts";
+import type { PodHostname } from "#kubelet/decide/inputs/pod-hostname.ts";
 import { podAnnotations, podLabels } from "./labels.ts";
 import {
   groupsPolicy,

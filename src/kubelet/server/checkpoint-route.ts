@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { timeFromMs } from "#api/meta/time.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { jsonAnswer, type KubeletAnswer, textAnswer } from "./answer.ts";
 import { type KubeletView, podNamed } from "./kubelet-view.ts";
 import { hasContainer, logContainer } from "./log/log-container.ts";

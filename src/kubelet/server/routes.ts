@@ -3,7 +3,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import { readCgroupStats } from "#host/cgroup-stats.ts";
 import { filesystemSpace, readNodeUsage } from "#host/node-usage.ts";
 import { POD_UID } from "#kubelet/runtime/labels.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { cadvisorMetrics } from "../stats/cadvisor-metrics.ts";
 import { resourceMetrics } from "../stats/resource-metrics.ts";
 import { type Summary, summaryOf } from "../stats/summary.ts";

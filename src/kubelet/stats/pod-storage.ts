@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Pod, Volume } from "#api/generated/core.v1.ts";
 import { type DiskUsage, diskUsage } from "#host/disk-usage.ts";
 import type { ContainerStats } from "#kubelet/cri/stats-messages.ts";
-import type { StorageUsage } from "#kubelet/decide/storage-limits.ts";
+import type { StorageUsage } from "#kubelet/decide/node/storage-limits.ts";
 import { type PodPaths, podLogFolder, volumeFolder } from "#kubelet/pods/pod-paths.ts";
 import { CONTAINER_NAME, POD_UID } from "#kubelet/runtime/labels.ts";
 

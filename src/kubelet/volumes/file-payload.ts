@@ -8,7 +8,7 @@ import type {
   VolumeProjection,
 } from "#api/generated/core.v1.ts";
 import type { FileContent } from "#host/atomic-folder.ts";
-import { podField, resourceField } from "#kubelet/decide/downward-api.ts";
+import { podField, resourceField } from "#kubelet/decide/inputs/downward-api.ts";
 import { VolumeError, type VolumeRequest, type VolumeTools } from "./volume-plugin.ts";
 
 export const DEFAULT_MODE = 0o644;

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Pod, Volume } from "#api/generated/core.v1.ts";
 import { listFolder, removeTree } from "#host/files.ts";
 import { listMounts, unmountBelow } from "#host/mounts.ts";
-import type { PodPlace } from "#kubelet/decide/downward-api.ts";
+import type { PodPlace } from "#kubelet/decide/inputs/downward-api.ts";
 import {
   type PodPaths,
   pluginFolder,

@@ -6,10 +6,10 @@ import type {
   Volume,
 } from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
-import type { PodPlace } from "#kubelet/decide/downward-api.ts";
+import type { PodPlace } from "#kubelet/decide/inputs/downward-api.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 export interface VolumeTools {
   readonly client: Client;

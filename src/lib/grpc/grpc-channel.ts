@@ -9,9 +9,9 @@
  * 3. Nothing is repeated. `GrpcError.notProcessed` says which calls may be.
  * 4. `close` ends every call that is under way.
  */
-import { Backoff } from "#lib/backoff.ts";
-import type { Clock } from "#lib/clock.ts";
-import { Deadlines } from "#lib/deadlines.ts";
+import { Backoff } from "#lib/async/backoff.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { Deadlines } from "#lib/time/deadlines.ts";
 import { type Address, connectHttp2, type TlsOptions } from "#lib/http2/connect-http2.ts";
 import { encodeHeaders } from "#lib/http2/hpack-encode.ts";
 import type { HeaderField } from "#lib/http2/hpack-static-table.ts";

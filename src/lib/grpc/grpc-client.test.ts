@@ -10,7 +10,7 @@ import {
   type ServerWritableStream,
 } from "@grpc/grpc-js";
 import { test } from "vitest";
-import { deferred } from "#lib/deferred.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { message, type ReadOf, type WriteOf } from "#lib/protobuf/message.ts";
 import { GrpcClient } from "./grpc-client.ts";
 import { GRPC_CODES, GrpcError } from "./grpc-status.ts";

@@ -4,7 +4,7 @@
  */
 import type { Address } from "#lib/http2/connect-http2.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { type CallOptions, GrpcChannel } from "./grpc-channel.ts";
 import type { GrpcMethod } from "./grpc-messages.ts";
 import { streamAnswers } from "./stream-answers.ts";

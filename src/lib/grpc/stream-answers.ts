@@ -2,7 +2,7 @@
  * The answers of a server stream as an async generator. The server is held back while WAITING_MAX
  * messages wait for the consumer.
  */
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import type { GrpcChannel } from "./grpc-channel.ts";
 import type { GrpcMethod } from "./grpc-messages.ts";
 import type { GrpcError } from "./grpc-status.ts";

@@ -1,5 +1,5 @@
 /** One request, one answer. Settles once; what comes later is dropped. */
-import type { Deadline } from "#lib/deadlines.ts";
+import type { Deadline } from "#lib/time/deadlines.ts";
 import type { Http2Stream, StreamHandler } from "#lib/http2/client-stream.ts";
 import type { UnitCutter } from "#lib/http2/cut-units.ts";
 import type { HeaderField } from "#lib/http2/hpack-static-table.ts";

@@ -5,7 +5,7 @@
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { Http2Connection } from "./http2-connection.ts";
 import { Http2Error } from "./http2-error.ts";
 import type { KeepAliveTimes } from "./keep-alive.ts";

@@ -4,7 +4,7 @@
  * streams nothing is sent and no timer runs. Servers end connections that ping too often, so there
  * are SPACING_MS between two pings at least.
  */
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 
 const SPACING_MS = 5_000;
 

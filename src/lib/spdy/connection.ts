@@ -10,7 +10,7 @@
  *    writing fails.
  */
 import { Duplex } from "node:stream";
-import { drained } from "../drained.ts";
+import { drained } from "../async/drained.ts";
 import {
   dataFrame,
   FIN,

@@ -1,6 +1,6 @@
 /** GET of a metrics page over HTTP, with a limit in bytes and in time. Redirects are not followed. */
 import { request } from "node:http";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ScrapeTarget } from "./scrape-target.ts";
 
 const ANSWER_BYTES_MAX = 4 << 20;

@@ -20,7 +20,7 @@ import { badRequestStatus, type Result, unknownStatus } from "#api/meta/status.t
 import { timeFromMs } from "#api/meta/time.ts";
 import type { ReadCache } from "#client/cache.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type MetricsAnswer, ofStatus, ok, type ServedGroup } from "../serve-metrics.ts";
 import type { ScrapeTarget } from "./scrape-target.ts";
 import { scrapeTarget } from "./scrape-target.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { EVERYTHING, parseSelector } from "#api/meta/label-selector.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { SeriesValues } from "./series-values.ts";
 
 const page = (get: number, post: number): string =>

@@ -6,7 +6,7 @@
  * was reset and counts from zero. The first reading of a counter gives no rate.
  */
 import { matchesLabels, type Selector } from "#api/meta/label-selector.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { labelsOf, metricLines } from "../scrape/metric-lines.ts";
 
 export interface SeriesValue {

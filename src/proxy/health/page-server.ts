@@ -1,7 +1,7 @@
 /** A small HTTP server for health and metrics: GET only, few connections, ends with the signal. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 
 const CONNECTIONS_MAX = 100;
 const REQUEST_TIMEOUT_MS = 10_000;

@@ -3,7 +3,7 @@
  * also fails while the node is being removed, so that load balancers send no new connections; `/livez`
  * does not, because restarting the proxy would not help.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Page } from "./page-server.ts";
 
 const TIMEOUT_MS = 60_000;

@@ -1,6 +1,6 @@
 /** Pods that have a node and wait for a plugin to let them go there. */
 
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import {
   FITS,
   type Plugin,

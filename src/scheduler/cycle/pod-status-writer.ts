@@ -10,7 +10,7 @@ import type { Pod, PodCondition } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
 const TRIES_MAX = 4;

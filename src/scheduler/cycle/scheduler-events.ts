@@ -12,8 +12,8 @@ import type { Event } from "#api/generated/events.v1.ts";
 import { eventKind } from "#api/kinds/events/v1/event.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import type { Client } from "#client/client.ts";
-import { BoundedQueue } from "#lib/bounded-queue.ts";
-import type { Clock } from "#lib/clock.ts";
+import { BoundedQueue } from "#lib/collections/bounded-queue.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 
 const QUEUE_MAX = 1_000;

@@ -6,7 +6,7 @@
  *    longest ago goes first.
  * 2. A record holds texts and numbers only, so it keeps no object of the cluster alive.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Decision } from "#scheduler/cycle/decide-node.ts";
 import { shortagesOf } from "#scheduler/plugins/node-resources-fit.ts";
 import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";

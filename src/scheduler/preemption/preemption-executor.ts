@@ -11,7 +11,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { ReadCache } from "#client/cache.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { SchedulerEvents } from "#scheduler/cycle/scheduler-events.ts";
 import type { SchedulerMetrics } from "#scheduler/cycle/scheduler-metrics.ts";

@@ -13,7 +13,7 @@
  *    is simply tried again.
  */
 
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Profile } from "#scheduler/cycle/profile.ts";
 import { FITS, type Verdict } from "#scheduler/plugin.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";

@@ -9,7 +9,7 @@
  * 3. Members that cannot reach a leader refuse calls at once instead of letting them wait.
  * 4. Broken connections are made anew when they are needed; nothing has to be restarted.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { GrpcChannel } from "#lib/grpc/grpc-channel.ts";
 import { GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { GrpcStream, GrpcStreamHandler } from "#lib/grpc/grpc-stream.ts";

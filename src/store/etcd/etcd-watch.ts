@@ -7,9 +7,9 @@
  * how far it has come, also where its own keys are quiet, which etcd cannot be trusted to tell (see
  * progress.ts). The one watch of an API server is of all keys anyway.
  */
-import { Backoff } from "#lib/backoff.ts";
-import type { Clock } from "#lib/clock.ts";
-import { deferred } from "#lib/deferred.ts";
+import { Backoff } from "#lib/async/backoff.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { GrpcStream } from "#lib/grpc/grpc-stream.ts";
 import { systemRandom } from "#lib/random.ts";

@@ -3,7 +3,7 @@
  * are written about the same time with the same time to live share one. It then lasts a twentieth
  * longer than asked for, a minute at most: a key goes no earlier than it may.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { leaseGrant, leaseTimeToLive } from "./rpc.ts";
 

@@ -6,7 +6,7 @@
  * So the newest revision is read, and the watch knows by itself when it has come as far: it hears of
  * every key, and each revision is a change of one.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const RETRY_MS = 200;
 

@@ -5,7 +5,7 @@
  * conditions, it is safe to send it again: at most one of the two takes effect. The second one
  * conflicts if the first did take effect, and then finds exactly what it wanted to write.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Operation, TransactAnswer } from "#store/contract.ts";
 import { type Endpoints, patienceMs } from "./endpoints.ts";
 import { isLeaseGone, isUnavailable } from "./errors.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { bytes, rejects } from "#store/testing/contract-suite.ts";
 import { DEFAULT_HISTORY, decideByAge, decideBySize } from "./auto-compaction.ts";

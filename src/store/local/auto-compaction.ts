@@ -3,7 +3,7 @@
  * more room than the policy allows. It looks only while there is history to give up: an idle store
  * sets no timer.
  */
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { State } from "./engine.ts";
 
 export interface HistoryPolicy {

@@ -9,7 +9,7 @@
  * 4. Compaction rides along: each commit sweeps a bounded number of changes, so that writes never
  *    wait for a long sweep.
  */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type Operation, StoreError, type TransactAnswer } from "#store/contract.ts";
 import type { Commit, Engine } from "./engine.ts";
 import { planCommit } from "./plan-commit.ts";

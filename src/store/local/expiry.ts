@@ -1,5 +1,5 @@
 /** Deletes keys whose time to live is over. One timer, set for the key that ends first. */
-import type { Clock, Timer } from "#lib/clock.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Operation, TransactAnswer } from "#store/contract.ts";
 import { type Head, revisionOf, type Step, type View } from "./engine.ts";
 

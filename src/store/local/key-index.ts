@@ -9,7 +9,7 @@
  * The hash map cannot be forked, so a fork does with the tree. Where there is a hash map, new keys
  * take their places in the tree some at a time.
  */
-import { OrderedMap } from "#lib/ordered-map.ts";
+import { OrderedMap } from "#lib/collections/ordered-map.ts";
 import type { Grave, Head, Step, Sweep } from "./engine.ts";
 import { Trail } from "./trail.ts";
 

@@ -3,7 +3,7 @@
  * more, until it has reached the newest revision; from then on it is live and commits are handed to
  * it. Only a live watch buffers, within the contract's limits.
  */
-import { nextTurn } from "#lib/next-turn.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { BatchBuffer } from "#store/batch-buffer.ts";
 import type { Watch, WatchBatch, WatchEvent, WatchOptions } from "#store/contract.ts";
 import { positionOf, revisionOf, type View } from "./engine.ts";

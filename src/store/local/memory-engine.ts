@@ -1,5 +1,5 @@
 /** An engine without a disk. Commits are immediate; a fork shares all until one side changes. */
-import { OrderedMap } from "#lib/ordered-map.ts";
+import { OrderedMap } from "#lib/collections/ordered-map.ts";
 import {
   type Change,
   type Commit,

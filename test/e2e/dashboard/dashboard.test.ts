@@ -14,7 +14,7 @@ import { Sessions } from "#dashboard/sessions.ts";
 import { readWebFiles } from "#dashboard/web-files.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import { type Cluster, startCluster } from "#testing/test-cluster.ts";
 import { buildWeb } from "../../../tools/build-web.ts";
 import { missingProgram } from "../../../tools/debian-packages.ts";

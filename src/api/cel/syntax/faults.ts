@@ -1,5 +1,5 @@
 /** Faults of an expression, and their text: message, the line, and a mark under the place. */
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { type Location, lineOf, locationOf, NO_LOCATION, type Source } from "./source.ts";
 
 interface Fault {

@@ -1,6 +1,6 @@
 /** Timestamps and durations: their texts, limits and parts. */
 
-import { utcMs, zoneOffset } from "#lib/zone-offset.ts";
+import { utcMs, zoneOffset } from "#lib/time/zone-offset.ts";
 import { CelError, Duration, Timestamp } from "./value.ts";
 
 const NANOS = 1_000_000_000n;

@@ -3,7 +3,7 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { type FieldError, invalid, required, tooLong } from "#api/validation/field-error.ts";
 import { isDns1123Label, isDns1123Subdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 const DOMAIN_BYTES_MAX = 253;
 const SIGNER_BYTES_MAX = DOMAIN_BYTES_MAX + 1 + DOMAIN_BYTES_MAX + 63 + 1;

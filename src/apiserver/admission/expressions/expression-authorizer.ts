@@ -9,7 +9,7 @@ import type {
   ExpressionAuthorizer,
 } from "#api/expressions/libraries/authorization.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Eventual } from "#lib/eventual.ts";
+import type { Eventual } from "#lib/async/maybe-promise.ts";
 import type { AccessAttributes, Authorizer, Decision } from "../../authz/authorizer.ts";
 import { reviewQuestion } from "../../authz/review-attributes.ts";
 import type { User } from "../../request/request.ts";

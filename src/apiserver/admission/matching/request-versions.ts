@@ -5,7 +5,7 @@
  */
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import { type Result, success } from "#api/meta/status.ts";
-import { andThen, type Eventual } from "#lib/eventual.ts";
+import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
 import type { KindRegistry } from "../../registry/kind-registry.ts";
 import { fromStoredVersion, toStoredVersion } from "../../storage/convert.ts";
 import type { ServedResource, StoredResource } from "../../storage/resources.ts";

@@ -5,7 +5,7 @@ import { tooManyRequestsStatus } from "#api/meta/status.ts";
 import { type FieldError, invalid, notSupported } from "#api/validation/field-error.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { aggregateText } from "../../config/aggregate-text.ts";
 import {
   type ConfigKind,

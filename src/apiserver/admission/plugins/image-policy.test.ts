@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
 import type { AdmissionContext } from "../plugin.ts";
 import { imagePolicyWebhook } from "./image-policy.ts";

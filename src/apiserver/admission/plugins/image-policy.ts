@@ -7,7 +7,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { ExpiringCache } from "../../webhook/expiring-cache.ts";
 import type { AskWebhook } from "../../webhook/webhook.ts";
 import type { AdmissionRequest } from "../admission-request.ts";

@@ -5,7 +5,7 @@ import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { eventKind } from "#api/kinds/core/v1/event/event.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { admitWith, type Loose, looseObject } from "#testing/admission.ts";
 import { MemoryObjects } from "#testing/memory-objects.ts";
 import type { Authorizer } from "../../authz/authorizer.ts";

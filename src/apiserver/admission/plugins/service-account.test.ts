@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { seededRandom } from "#lib/random.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import {
   admitWith,
   type Loose,

@@ -5,7 +5,7 @@ import type { Namespace } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { failure, notFoundStatus, type Result, success } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Authorizer } from "../../authz/authorizer.ts";
 import type { PolicyMetrics } from "../../metrics/policy-metrics.ts";
 import type { KindRegistry } from "../../registry/kind-registry.ts";

@@ -2,7 +2,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import { badRequestStatus } from "#api/meta/status.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { WebhookMetrics } from "../../metrics/webhook-metrics.ts";

@@ -1,7 +1,7 @@
 /** Whether a webhook is to be called about a request, and in which version of it. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { failure, type Result, success } from "#api/meta/status.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Authorizer } from "../../authz/authorizer.ts";
 import type { PolicyMetrics } from "../../metrics/policy-metrics.ts";
 import type { Objects } from "../../storage/objects.ts";

@@ -11,8 +11,8 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
-import type { Eventual } from "#lib/eventual.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import type { Eventual } from "#lib/async/maybe-promise.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { aggregateText } from "../../config/aggregate-text.ts";

@@ -2,7 +2,7 @@
  * Envelope encryption with a KMS v2 plugin: each value is encrypted with a key of its own, derived from
  * a seed, and carries the seed as the plugin encrypted it.
  */
-import { andThen } from "#lib/eventual.ts";
+import { andThen } from "#lib/async/maybe-promise.ts";
 import type { KmsMetrics } from "../encryption-metrics.ts";
 import { EncryptionError, type Transformer } from "../transformer.ts";
 import type { KmsKeys } from "./kms-keys.ts";

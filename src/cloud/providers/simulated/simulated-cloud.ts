@@ -10,7 +10,7 @@
 import type { Node } from "#api/generated/core.v1.ts";
 import { type AddressRange, addressAt, addressRange } from "#api/meta/address-range.ts";
 import { parseCidr } from "#api/validation/ip.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Route } from "../../provider.ts";
 
 export const SIMULATED = "simulated";

@@ -4,7 +4,7 @@ import type { Node } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import type { Logger } from "#lib/logger.ts";
 import { silentLogger } from "#lib/logger.ts";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { build } from "#testing/build.ts";
 import { startSimulated } from "./start-simulated.ts";
 

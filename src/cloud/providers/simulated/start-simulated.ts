@@ -1,6 +1,6 @@
 /** The simulated provider as `--cloud-provider simulated` runs it: its machines, schedule and API. */
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { CloudProvider, ProviderContext } from "../../provider.ts";
 import { startMachineApi } from "./machine-api.ts";
 import { SimulatedCloud } from "./simulated-cloud.ts";

@@ -3,7 +3,7 @@
  * dashes; `node: false` is `--no-node`.
  */
 import type { Option } from "commander";
-import { closestWord } from "#lib/closest-word.ts";
+import { closestWord } from "#lib/text/closest-word.ts";
 import { FlagError } from "../../flags/parse-flags.ts";
 
 export type Setting = string | boolean | readonly string[];

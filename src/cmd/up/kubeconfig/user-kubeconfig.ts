@@ -19,7 +19,7 @@ import { homedir } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { load } from "js-yaml";
 import { codeOf, messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { readPrivateFile } from "#pki/private-file.ts";
 import { defaultDataDir } from "../default-data-dir.ts";
 import { type ClusterEntry, type Edit, withCluster, withoutCluster } from "./kubeconfig-entries.ts";

@@ -1,6 +1,6 @@
 /** Hands on what is appended to a file, in whole lines. A file that was emptied is read from its start. */
 import { closeSync, fstatSync, openSync, readSync, watch } from "node:fs";
-import { untilAborted } from "#lib/aborted.ts";
+import { untilAborted } from "#lib/async/aborted.ts";
 
 const READ_BYTES_MAX = 1024 * 1024;
 

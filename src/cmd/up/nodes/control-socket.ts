@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, request } from "node:http";
 import { dirname } from "node:path";
-import { onAbort } from "#lib/aborted.ts";
+import { onAbort } from "#lib/async/aborted.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
 
 const BODY_BYTES_MAX = 64 << 10;

@@ -5,8 +5,8 @@
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Clock } from "#lib/clock.ts";
-import { deferred } from "#lib/deferred.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import type { Fields, Logger } from "#lib/logger.ts";
 
 export interface NamespaceOptions {

@@ -5,8 +5,8 @@
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { Client } from "#client/client.ts";
 import { machineAddresses } from "#host/machine.ts";
-import { untilAborted } from "#lib/aborted.ts";
-import { deferred } from "#lib/deferred.ts";
+import { untilAborted } from "#lib/async/aborted.ts";
+import { deferred } from "#lib/async/deferred.ts";
 import { networkMarks } from "#network/network-marks.ts";
 import { runPodNetwork } from "#network/pod-network.ts";
 import { dnsAddress } from "../../dns/kube-dns.ts";

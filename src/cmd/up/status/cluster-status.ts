@@ -9,7 +9,7 @@ import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
 import {
   INVENTORY_LABEL,

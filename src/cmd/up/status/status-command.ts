@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { Command as Parser } from "commander";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { Command } from "../../command.ts";
 import { addOutputFlag } from "../../flags/output-flag.ts";
 import { parseFlags } from "../../flags/parse-flags.ts";

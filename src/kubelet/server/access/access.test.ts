@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { VirtualClock } from "#lib/virtual-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { Access } from "./access.ts";
 import { ExpiringAnswers } from "./expiring-answers.ts";

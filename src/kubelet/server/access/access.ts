@@ -9,7 +9,7 @@ import type { SubjectAccessReview } from "#api/generated/authorization.v1.ts";
 import { tokenReviewKind } from "#api/kinds/authentication/v1/reviews.ts";
 import { subjectAccessReviewKind } from "#api/kinds/authorization/v1/access-reviews.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { ExpiringAnswers } from "./expiring-answers.ts";
 import { nodeAttributes } from "./node-attributes.ts";
 

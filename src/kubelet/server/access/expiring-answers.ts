@@ -1,5 +1,5 @@
 /** Answers that are valid for a while, bounded in number. Whoever asks meanwhile gets the same one. */
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const ANSWERS_MAX = 10_000;
 

@@ -1,7 +1,7 @@
 /** `/containerLogs/NAMESPACE/POD/CONTAINER`. */
 import { goQuote } from "#api/meta/go-quote.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { jsonAnswer, type KubeletAnswer, textAnswer } from "../answer.ts";
 import { type KubeletView, podNamed } from "../kubelet-view.ts";
 import { hasContainer, logContainer } from "./log-container.ts";

@@ -9,7 +9,7 @@
 import { watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { LogLines } from "./log-lines.ts";
 import type { LogOptions } from "./log-options.ts";
 

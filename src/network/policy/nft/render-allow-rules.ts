@@ -6,7 +6,7 @@
  * several ports, the ports are in a chain of their own, to which every peer leads.
  */
 import { IP_FAMILIES, type IpFamily, networksOf, outermost } from "#api/meta/ip-family.ts";
-import { shortHash } from "#lib/short-hash.ts";
+import { shortHash } from "#lib/text/short-hash.ts";
 import type { AllowRule, PeerMatch, PortMatch, Protocol } from "../rules/policy-rules.ts";
 import { mergeRanges } from "./merge-ranges.ts";
 

@@ -10,7 +10,7 @@
  * masquerading, so that policies see pods.
  */
 import { addressesOf, IP_FAMILIES, type IpFamily } from "#api/meta/ip-family.ts";
-import { shortHash } from "#lib/short-hash.ts";
+import { shortHash } from "#lib/text/short-hash.ts";
 import type { Isolation, PolicyRuleSet } from "../rules/policy-rules.ts";
 import type { NftSet, NftTable } from "./nft-table.ts";
 import { namedPortSet, peerSet, renderAllowRules } from "./render-allow-rules.ts";

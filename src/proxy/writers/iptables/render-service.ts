@@ -3,7 +3,7 @@
  * Chains are named as upstream's kube-proxy names them, so that either one removes the other's.
  */
 
-import { shortHash } from "#lib/short-hash.ts";
+import { shortHash } from "#lib/text/short-hash.ts";
 import type { Endpoint } from "../../rules/endpoint.ts";
 import {
   type Policy,

@@ -3,7 +3,7 @@
  * Endpoints are picked by one `dnat … map` rule; only session affinity needs a chain for each.
  */
 
-import { shortHash } from "#lib/short-hash.ts";
+import { shortHash } from "#lib/text/short-hash.ts";
 import type { Endpoint } from "../../rules/endpoint.ts";
 import { reachableEndpoints, type ServicePortRules } from "../../rules/service-rules.ts";
 import type { BaseRules } from "../writer.ts";

@@ -1,8 +1,8 @@
 /** Accepts TCP connections on a free port and joins each with a connection to an endpoint. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { IpFamily } from "#api/meta/ip-family.ts";
-import { onAbort } from "#lib/aborted.ts";
-import type { Clock } from "#lib/clock.ts";
+import { onAbort } from "#lib/async/aborted.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Balancer } from "./balancer.ts";
 
 const CONNECTIONS_MAX = 10_000;

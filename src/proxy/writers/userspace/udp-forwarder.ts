@@ -1,8 +1,8 @@
 /** Receives UDP packets on a free port; each client has a socket of its own to an endpoint. */
 import { createSocket, type Socket } from "node:dgram";
 import type { IpFamily } from "#api/meta/ip-family.ts";
-import { onAbort } from "#lib/aborted.ts";
-import type { Clock } from "#lib/clock.ts";
+import { onAbort } from "#lib/async/aborted.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Endpoint } from "../../rules/endpoint.ts";
 import type { Balancer } from "./balancer.ts";
 

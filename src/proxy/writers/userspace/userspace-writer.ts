@@ -4,7 +4,7 @@
  */
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import { mustRun, runProgram } from "#host/run-program.ts";
-import type { Clock } from "#lib/clock.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Policy, ServicePortRules } from "../../rules/service-rules.ts";
 import { ipWord } from "../nftables/render-base.ts";
 import type { RuleWorld, RuleWriter } from "../writer.ts";

@@ -6,7 +6,7 @@ import { deviceClassKind } from "#api/kinds/resource/v1/device-class.ts";
 import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import type { Transport } from "#client/transport.ts";
-import { nextTurn } from "#lib/next-turn.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { readConfig } from "#scheduler/config/read-config.ts";
 import { type SchedulingCluster, startScheduling } from "#scheduler/scheduling.testing.ts";
 

@@ -21,7 +21,7 @@ import { METADATA } from "#api/validation/kube-meta.ts";
 import { isQualifiedName, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateObjectMeta } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import {
   type PolicyExpressions,
   paramKindColumn,

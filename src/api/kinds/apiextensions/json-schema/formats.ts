@@ -4,7 +4,7 @@ import { parseDuration } from "#api/meta/duration.ts";
 import { parseGoUrl } from "#api/validation/go-url.ts";
 import { parseCidr, parseIp } from "#api/validation/ip.ts";
 import { isDns1123Label, isDns1123Subdomain } from "#api/validation/names.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 /** The check of a text format, if it is one that is known; its name may have dashes. */
 export function formatCheck(format: string): ((text: string) => boolean) | undefined {

@@ -15,7 +15,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isDns1035Label } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { resolveFieldPath } from "../json-schema/field-path.ts";
 
 const COLUMN_TYPES = ["boolean", "date", "integer", "number", "string"];

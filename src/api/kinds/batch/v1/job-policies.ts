@@ -20,7 +20,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isQualifiedName } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { parseIndexes } from "./indexes.ts";
 
 const RULES_MAX = 20;

@@ -16,7 +16,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { validateFailurePolicy, validateSuccessPolicy } from "./job-policies.ts";
 
 const COMPLETION_MODES = ["NonIndexed", "Indexed"];

@@ -1,5 +1,5 @@
 /** Names of time zones, as the tz database has them. */
-import { zoneOffset } from "#lib/zone-offset.ts";
+import { zoneOffset } from "#lib/time/zone-offset.ts";
 
 const PART = /^[A-Za-z.\-_0-9+]{1,14}$/;
 

@@ -18,7 +18,7 @@ import {
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { Path } from "#api/validation/path.ts";
-import { unifiedDiff } from "#lib/unified-diff.ts";
+import { unifiedDiff } from "#lib/text/unified-diff.ts";
 import { validateSignerName } from "../signer-name.ts";
 import { readCertificate, readCertificateRequest } from "../x509.ts";
 

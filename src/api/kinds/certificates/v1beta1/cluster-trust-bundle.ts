@@ -15,7 +15,7 @@ import {
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { validateSignerName } from "../signer-name.ts";
 import { readCertificate } from "../x509.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isDns1123Subdomain, isQualifiedName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { isKubernetesSigner, validateSignerName } from "../signer-name.ts";
 import { type PublicKeyFacts, readCertificateRequest, readPublicKey } from "../x509.ts";
 

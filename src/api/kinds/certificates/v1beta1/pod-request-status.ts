@@ -19,7 +19,7 @@ import {
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import {
   type CertificateFacts,
   readCertificate,

@@ -25,7 +25,7 @@ import {
 } from "#api/validation/kube-meta.ts";
 import { isDns1123Label, isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { validatePathSegment } from "./ingress-backend.ts";
 
 const CONTROLLER_BYTES_MAX = 250;

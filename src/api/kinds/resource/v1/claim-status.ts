@@ -28,7 +28,7 @@ import { internalForm } from "#api/validation/internal-form.ts";
 import { isInterfaceAddress } from "#api/validation/ip.ts";
 import { validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import {
   adminAccessFault,
   type HasRequest,

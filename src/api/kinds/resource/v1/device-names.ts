@@ -3,7 +3,7 @@ import { invalidEach } from "#api/validation/faults.ts";
 import { type FieldError, invalid, required, tooLong } from "#api/validation/field-error.ts";
 import { isCIdentifier, isDns1123Label, isDns1123Subdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 const DRIVER_BYTES_MAX = 63;
 const POOL_BYTES_MAX = 253;

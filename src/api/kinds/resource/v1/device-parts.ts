@@ -21,7 +21,7 @@ import {
 import { validateLabelName as validateLabelKey } from "#api/validation/labels.ts";
 import { isLabelValue } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { validateDriverName } from "./device-names.ts";
 import { validateList } from "./lists.ts";
 

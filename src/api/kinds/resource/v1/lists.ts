@@ -1,7 +1,7 @@
 /** Lists and maps with a limit: one that is too long is not looked at any further. */
 import { duplicate, type FieldError, tooMany } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 export function validateList<T>(
   items: readonly T[] | null | undefined,

@@ -28,7 +28,7 @@ import { internalForm } from "#api/validation/internal-form.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;

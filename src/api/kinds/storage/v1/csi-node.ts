@@ -13,7 +13,7 @@ import { validateFinalizers, validateKubeMeta } from "#api/validation/kube-meta.
 import { isQualifiedName, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { validateNonNegative } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 const NODE_ID_MAX = 256;
 const DRIVERS = Path.of("spec", "drivers");

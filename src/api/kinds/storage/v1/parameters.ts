@@ -2,7 +2,7 @@
 import { type FieldError, invalid, required, tooLong } from "#api/validation/field-error.ts";
 import { isQualifiedName } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 const PARAMETERS_MAX = 512;
 const PARAMETERS_BYTES_MAX = 256 * 1024;

@@ -26,7 +26,7 @@ import { internalForm } from "#api/validation/internal-form.ts";
 import { validateFinalizers, validateKubeMeta } from "#api/validation/kube-meta.ts";
 import { isDns1123Subdomain, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 const METADATA_BYTES_MAX = 256 * 1024;
 const MESSAGE_MAX = 1024;

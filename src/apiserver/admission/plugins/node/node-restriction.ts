@@ -9,7 +9,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { failure, notFoundStatus } from "#api/meta/status.ts";
-import { andThen } from "#lib/eventual.ts";
+import { andThen } from "#lib/async/maybe-promise.ts";
 import type { Authorizer } from "../../../authz/authorizer.ts";
 import { nodeNameOf } from "../../../authz/node.ts";
 import type { Objects } from "../../../storage/objects.ts";

@@ -13,7 +13,7 @@ import {
 } from "#api/validation/kube-meta.ts";
 import { isConfigMapKey, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { base64Length, DATA_BYTES_MAX, validateStillImmutable } from "./immutable-data.ts";
 
 export const configMapKind = defineKind<ConfigMap>({

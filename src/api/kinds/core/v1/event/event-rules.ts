@@ -9,7 +9,7 @@ import { internalForm } from "#api/validation/internal-form.ts";
 import { validateFinalizers, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { isDns1123Subdomain, isQualifiedName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 const SHORT_TEXT_MAX = 128;
 const MESSAGE_MAX = 1024;

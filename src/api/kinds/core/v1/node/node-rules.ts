@@ -19,7 +19,7 @@ import { isCidr, parseCidr } from "#api/validation/ip.ts";
 import { METADATA, validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { isConfigMapKey, isDns1123Label, isDns1123Subdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { validateResourceQuantity } from "../resources/resource-lists.ts";
 import { validateNodeAnnotations } from "./node-annotations.ts";
 import { validateTaints } from "./taint.ts";

@@ -21,7 +21,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isDns1123Label, isDns1123Subdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { validateNoBacksteps } from "../pod/volumes/local-path.ts";
 
 type Rule<T> = (source: T, path: Path, errors: FieldError[]) => void;

@@ -10,7 +10,7 @@ import type { Draft } from "#api/kind.ts";
 import { type FieldError, forbidden, invalid, required } from "#api/validation/field-error.ts";
 import { isDns1123Label, isDns1123Subdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { isIscsiName } from "../pod/volumes/iscsi.ts";
 import { validateNoBacksteps } from "../pod/volumes/local-path.ts";
 import { defaultDisk } from "../pod/volumes/volume-defaults.ts";

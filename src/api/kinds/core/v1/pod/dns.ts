@@ -11,7 +11,7 @@ import {
 import { isIp } from "#api/validation/ip.ts";
 import { isDns1123Subdomain, isDns1123SubdomainWithUnderscore } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 const POLICIES = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const NAMESERVERS_MAX = 3;

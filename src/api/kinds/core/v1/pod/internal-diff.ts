@@ -1,7 +1,7 @@
 /** The difference between two values of a type, line by line, as messages about updates show it. */
 import { htmlSafeJson } from "#api/meta/go-json.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
-import { unifiedDiff } from "#lib/unified-diff.ts";
+import { unifiedDiff } from "#lib/text/unified-diff.ts";
 
 export function internalDiff(type: string, before: unknown, after: unknown): string {
   return unifiedDiff(prettyJson(type, before), prettyJson(type, after));

@@ -19,7 +19,7 @@ import {
 import { isUnixId } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
 import { ownValue } from "#lib/own-value.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 
 const HEALTHS = ["Healthy", "Unhealthy", "Unknown"];
 const MESSAGE_MAX = 1024;

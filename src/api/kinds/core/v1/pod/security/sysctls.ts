@@ -2,7 +2,7 @@
 import type { PodSpec, Sysctl } from "#api/generated/core.v1.ts";
 import { duplicate, type FieldError, invalid, required } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import type { PodRules } from "../rules.ts";
 
 const NAME_MAX = 253;

@@ -3,7 +3,7 @@ import type { PodSpec, WindowsSecurityContextOptions } from "#api/generated/core
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
 import { isDns1123Subdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import { type AnyContainer, placedContainers, someContainer } from "../containers/containers.ts";
 import type { PodRules } from "../rules.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isDns1123Label, nameIsDnsSubdomain } from "#api/validation/names.ts";
 import type { Path } from "#api/validation/path.ts";
-import { utf8Length } from "#lib/utf8-length.ts";
+import { utf8Length } from "#lib/text/utf8-length.ts";
 import type { PodRules } from "../rules.ts";
 import { type SourceRules, VOLUME_SOURCES } from "./volume-sources.ts";
 

@@ -8,8 +8,8 @@
  *    wait for each other outside go on.
  * 3. A key that nobody works on takes no memory.
  */
-import type { Clock } from "./clock.ts";
-import { Fifo } from "./fifo.ts";
+import type { Clock } from "../time/clock.ts";
+import { Fifo } from "../collections/fifo.ts";
 
 export class LinesByKey {
   readonly #clock: Clock;

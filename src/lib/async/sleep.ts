@@ -2,7 +2,7 @@
  * Waiting that can be given up. Every function here ends as soon as its signal aborts, with the
  * signal's reason, and leaves no timer and no listener behind.
  */
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../time/clock.ts";
 
 /** The one implementation of `Clock.sleep`, for clocks to use. */
 export function sleepOn(

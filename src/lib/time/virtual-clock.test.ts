@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { nextTurn } from "./next-turn.ts";
+import { nextTurn } from "../async/next-turn.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 test("starts where it is told and moves only by advance", async () => {

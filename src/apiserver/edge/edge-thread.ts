@@ -5,11 +5,11 @@
 import type { Duplex, Readable } from "node:stream";
 import type { MessagePort } from "node:worker_threads";
 import { codeOf, messageOf } from "#lib/caught.ts";
-import { drained } from "#lib/drained.ts";
+import { drained } from "#lib/async/drained.ts";
 import { type Logger, silentLogger } from "#lib/logger.ts";
-import { nextTurn } from "#lib/next-turn.ts";
+import { nextTurn } from "#lib/async/next-turn.ts";
 import { systemRandom } from "#lib/random.ts";
-import { systemClock } from "#lib/system-clock.ts";
+import { systemClock } from "#lib/time/system-clock.ts";
 import type { UpgradeRequest } from "../http/answerer.ts";
 import { AHEAD_BYTES_MAX, type HttpRequest, type Reply } from "../http/exchange.ts";
 import { type HttpServer, startHttpServer } from "../http/http-server.ts";

@@ -3,7 +3,7 @@
  * is stretched by up to `jitter` of itself so that many waiters do not come back together.
  * `nextMs` counts the attempt; `reset` starts over. Waits never exceed capMs × (1 + jitter).
  */
-import type { Random } from "./random.ts";
+import type { Random } from "../random.ts";
 
 export interface BackoffOptions {
   readonly baseMs: number;

@@ -1,6 +1,6 @@
 /** The machine's own time. The only file that touches the system's clock and timers. */
 import type { Clock, Timer } from "./clock.ts";
-import { sleepOn } from "./sleep.ts";
+import { sleepOn } from "../async/sleep.ts";
 
 /** Longer delays overflow the system's timer and would fire at once. */
 const DELAY_MAX_MS = 2 ** 31 - 1;

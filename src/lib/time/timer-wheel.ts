@@ -7,7 +7,7 @@
  * 3. However many keys there are, the clock has one timer, and none while there are no keys.
  */
 import type { Clock, Timer } from "./clock.ts";
-import { Heap } from "./heap.ts";
+import { Heap } from "../collections/heap.ts";
 
 export class TimerWheel<K> implements Disposable {
   readonly #clock: Clock;

@@ -12,9 +12,9 @@
  *    behind fails.
  */
 import type { Clock, Timer } from "./clock.ts";
-import { Heap } from "./heap.ts";
-import { nextTurn } from "./next-turn.ts";
-import { sleepOn } from "./sleep.ts";
+import { Heap } from "../collections/heap.ts";
+import { nextTurn } from "../async/next-turn.ts";
+import { sleepOn } from "../async/sleep.ts";
 
 const QUIET_TURNS = 4;
 const TASKS_PER_ADVANCE_MAX = 10_000_000; // a task that always reschedules itself at once ends here
