@@ -1,8 +1,8 @@
 /** What the small parts cost, beside the plainest thing that does the same job. */
 import { Heap } from "#lib/collections/heap.ts";
+import { OrderedMap } from "#lib/collections/ordered-map.ts";
 import { createLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
-import { OrderedMap } from "#lib/collections/ordered-map.ts";
 import { seededRandom } from "#lib/random.ts";
 import type { BenchOptions, Row } from "./row.ts";
 

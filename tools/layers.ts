@@ -55,7 +55,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
 const FOLDER_DEPTH_MAX = 3;
 
 /** Where the system's clock, timers and randomness are let in. */
-const IMPURE_EXCEPTIONS: ReadonlySet<string> = new Set(["lib/time/system-clock.ts", "lib/random.ts"]);
+const IMPURE_EXCEPTIONS: ReadonlySet<string> = new Set([
+  "lib/time/system-clock.ts",
+  "lib/random.ts",
+]);
 
 /**
  * Outside the pure folders too, time and chance come from an injected Clock or Random. Only `lib`

@@ -7,8 +7,8 @@ import type { ListMeta } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import { Backoff } from "#lib/async/backoff.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import {
   type Call,
   type PatchType,

@@ -17,8 +17,8 @@ import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { BoundedQueue } from "#lib/collections/bounded-queue.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Client, Typed } from "./client.ts";
 import { TransportError } from "./transport.ts";
 

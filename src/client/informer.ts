@@ -12,12 +12,12 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { Backoff } from "#lib/async/backoff.ts";
-import { messageOf } from "#lib/caught.ts";
-import type { Clock, Timer } from "#lib/time/clock.ts";
 import { deferred } from "#lib/async/deferred.ts";
+import { TimeSlice } from "#lib/async/time-slice.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
-import { TimeSlice } from "#lib/async/time-slice.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import { Cache, type Change, keyOf } from "./cache.ts";
 import type { Client, Typed } from "./client.ts";
 import { INITIAL_EVENTS_END } from "./transport.ts";

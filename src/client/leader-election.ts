@@ -14,10 +14,10 @@ import type { Draft, KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import { onAbort } from "#lib/async/aborted.ts";
-import type { Clock } from "#lib/time/clock.ts";
+import { withTimeout } from "#lib/async/sleep.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
-import { withTimeout } from "#lib/async/sleep.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Client, Typed } from "./client.ts";
 
 export interface LeaderElectionOptions {

@@ -1,6 +1,7 @@
 /** What is told about the queues of controllers, under upstream's names. */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 /** From 10 ns to 10 s, each ten times the one before, with what multiplying does to their last digits. */
 const SECONDS = [1e-8];

@@ -1,6 +1,7 @@
 /** What is told about a client's requests, under upstream's names. */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { Bind, Counter, Histogram, Metrics } from "#lib/metrics.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const BYTES = [64, 256, 512, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216];

@@ -9,9 +9,9 @@
  * 5. `retry` waits longer each time for the same key, from 5 ms to 1000 s; `forget` starts afresh.
  */
 import { Backoff } from "#lib/async/backoff.ts";
-import type { Clock, Timer } from "#lib/time/clock.ts";
 import { Fifo } from "#lib/collections/fifo.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { QueueObserver, WatchedQueue } from "./queue-metrics.ts";
 
 interface Waiting<K> {

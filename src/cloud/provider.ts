@@ -16,8 +16,8 @@
  */
 import type { LoadBalancerStatus, Node, NodeAddress, Service } from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 export interface CloudProvider {
   /** The scheme of its provider IDs: `<name>://<instance>`. */

@@ -11,10 +11,10 @@
  */
 import type { Client } from "#client/client.ts";
 import { SharedInformers } from "#client/shared-informers.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type DnsConfig, defaultConfig } from "./config/dns-config.ts";
 import { feedZone } from "./feed-zone.ts";
 import { type FollowedConfigMap, followCorefile } from "./follow-corefile.ts";

@@ -3,8 +3,8 @@ import type { IngressLoadBalancerIngress } from "#api/generated/networking.v1.ts
 import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { RunningDataPlane } from "./data-plane/start-data-plane.ts";
 import { ProblemEvents } from "./status/problem-events.ts";

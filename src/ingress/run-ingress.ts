@@ -12,10 +12,10 @@
  * 4. What is wrong with an Ingress is written as an Event of it, once.
  */
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { ClusterState } from "./cluster-state.ts";
 import type { CertificatePair } from "./data-plane/certificates.ts";
 import { type AccessEntry, LIMITS, type Limits } from "./data-plane/data-plane.ts";

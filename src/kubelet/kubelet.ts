@@ -16,11 +16,12 @@ import { type Cgroups, openCgroups } from "#host/cgroups.ts";
 import { listFolder, readTextIfPresent, writeFileWhole } from "#host/files.ts";
 import { type MachineFacts, machineAddresses, readMachine } from "#host/machine.ts";
 import { signalForMany, untilAborted } from "#lib/async/aborted.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type CriClient, createCriClient } from "./cri/cri-client.ts";
 import { VolumesInUse } from "./csi/volumes-in-use.ts";
+import { parseResolvConf } from "./decide/inputs/pod-dns.ts";
 import {
   type AdmissionInputs,
   type AdmissionVerdict,
@@ -29,7 +30,6 @@ import {
 import { thresholdsOf } from "./decide/node/eviction-thresholds.ts";
 import type { NodeState, Pressures } from "./decide/node/node-status.ts";
 import { kubepodsCgroup, podCgroupName, qosCgroups } from "./decide/pod-cgroup.ts";
-import { parseResolvConf } from "./decide/inputs/pod-dns.ts";
 import type { DeviceManager } from "./devices/device-manager.ts";
 import { type ImportImage, withBuiltInImages } from "./images/built-in-images.ts";
 import { CredentialProviders, readCredentialProviders } from "./images/credential-providers.ts";

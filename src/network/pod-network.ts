@@ -17,11 +17,11 @@ import { Informer } from "#client/informer.ts";
 import { setSysctl } from "#host/sysctl.ts";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
 import { Backoff } from "#lib/async/backoff.ts";
-import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { deferred } from "#lib/async/deferred.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import {
   decidePodRoutes,
   isIpv6,

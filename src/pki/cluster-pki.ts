@@ -14,8 +14,8 @@ import { createPublicKey } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type Authority, issueLeaf, type LeafRequest, openAuthority } from "./authority.ts";
 import { ipBytes } from "./ip-bytes.ts";
 import {

@@ -2,11 +2,11 @@
 
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import { Backoff } from "#lib/async/backoff.ts";
+import type { WakeUp } from "#lib/async/wake-up.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
-import type { WakeUp } from "#lib/async/wake-up.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { removeStaleUdpFlows } from "./conntrack.ts";
 import type { ProxyHealth } from "./health/proxy-health.ts";
 import type { ServiceHealthServers } from "./health/service-health-servers.ts";

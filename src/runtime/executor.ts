@@ -17,8 +17,8 @@ import type { Expectation } from "#client/arrivals.ts";
 import type { Client } from "#client/client.ts";
 import type { ResourceRef } from "#client/transport.ts";
 import { assertNever } from "#lib/assert-never.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { TimeoutError, withTimeout } from "#lib/async/sleep.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { EventNote, Outcome, RefusedWrite } from "./controller.ts";
 import type { Write } from "./writes.ts";
 

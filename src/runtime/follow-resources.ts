@@ -5,10 +5,10 @@
 import type { KubeObject } from "#api/kind.ts";
 import type { Change } from "#client/cache.ts";
 import { onAbort } from "#lib/async/aborted.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter } from "#lib/metrics.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Reader, Resource } from "./controller.ts";
 import { discoverResources } from "./discovery.ts";
 import type { ResourceSet } from "./resource-set.ts";

@@ -12,11 +12,11 @@ import { SharedInformers } from "#client/shared-informers.ts";
 import type { ResourceRef } from "#client/transport.ts";
 import { WorkQueue } from "#client/work-queue.ts";
 import { onAbort, signalForMany, untilAborted } from "#lib/async/aborted.ts";
-import type { Clock } from "#lib/time/clock.ts";
+import { TimeSlice } from "#lib/async/time-slice.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
-import { TimeSlice } from "#lib/async/time-slice.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type {
   Caches,
   Change,

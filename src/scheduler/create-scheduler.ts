@@ -5,10 +5,10 @@
  */
 import type { Client } from "#client/client.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { profileFrom } from "./config/create-profile.ts";
 import type { SchedulerConfig } from "./config/scheduler-config.ts";
 import { connectFeeds } from "./cycle/cluster-feeds.ts";

@@ -23,8 +23,8 @@ import type {
   VolumeAttachment,
 } from "#api/generated/storage.v1.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { QueuedPod } from "./queue/queued-pod.ts";
 import type { ClusterObjects } from "./snapshot/cluster-objects.ts";
 import type { NodeInfo } from "./snapshot/node-info.ts";

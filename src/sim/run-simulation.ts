@@ -9,10 +9,10 @@
  */
 import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { BehaviourRule } from "./behaviour.ts";
 import { nodeAddress } from "./node-address.ts";
 import { DEFAULT_TEMPLATE, type NodeTemplate } from "./node-template.ts";

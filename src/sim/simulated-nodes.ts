@@ -17,9 +17,9 @@ import type { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
 import { WorkQueue } from "#client/work-queue.ts";
 import { isEqual } from "#kubelet/decide/status-patch.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { TimerWheel } from "#lib/time/timer-wheel.ts";
 import {
   FAILURE_ANNOTATION,

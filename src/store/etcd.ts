@@ -7,9 +7,10 @@
  * answer was lost is settled by asking again; watches go on with another member where they were;
  * while no member answers everything fails with `Unavailable` and works again when one does.
  */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { TlsOptions } from "#lib/http2/connect-http2.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import {
   ETCD_VALUE_BYTES_MAX,
   OPERATIONS_MAX,

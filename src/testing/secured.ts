@@ -9,10 +9,10 @@ import { createLoopback } from "#apiserver/cluster/loopback.ts";
 import type { User } from "#apiserver/request/request.ts";
 import type { AdmissionParts, ApiServer } from "#apiserver/server.ts";
 import type { Transport, WatchCall, WatchEvent } from "#client/transport.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Store } from "#store/contract.ts";
 
 /** One server needs no sign of life, and its renewals would make a year of virtual time slow. */

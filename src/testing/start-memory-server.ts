@@ -1,8 +1,8 @@
 /** The real API server on a memory store, for clusters inside a test. */
 import { createSecurity } from "#apiserver/request/security.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Store } from "#store/contract.ts";
 import { bootstrap, defaultAdmission } from "./secured.ts";
 import { testSecurityOptions, testServerOptions } from "./server-options.ts";

@@ -6,8 +6,8 @@
  */
 import { type ChannelCredentials, Client, type ClientDuplexStream, Metadata } from "@grpc/grpc-js";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { serveConnections } from "./agent-connections.ts";
 import { AGENT_PATH, PACKET, type Packet, packetMethod, type ReadPacket } from "./packet.ts";
 import { PacketStream } from "./packet-stream.ts";

@@ -2,8 +2,8 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { type Result, success } from "#api/meta/status.ts";
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Clock } from "#lib/time/clock.ts";
-import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
 import type { AdmissionMetrics, ObserveAdmission } from "../metrics/admission-metrics.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { AdmissionRequest, Operation } from "./admission-request.ts";
@@ -13,9 +13,9 @@ export interface Admission {
   /** The object as the mutating plug-ins leave it, or the Status of the first that refuses. */
   admit<Written extends KubeObject | undefined>(
     request: AdmissionRequest<Written>,
-  ): Eventual<Result<Written>>;
+  ): MaybePromise<Result<Written>>;
   /** The Status of the first validating plug-in that refuses. */
-  validate(request: AdmissionRequest): Eventual<Status | undefined>;
+  validate(request: AdmissionRequest): MaybePromise<Status | undefined>;
 }
 
 export function createAdmission(
@@ -112,7 +112,7 @@ function admitAll(
   context: AdmissionContext,
   clock: Clock,
   beginMs: number,
-): Eventual<Result<Pass>> {
+): MaybePromise<Result<Pass>> {
   let startMs = beginMs;
   let pass = begun;
   for (let at = from; at < hooks.length; at++) {
@@ -156,7 +156,7 @@ function validateAll(
   context: AdmissionContext,
   clock: Clock,
   beginMs: number,
-): Eventual<Status | undefined> {
+): MaybePromise<Status | undefined> {
   let startMs = beginMs;
   for (let at = from; at < hooks.length; at++) {
     const { ask, observe } = hooks[at]!;

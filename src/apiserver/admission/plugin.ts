@@ -13,7 +13,7 @@
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
-import type { Eventual } from "#lib/async/maybe-promise.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { AdmissionRequest, Operation } from "./admission-request.ts";
 
@@ -41,6 +41,6 @@ export interface AdmissionPlugin {
   readonly name: string;
   /** It is asked about these only; about all unless given. */
   readonly operations?: readonly Operation[];
-  admit?(request: AdmissionRequest, context: AdmissionContext): Eventual<AdmitVerdict>;
-  validate?(request: AdmissionRequest, context: AdmissionContext): Eventual<Status | undefined>;
+  admit?(request: AdmissionRequest, context: AdmissionContext): MaybePromise<AdmitVerdict>;
+  validate?(request: AdmissionRequest, context: AdmissionContext): MaybePromise<Status | undefined>;
 }

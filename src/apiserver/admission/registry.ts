@@ -5,8 +5,8 @@
  */
 import type { Kind } from "#api/kind.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import type { PluginConfigurations } from "./configuration.ts";
 import type { AdmissionPlugin } from "./plugin.ts";

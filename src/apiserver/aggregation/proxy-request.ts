@@ -9,8 +9,8 @@
 import { requestTooLargeStatus } from "#api/meta/status.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import type { ConnectStream } from "../proxy/connect-stream.ts";
 import { forward, forwardedHeaders } from "../proxy/forward.ts";

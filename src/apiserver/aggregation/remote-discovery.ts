@@ -10,10 +10,10 @@
 import { onAbort } from "#lib/async/aborted.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock, Timer } from "#lib/time/clock.ts";
 import { Emitter } from "#lib/events.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { HttpsAnswer, HttpsCaller } from "../webhook/https-caller.ts";
 import type { RemoteApi, RemoteApis } from "./remote-apis.ts";
 import { AGGREGATOR, userHeaders } from "./user-headers.ts";

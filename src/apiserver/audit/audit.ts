@@ -12,8 +12,8 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import { formatDuration } from "#api/meta/duration.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ApiRequest, RequestInfo, User } from "../request/request.ts";
 import {
   type Asker,

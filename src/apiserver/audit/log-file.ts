@@ -12,8 +12,8 @@ import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from "nod
 import { basename, dirname, extname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 export interface LogFileOptions {
   readonly path: string;

@@ -4,8 +4,9 @@
  *
  * Limits of the first: `bufferMax` events are kept; one batch is under way at a time.
  */
-import type { Clock, Timer } from "#lib/time/clock.ts";
+
 import type { Logger } from "#lib/logger.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { AskWebhook } from "../webhook/webhook.ts";
 
 export interface AuditWebhookOptions extends Destination {

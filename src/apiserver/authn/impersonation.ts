@@ -12,7 +12,7 @@ import { badRequestStatus } from "#api/meta/status.ts";
 import { validateDomainPrefixedPath } from "#api/validation/domain-prefixed.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
-import type { Eventual } from "#lib/async/maybe-promise.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { AccessAttributes, Authorizer } from "../authz/authorizer.ts";
 import { SYSTEM_MASTERS } from "../authz/chain.ts";
 import { accessDeniedStatus } from "../authz/forbidden.ts";
@@ -72,7 +72,7 @@ export function impersonate(
   own: () => AccessAttributes,
   authorizer: Authorizer,
   last: LastModes,
-): Eventual<Impersonation> {
+): MaybePromise<Impersonation> {
   const wanted = readHeaders(request);
   return wanted === undefined ? NOBODY_ELSE : actAs(wanted, own(), authorizer, last);
 }

@@ -24,8 +24,8 @@ import {
 import { timeFromMs } from "#api/meta/time.ts";
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import { Path } from "#api/validation/path.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Objects } from "../storage/objects.ts";
 import { type Claims, signToken } from "./jwt.ts";
 import { serviceAccountUserName } from "./users.ts";

@@ -6,8 +6,8 @@
 import { createHash } from "node:crypto";
 import type { TokenReviewStatus } from "#api/generated/authentication.v1.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { ExpiringCache } from "../webhook/expiring-cache.ts";
 import type { AskWebhook } from "../webhook/webhook.ts";
 import type { Authentication } from "./authenticator.ts";

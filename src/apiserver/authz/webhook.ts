@@ -8,8 +8,8 @@ import type {
   SubjectAccessReviewStatus,
 } from "#api/generated/authorization.v1.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { userInfo } from "../authn/reviews.ts";
 import { aggregateText } from "../config/aggregate-text.ts";
 import { ExpiringCache } from "../webhook/expiring-cache.ts";

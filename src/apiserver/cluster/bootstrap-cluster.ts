@@ -1,7 +1,8 @@
 /** Everything that a fresh cluster has, made or brought up to date at every start. */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Store } from "#store/contract.ts";
 import {
   reconcileAccess,

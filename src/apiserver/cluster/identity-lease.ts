@@ -6,9 +6,9 @@ import { createHash } from "node:crypto";
 import type { Lease } from "#api/generated/coordination.v1.ts";
 import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
 import { microTimeFromMs, timeToMs } from "#api/meta/time.ts";
-import type { Clock } from "#lib/time/clock.ts";
-import type { Random } from "#lib/random.ts";
 import { runEvery } from "#lib/async/sleep.ts";
+import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Loopback } from "./loopback.ts";
 

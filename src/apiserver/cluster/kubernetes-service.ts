@@ -16,8 +16,8 @@ import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
 import { addressAt, addressRange } from "#api/meta/address-range.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { isIpv6, parseCidr } from "#api/validation/ip.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { runEvery } from "#lib/async/sleep.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Store } from "#store/contract.ts";
 import type { Loopback } from "./loopback.ts";
 

@@ -21,9 +21,9 @@ import { customResourceDefinitionKind } from "#api/kinds/apiextensions/v1/custom
 import { CLEANUP_FINALIZER } from "#api/kinds/apiextensions/v1/deletion.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { ObjectStore } from "../storage/object-store.ts";
 import type { Objects } from "../storage/objects.ts";

@@ -8,8 +8,8 @@ import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { PieceBytes } from "../response/byte-chunk.ts";
 import { Channel, type EdgeListener, type Wire } from "./channel.ts";
-import { Inflow } from "./request-body-queue.ts";
 import type { RequestHead } from "./messages.ts";
+import { RequestBodyQueue } from "./request-body-queue.ts";
 
 /** "follows": it is passed on as it comes; "late": it did not come in time; "unread": it must be asked for. */
 export type EdgeBody = Buffer | "too long" | "late" | "follows" | "unread";
@@ -25,7 +25,7 @@ export class EdgeExchange implements Exchange, EdgeListener {
   readonly #body: EdgeBody;
   readonly #leaving = new Leaving();
   #stream: Readable | undefined;
-  #inflow: Inflow | undefined;
+  #bodyQueue: RequestBodyQueue | undefined;
   #reading: Deferred<Uint8Array | undefined> | undefined;
 
   constructor(head: RequestHead, peer: Peer, body: EdgeBody, wire: Wire) {
@@ -35,9 +35,9 @@ export class EdgeExchange implements Exchange, EdgeListener {
     this.#channel = new Channel(head.id, wire);
     this.#body = body;
     if (body !== "follows") return;
-    const stream = new Readable({ read: () => inflow.read() });
-    const inflow = new Inflow(this.#channel, (bytes) => stream.push(bytes));
-    [this.#stream, this.#inflow] = [stream, inflow];
+    const stream = new Readable({ read: () => bodyQueue.read() });
+    const bodyQueue = new RequestBodyQueue(this.#channel, (bytes) => stream.push(bytes));
+    [this.#stream, this.#bodyQueue] = [stream, bodyQueue];
   }
 
   get method(): string {
@@ -114,7 +114,7 @@ export class EdgeExchange implements Exchange, EdgeListener {
   }
 
   data(bytes: Buffer | null): void {
-    this.#inflow?.add(bytes);
+    this.#bodyQueue?.add(bytes);
   }
 
   body(bytes: Buffer | undefined): void {
@@ -130,7 +130,7 @@ export class EdgeExchange implements Exchange, EdgeListener {
     this.#leaving.leave();
     this.#reading?.reject(CLIENT_GONE);
     this.#channel.left();
-    if (this.#inflow !== undefined) this.#stream?.destroy();
+    if (this.#bodyQueue !== undefined) this.#stream?.destroy();
   }
 
   #askForBody(): Promise<Uint8Array | undefined> {

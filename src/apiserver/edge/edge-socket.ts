@@ -1,12 +1,12 @@
 /** A connection at the edge that has changed its protocol: to whoever joined it, a socket. */
 import { Duplex } from "node:stream";
 import { Channel, type EdgeListener, type Wire } from "./channel.ts";
-import { Inflow } from "./request-body-queue.ts";
+import { RequestBodyQueue } from "./request-body-queue.ts";
 
 export class EdgeSocket extends Duplex implements EdgeListener {
   readonly #id: number;
   readonly #channel: Channel;
-  readonly #inflow: Inflow;
+  readonly #bodyQueue: RequestBodyQueue;
   #closed = false;
   #whenEnded: (() => void) | undefined;
 
@@ -14,11 +14,11 @@ export class EdgeSocket extends Duplex implements EdgeListener {
     super({ allowHalfOpen: false });
     this.#id = id;
     this.#channel = new Channel(id, wire);
-    this.#inflow = new Inflow(this.#channel, (bytes) => this.push(bytes));
+    this.#bodyQueue = new RequestBodyQueue(this.#channel, (bytes) => this.push(bytes));
   }
 
   data(bytes: Buffer | null): void {
-    this.#inflow.add(bytes);
+    this.#bodyQueue.add(bytes);
   }
 
   taken(count: number): void {
@@ -38,7 +38,7 @@ export class EdgeSocket extends Duplex implements EdgeListener {
   }
 
   override _read(): void {
-    this.#inflow.read();
+    this.#bodyQueue.read();
   }
 
   override _write(bytes: Buffer, _encoding: BufferEncoding, done: () => void): void {

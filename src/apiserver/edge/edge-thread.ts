@@ -4,10 +4,10 @@
  */
 import type { Duplex, Readable } from "node:stream";
 import type { MessagePort } from "node:worker_threads";
-import { codeOf, messageOf } from "#lib/caught.ts";
 import { drained } from "#lib/async/drained.ts";
-import { type Logger, silentLogger } from "#lib/logger.ts";
 import { nextTurn } from "#lib/async/next-turn.ts";
+import { codeOf, messageOf } from "#lib/caught.ts";
+import { type Logger, silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import type { UpgradeRequest } from "../http/answerer.ts";
@@ -29,9 +29,9 @@ import {
 import { Outbox, unpack } from "./outbox.ts";
 
 export function serveEdge(port: MessagePort): void {
-  const front = new Front(port);
+  const edge = new EdgeThread(port);
   port.on("message", (batch: Batch<FromCore>) =>
-    unpack(batch, (message, bytesAt) => front.take(message, bytesAt)),
+    unpack(batch, (message, bytesAt) => edge.take(message, bytesAt)),
   );
 }
 
@@ -52,7 +52,7 @@ interface Incoming {
   aheadBytes: number;
 }
 
-class Front {
+class EdgeThread {
   readonly #outbox: Outbox<FromEdge>;
   readonly #outgoing = new Map<number, Outgoing>();
   readonly #incoming = new Map<number, Incoming>();

@@ -4,7 +4,7 @@ import type { Channel } from "./channel.ts";
 /** As a Readable's: false when it wants no more for now. */
 type Push = (bytes: Buffer | null) => boolean;
 
-export class Inflow {
+export class RequestBodyQueue {
   readonly #channel: Channel;
   readonly #push: Push;
   readonly #waiting: (Buffer | null)[] = [];

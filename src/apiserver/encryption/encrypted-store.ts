@@ -10,7 +10,7 @@
  *    most WATCH_BUFFER_EVENTS_MAX events wait for a plugin; then the watch ends with SlowConsumer.
  * 3. A value that was just written is not decrypted when the watch brings it back: it is the same array.
  */
-import type { Eventual } from "#lib/async/maybe-promise.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type {
   Entry,
   GetOptions,
@@ -150,13 +150,13 @@ export class EncryptedStore implements Store {
     return { ...answer, current: await this.#openEntry(answer.current) };
   }
 
-  #openEntry(entry: Entry): Eventual<Entry> {
+  #openEntry(entry: Entry): MaybePromise<Entry> {
     const value = this.#openValue(entry.key, entry.value);
     if (value instanceof Promise) return value.then((plain) => ({ ...entry, value: plain }));
     return value === entry.value ? entry : { ...entry, value };
   }
 
-  #openBatch(batch: WatchBatch): Eventual<WatchBatch> {
+  #openBatch(batch: WatchBatch): MaybePromise<WatchBatch> {
     const opened = batch.events.map((event) => this.#openEvent(event));
     if (opened.some((event) => event instanceof Promise)) {
       return Promise.all(opened).then((events) => ({ ...batch, events }));
@@ -164,7 +164,7 @@ export class EncryptedStore implements Store {
     return { ...batch, events: opened as WatchEvent[] };
   }
 
-  #openEvent(event: WatchEvent): Eventual<WatchEvent> {
+  #openEvent(event: WatchEvent): MaybePromise<WatchEvent> {
     const { key, type, prevValue } = event;
     const value = type === "delete" ? event.value : this.#openValue(key, event.value);
     const previous = prevValue && this.#openValue(key, prevValue);
@@ -180,7 +180,7 @@ export class EncryptedStore implements Store {
   }
 
   /** Never throws for a value that cannot be opened. */
-  #openValue(key: string, stored: Uint8Array): Eventual<Uint8Array> {
+  #openValue(key: string, stored: Uint8Array): MaybePromise<Uint8Array> {
     const written = this.#written.get(stored);
     if (written !== undefined) return written;
     const found = this.#transformer(key);

@@ -1,7 +1,7 @@
 /** Metrics of encryption at rest, under upstream's names. */
 import { createHash } from "node:crypto";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Counter, Gauge, Histogram, Metrics } from "#lib/metrics.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { EncryptionError } from "./transformer.ts";
 
 type Direction = "from_storage" | "to_storage";

@@ -4,9 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { aggregateText } from "../config/aggregate-text.ts";
 import type { HealthCheck } from "../health/health-paths.ts";
 import { createAesCbc } from "./aes-cbc.ts";

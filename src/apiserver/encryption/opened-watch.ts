@@ -1,6 +1,6 @@
 /** A watch whose batches are decrypted on their way. See EncryptedStore for what it promises. */
 import { deferred } from "#lib/async/deferred.ts";
-import type { Eventual } from "#lib/async/maybe-promise.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import {
   StoreError,
   WATCH_BUFFER_EVENTS_MAX,
@@ -10,13 +10,13 @@ import {
 
 export class OpenedWatch implements Watch {
   readonly #inner: Watch;
-  readonly #open: (batch: WatchBatch) => Eventual<WatchBatch>;
+  readonly #open: (batch: WatchBatch) => MaybePromise<WatchBatch>;
   readonly #ending: AbortController;
 
   /** `ending` ends the inner watch. */
   constructor(
     inner: Watch,
-    open: (batch: WatchBatch) => Eventual<WatchBatch>,
+    open: (batch: WatchBatch) => MaybePromise<WatchBatch>,
     ending: AbortController,
   ) {
     this.#inner = inner;

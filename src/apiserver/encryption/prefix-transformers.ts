@@ -2,8 +2,9 @@
  * Several transformers in one. The first one seals. The ones whose prefix a stored value has try to
  * open it, in order; what another than the first has opened is stale.
  */
+
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Clock } from "#lib/time/clock.ts";
-import type { Eventual } from "#lib/async/maybe-promise.ts";
 import { aggregateText } from "../config/aggregate-text.ts";
 import type { CountTransformation } from "./encryption-metrics.ts";
 import {
@@ -33,7 +34,7 @@ export function prefixTransformers(
     stored: Uint8Array,
     context: StorageContext,
     faults: readonly EncryptionError[],
-  ): Eventual<Opened> => {
+  ): MaybePromise<Opened> => {
     const index = prefixes.findIndex((prefix, i) => i >= at && startsWith(stored, prefix));
     if (index < 0) throw refusal(faults, context);
     const { prefix, transformer } = all[index]!;
@@ -44,7 +45,7 @@ export function prefixTransformers(
       count("from_storage", context.resource, label, took(), undefined);
       return { plain, stale: stale || index > 0 };
     };
-    const fail = (error: unknown): Eventual<Opened> => {
+    const fail = (error: unknown): MaybePromise<Opened> => {
       if (!(error instanceof EncryptionError)) throw error;
       // The identity provider in front of others only says that the value is encrypted.
       if (prefix === "") return openFrom(index + 1, stored, context, faults);

@@ -8,7 +8,7 @@
  * 3. Both throw (or reject with) an EncryptionError that names no secret.
  * 4. Nonces and keys come from the system's randomness, never from a seeded source.
  */
-import type { Eventual } from "#lib/async/maybe-promise.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 
 /** Which value is transformed. The key is authenticated: a value cannot be moved to another key. */
 export interface StorageContext {
@@ -25,7 +25,7 @@ export interface Opened {
 
 export interface Transformer {
   seal(plain: Uint8Array, context: StorageContext): Uint8Array;
-  open(stored: Uint8Array, context: StorageContext): Eventual<Opened>;
+  open(stored: Uint8Array, context: StorageContext): MaybePromise<Opened>;
 }
 
 /** A transformer for values that begin with a prefix. The prefix is not part of what it is given. */

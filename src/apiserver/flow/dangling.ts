@@ -4,8 +4,8 @@ import type { FlowSchema } from "#api/generated/flowcontrol.v1.ts";
 import { flowSchemaKind } from "#api/kinds/flowcontrol/v1/flow-schema.ts";
 import { priorityLevelConfigurationKind } from "#api/kinds/flowcontrol/v1/priority-level-configuration.ts";
 import { timeFromMs } from "#api/meta/time.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Objects } from "../storage/objects.ts";
 
 type Condition = NonNullable<FlowSchema["status"]["conditions"]>[number];

@@ -1,6 +1,7 @@
 /** How many requests of one importance run at once, and what becomes of the rest. */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { Histogram } from "#lib/metrics.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { timeoutMsOf } from "../http/deadlines.ts";
 import { FairQueue, type FairQueueOptions } from "./fair-queue.ts";
 import { ONE_SEAT, type Work } from "./work-estimate.ts";

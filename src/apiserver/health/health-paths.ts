@@ -4,8 +4,8 @@
  * fail is logged: at once, and again after LOG_EVERY_MS while the same ones fail.
  */
 import { goQuote } from "#api/meta/go-quote.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { PathHandler } from "../request/handler.ts";
 import { type Answer, NO_SNIFFING, textAnswer } from "../response/answer.ts";
 

@@ -3,8 +3,8 @@
  * server neither leaves the client waiting nor ends the process.
  */
 import type { Duplex } from "node:stream";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Peer } from "../request/request.ts";
 import { askedTimeoutMs, Deadlines } from "./deadlines.ts";
 import type { Exchange, HttpRequest, Reply } from "./exchange.ts";

@@ -2,7 +2,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { badRequestStatus, timeoutStatus } from "#api/meta/status.ts";
-import type { Eventual } from "#lib/async/maybe-promise.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import { isLongRunning } from "../flow/turn-taking.ts";
 import type { ApiRequest, Peer, RequestBody } from "../request/request.ts";
 import { requestInfoOf } from "../request/request-info.ts";
@@ -179,7 +179,7 @@ function auditIdOf(api: Pick<Serving, "newAuditId">, request: HttpRequest): stri
   return request.auditId;
 }
 
-function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): Eventual<void> {
+function send(answer: Answer, request: ApiRequest, api: Serving, reply: Reply): MaybePromise<void> {
   const headers = headersOf(answer, request);
   const { code, body, media } = answer;
   const gzips = acceptsGzip(request.headers["accept-encoding"]);

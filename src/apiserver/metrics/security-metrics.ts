@@ -1,7 +1,8 @@
 /** What is told about authentication, authorization, impersonation and audit, under upstream's names. */
-import type { Clock } from "#lib/time/clock.ts";
+
 import { andThen } from "#lib/async/maybe-promise.ts";
 import type { Counter, Histogram, MetricOptions, Metrics } from "#lib/metrics.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Identity, RequestSecurity } from "../request/security.ts";
 
 const CHECK_SECONDS = Array.from({ length: 15 }, (_, at) => 0.001 * 2 ** at);

@@ -1,8 +1,8 @@
 /** All paths that are not about resources, in the order in which they are asked. */
 import type { Prose } from "#api/openapi/definition.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Discovery } from "../discovery/discovery.ts";
 import { discoveryPaths } from "../discovery/discovery-paths.ts";
 import { OpenApi, type RemoteDefinitions } from "../discovery/openapi.ts";

@@ -3,7 +3,7 @@
  * (audit). A seat is held while the request is worked on, by a watch until it has told what is there;
  * what lives long holds its place until its answer has ended.
  */
-import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { AuditTrail } from "../audit/audit.ts";
 import type { AuditedAnswer } from "../audit/event.ts";
 import { undecidedText } from "../authz/forbidden.ts";
@@ -88,7 +88,7 @@ function withTrail(
   trail: AuditTrail | undefined,
   long: boolean,
   object: () => unknown,
-): Eventual<Answer> {
+): MaybePromise<Answer> {
   if (trail === undefined) return answer;
   const told = auditedAnswer(answer, object);
   if (!long && trail.waits) return andThen(trail.completed(told), () => answer);

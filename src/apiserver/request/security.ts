@@ -1,9 +1,9 @@
 /** Who may do what: authentication, impersonation and authorization put together from options. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { internalErrorStatus, unauthorizedStatus } from "#api/meta/status.ts";
-import type { Clock } from "#lib/time/clock.ts";
-import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { Audit, type AuditOptions, type AuditTrail } from "../audit/audit.ts";
 import type { Authentication, AuthenticationNotes, Authenticator } from "../authn/authenticator.ts";
 import { createBearerAuthenticator } from "../authn/bearer.ts";
@@ -81,13 +81,13 @@ export interface Replacements {
 export interface RequestSecurity {
   /** Requests under way keep those that they were begun with. */
   readonly replace: Replacements;
-  authenticate(request: ApiRequest, info: RequestInfo): Eventual<Identity>;
+  authenticate(request: ApiRequest, info: RequestInfo): MaybePromise<Identity>;
   authorize(
     request: ApiRequest,
     info: RequestInfo,
     user: User,
     trail?: Pick<AuditTrail, "annotate">,
-  ): Eventual<Status | undefined>;
+  ): MaybePromise<Status | undefined>;
   readonly flow?: TurnTaking;
   readonly audit?: Audit;
   readonly authorizer: Authorizer;

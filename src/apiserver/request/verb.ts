@@ -2,11 +2,11 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { notFoundStatus, type Result } from "#api/meta/status.ts";
-import type { Clock } from "#lib/time/clock.ts";
-import type { Eventual } from "#lib/async/maybe-promise.ts";
 import type { LinesByKey } from "#lib/async/lines-by-key.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Admission } from "../admission/admission-chain.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import type { AnswerBody } from "../response/answer.ts";
@@ -51,7 +51,7 @@ export interface VerbRequest {
   /** What the client sent, as it was understood or else as it came, for the audit log. */
   sent?(object?: object): void;
   /** Updates that create need the right to create; a Status says that it is missing. */
-  mayCreate(): Eventual<Status | undefined>;
+  mayCreate(): MaybePromise<Status | undefined>;
 }
 
 export interface VerbAnswer {

@@ -9,9 +9,9 @@
  */
 import type { Worker } from "node:worker_threads";
 import type { YamlAsJson } from "#api/codec/yaml.ts";
-import type { Clock, Timer } from "#lib/time/clock.ts";
 import { type Deferred, deferred } from "#lib/async/deferred.ts";
 import { startWorker } from "#lib/async/start-worker.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 
 /** YAML that is shorter takes a few milliseconds. */
 export const LARGE_YAML_BYTES = 32 * 1024;

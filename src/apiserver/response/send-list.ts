@@ -1,7 +1,8 @@
 /** Sends a list piece by piece, as fast as the client reads. */
-import type { Clock } from "#lib/time/clock.ts";
-import type { Histogram } from "#lib/metrics.ts";
+
 import { nextTurn } from "#lib/async/next-turn.ts";
+import type { Histogram } from "#lib/metrics.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { AHEAD_BYTES_MAX, type Reply } from "../http/exchange.ts";
 import type { ObjectList, OutgoingHeaders } from "./answer.ts";
 import type { ZippedLists } from "./compressed-list-cache.ts";

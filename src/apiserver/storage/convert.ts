@@ -5,13 +5,13 @@
  */
 import type { Draft, Kind, KubeObject, RemoteConversion } from "#api/kind.ts";
 import { type Result, success } from "#api/meta/status.ts";
-import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Revision } from "./revision.ts";
 
 export function toStoredVersion(
   kind: Kind,
   object: Draft<KubeObject>,
-): Eventual<Result<Draft<KubeObject>>> {
+): MaybePromise<Result<Draft<KubeObject>>> {
   if (kind.storedAs === undefined) return success(object);
   const { toStored, remote } = kind.storedAs;
   if (remote === undefined) return success(toStored(object) as Draft<KubeObject>);
@@ -22,7 +22,10 @@ export function toStoredVersion(
     );
 }
 
-export function fromStoredVersion(kind: Kind, stored: KubeObject): Eventual<Result<KubeObject>> {
+export function fromStoredVersion(
+  kind: Kind,
+  stored: KubeObject,
+): MaybePromise<Result<KubeObject>> {
   const convert = remoteConversionTo(kind);
   if (convert === undefined) {
     return success(kind.storedAs === undefined ? stored : kind.storedAs.fromStored(stored));
@@ -39,7 +42,7 @@ export function remoteConversionTo(kind: Kind): RemoteConversion["fromStored"] |
 }
 
 /** The revision in another served version of its kind. */
-export function revisionAs(kind: Kind, revision: Revision): Eventual<Result<Revision>> {
+export function revisionAs(kind: Kind, revision: Revision): MaybePromise<Result<Revision>> {
   if (remoteConversionTo(kind) === undefined) return success(revision.as(kind));
   return andThen(revisionsAs(kind, [revision]), (all) => (all.ok ? success(all.value[0]!) : all));
 }
@@ -47,7 +50,7 @@ export function revisionAs(kind: Kind, revision: Revision): Eventual<Result<Revi
 export function revisionsAs(
   kind: Kind,
   revisions: readonly Revision[],
-): Eventual<Result<readonly Revision[]>> {
+): MaybePromise<Result<readonly Revision[]>> {
   const convert = remoteConversionTo(kind);
   const missing = convert === undefined ? [] : revisions.filter((one) => !one.isKnownAs(kind));
   const converted = (): Result<readonly Revision[]> =>
@@ -66,7 +69,7 @@ export function revisionsAs(
 export function inStoredVersion(
   stored: Kind,
   read: Result<Revision | undefined>,
-): Eventual<Result<Revision | undefined>> {
+): MaybePromise<Result<Revision | undefined>> {
   if (stored.custom?.convertOlder === undefined || !read.ok || read.value === undefined)
     return read;
   return revisionAs(stored, read.value);

@@ -25,11 +25,11 @@ import {
   success,
   unknownStatus,
 } from "#api/meta/status.ts";
-import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
-import type { Logger } from "#lib/logger.ts";
-import { Ring } from "#lib/collections/ring.ts";
 import { withTimeout } from "#lib/async/sleep.ts";
+import { messageOf } from "#lib/caught.ts";
+import { Ring } from "#lib/collections/ring.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import type { EncryptedStore } from "../encryption/encrypted-store.ts";
 import { READ_ENCRYPTED } from "../encryption/identity.ts";

@@ -9,8 +9,8 @@ import {
   type Result,
   success,
 } from "#api/meta/status.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ResourceStats } from "../flow/work-estimate.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import { trackOwnCreate, trackOwnUpdate } from "../write/managed-fields.ts";

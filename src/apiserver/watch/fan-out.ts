@@ -11,8 +11,8 @@
  * 4. Who is behind does not rest: a client that reads a long history gets it as fast as it reads.
  */
 import type { Kind } from "#api/kind.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { nextTurn } from "#lib/async/next-turn.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { Piece } from "../response/byte-chunk.ts";
 
 /** So many send before others have their turn. */

@@ -12,8 +12,8 @@
  */
 import { jsonEqual } from "#api/patch/json-value.ts";
 import { onAbort } from "#lib/async/aborted.ts";
-import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Entry, Store, WatchBatch, WatchEvent } from "#store/contract.ts";
 import { StoreError } from "#store/contract.ts";
 import type { KindRegistry, RegistryChange } from "../registry/kind-registry.ts";

@@ -15,9 +15,9 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { expiredStatus } from "#api/meta/status.ts";
-import type { Clock, Timer } from "#lib/time/clock.ts";
 import { nextTurn } from "#lib/async/next-turn.ts";
 import type { OrderedMap } from "#lib/collections/ordered-map.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Revision } from "../storage/revision.ts";
 import type { ResourceCache, Subscription, Trigger } from "./resource-cache.ts";
 import type { Change } from "./watch-window.ts";

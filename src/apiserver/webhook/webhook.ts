@@ -1,7 +1,7 @@
 /** Servers elsewhere that are asked: the question goes out as JSON, the answer comes back as JSON. */
 import { Backoff } from "#lib/async/backoff.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 /** Texts are JSON already. Rejects with WebhookError for whatever is no answer. */
 export type AskWebhook = (question: object | string) => Promise<unknown>;

@@ -12,10 +12,10 @@ import { webhooksAndPolicies } from "#apiserver/admission/webhooks-and-policies.
 import { createEscalationCheck } from "#apiserver/authz/escalation.ts";
 import type { AdmissionParts } from "#apiserver/server.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { webhookFrom } from "./webhook-call.ts";
 import { webhookCredentials } from "./webhook-credentials.ts";

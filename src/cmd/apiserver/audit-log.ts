@@ -8,9 +8,9 @@ import { truncateEvent } from "#apiserver/audit/truncate.ts";
 import { AuditWebhook, sendEvent } from "#apiserver/audit/webhook.ts";
 import type { SecurityOptions } from "#apiserver/request/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { webhookFrom } from "./webhook-call.ts";
 

@@ -5,10 +5,10 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { RequestSecurity } from "#apiserver/request/security.ts";
-import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import { watchFiles } from "#pki/watch-files.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { issuersFromFile } from "./token-issuers.ts";

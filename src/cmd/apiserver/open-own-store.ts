@@ -5,8 +5,8 @@
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
 

@@ -1,7 +1,7 @@
 /** The store that the flags name. */
 import { REGISTRY } from "#apiserver/storage/resources.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { PrefixedStore } from "#store/prefixed-store.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";

@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { WAIT_PART } from "#apiserver/flow/priority-level.ts";
 import type { SecurityOptions } from "#apiserver/request/security.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { frontProxyOf } from "./front-proxy.ts";
 import { type Keys, readPem } from "./keys.ts";

@@ -13,10 +13,10 @@ import { tokenReviewKind } from "#api/kinds/authentication/v1/reviews.ts";
 import { subjectAccessReviewKind } from "#api/kinds/authorization/v1/access-reviews.ts";
 import { withoutRenegotiation } from "#apiserver/http/without-renegotiation.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { verifiedSubject } from "#pki/verified-subject.ts";
 import { followClientAuthorities } from "./client-authorities.ts";
 

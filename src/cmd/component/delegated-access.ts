@@ -24,9 +24,9 @@ import type { ApiRequest, RequestInfo, User } from "#apiserver/request/request.t
 import type { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
 import { ExpiringAnswers } from "#kubelet/server/access/expiring-answers.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const NAMESPACE = "kube-system";
 const NAME = "extension-apiserver-authentication";

@@ -1,10 +1,10 @@
 /** What a command takes from its process: the system's clock and randomness, a logger on stderr. */
 
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import { createLogger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import { systemRandom } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import type { LogFlags } from "../flags/log-flags.ts";
 

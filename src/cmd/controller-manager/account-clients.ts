@@ -8,8 +8,8 @@ import type { Connection } from "#client/kubeconfig.ts";
 import { limitedTransport, type RateLimit } from "#client/rate-limit.ts";
 import type { Transport } from "#client/transport.ts";
 import { accountOf } from "#controllers/registry/accounts.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const NAMESPACE = "kube-system";
 

@@ -20,9 +20,9 @@ import {
   selectionOf,
   whyAbsent,
 } from "#controllers/registry/select.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { type Random, systemRandom } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { ResourceSet } from "#runtime/resource-set.ts";
 import type { Command } from "../command.ts";

@@ -6,8 +6,8 @@ import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
 import { accountOf } from "#controllers/registry/accounts.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const FIELD_MANAGER = "kube-controller-manager";
 

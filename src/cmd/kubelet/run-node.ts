@@ -7,10 +7,10 @@ import { type RunningKubelet, runKubelet } from "#kubelet/kubelet.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { Access } from "#kubelet/server/access/access.ts";
 import { startKubeletServer } from "#kubelet/server/kubelet-server.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { configurationDocument } from "./configuration-document.ts";
 
 export interface NodeOptions {

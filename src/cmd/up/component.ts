@@ -8,10 +8,10 @@
  */
 import type { User } from "#apiserver/request/request.ts";
 import type { Transport } from "#client/transport.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Deciders } from "../why/decisions.ts";
 import type { UpFlags } from "./up-flags.ts";

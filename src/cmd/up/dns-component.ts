@@ -8,8 +8,8 @@ import { Client } from "#client/client.ts";
 import { nameServersIn, UPSTREAMS_MAX, type Upstream } from "#dns/forward/resolv-conf.ts";
 import { runDns } from "#dns/run-dns.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
-import { messageOf } from "#lib/caught.ts";
 import { deferred } from "#lib/async/deferred.ts";
+import { messageOf } from "#lib/caught.ts";
 import {
   DNS_CONFIG_MAP,
   DNS_USER,

@@ -5,8 +5,8 @@
 import { Client } from "#client/client.ts";
 import { runIngress } from "#ingress/run-ingress.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
-import { messageOf } from "#lib/caught.ts";
 import { deferred } from "#lib/async/deferred.ts";
+import { messageOf } from "#lib/caught.ts";
 import { servingCertificate } from "../component/serving-certificate.ts";
 import {
   ensureIngressAccess,

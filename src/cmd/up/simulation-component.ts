@@ -1,8 +1,8 @@
 /** Simulated nodes as a component of `k8ts up`. */
 import { join } from "node:path";
 import { Client } from "#client/client.ts";
-import { codeOf } from "#lib/caught.ts";
 import { deferred } from "#lib/async/deferred.ts";
+import { codeOf } from "#lib/caught.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { SIMULATED_TAINT } from "#sim/node-template.ts";
 import { DEFAULT_RENEW_MS, runSimulation, type SimulationConfig } from "#sim/run-simulation.ts";

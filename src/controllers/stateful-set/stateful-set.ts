@@ -44,9 +44,9 @@ import {
   revisionOf,
   startOrdinal,
 } from "./identity.ts";
+import { notes, toldAsUpdate } from "./pod-events.ts";
 import { conflictOf, isStaleClaim, repairedClaim } from "./retention.ts";
 import { isRunningAndReady, nextAvailableInMs, type Running, statusOf } from "./status.ts";
-import { notes, toldAsUpdate } from "./pod-events.ts";
 
 export interface StatefulSetState {
   readonly set: StatefulSet;

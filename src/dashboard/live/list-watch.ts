@@ -6,8 +6,8 @@ import type { IncomingMessage } from "node:http";
 import { linesOf } from "#client/lines-of.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ApiAccess } from "../api-access.ts";
 import type { Followed } from "./messages.ts";
 

@@ -2,8 +2,9 @@
  * The WebSocket `/live` of one page: opens, changes and closes subscriptions. All of them end with the
  * connection. Messages that are not understood end it.
  */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
 import type { ApiAccess } from "../api-access.ts";
 import type { Followed, LiveMessage, PageMessage } from "./messages.ts";

@@ -9,8 +9,9 @@
  *    therefore waits for itself once and ends in a timeout; it does not multiply.
  * 4. An upstream that leads back to this server is not used (`markLooping`).
  */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ForeignAnswer } from "../wire/foreign-answer.ts";
 import type { Edns, Query } from "../wire/parse-query.ts";
 import { AnswerCache, type AnswerCacheOptions, DEFAULT_CACHE } from "./answer-cache.ts";

@@ -2,9 +2,10 @@
  * Finds upstreams that lead back to this server: each is asked, once, for a name that no other query
  * has. If that query arrives here, the upstream is no longer used, and a line says so.
  */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { typeNumber } from "../wire/codes.ts";
 import { encodeQuestion } from "../wire/encode-question.ts";
 import { askUpstream } from "./ask-upstream.ts";

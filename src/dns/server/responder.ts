@@ -9,8 +9,9 @@
  * 2. Negative answers about the cluster have its SOA record, so that clients forget them soon.
  * 3. Before the zone is complete (`ready`), names of the cluster get SERVFAIL: not knowing is no NXDOMAIN.
  */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { isInZone, type KubernetesConfig } from "../config/dns-config.ts";
 import { rewriteName } from "../config/rewrite-rule.ts";
 import {

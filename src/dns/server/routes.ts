@@ -2,10 +2,11 @@
  * The server blocks of a configuration at work: which of them answers for a name, and with what. A new
  * configuration makes new routes; questions on their way end with the old ones.
  */
-import type { Clock } from "#lib/time/clock.ts";
+
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import {
   type BlockConfig,
   type CacheConfig,

@@ -5,9 +5,9 @@
 import type { Client } from "#client/client.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type KeyPair, parseCertificate } from "#pki/key-pair.ts";
 import { requestClientCertificate } from "./request-certificate.ts";
 

@@ -13,9 +13,9 @@ import {
   type ProcessEntry,
   withDescendants,
 } from "#host/processes.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { createCriClient } from "../cri/cri-client.ts";
 import type { NodePaths } from "./node-paths.ts";
 import { startOwnContainerd } from "./own-containerd.ts";

@@ -14,9 +14,9 @@ import { type ChildProgram, startProgram } from "#host/start-program.ts";
 import { createCriClient } from "#kubelet/cri/cri-client.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type ContainerdSettings, containerdConfig, socketOf } from "./containerd-config.ts";
 
 const START_TIMEOUT_MS = 30_000;

@@ -15,8 +15,8 @@ import { deviceCandidates, pickDevices } from "#kubelet/decide/pick-devices.ts";
 import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type DeviceAllocation, readDeviceState, writeDeviceState } from "./device-checkpoint.ts";
 import {
   type ContainerAllocateResponse,

@@ -16,8 +16,8 @@ import type { AuthConfig } from "#kubelet/cri/image-methods.ts";
 import { matchesImage } from "#kubelet/decide/inputs/image-match.ts";
 import { registryOf } from "#kubelet/decide/inputs/image-name.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const TIMEOUT_MS = 60_000;
 const CACHE_MAX = 1_000;

@@ -13,8 +13,8 @@ import {
   inEvictionOrder,
 } from "#kubelet/decide/node/image-gc.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const PERIOD_MS = 300_000;
 

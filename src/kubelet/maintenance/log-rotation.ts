@@ -24,8 +24,8 @@ import {
   RESTART_COUNT,
 } from "#kubelet/runtime/labels.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 export interface LogRotationOptions {
   readonly runtime: Pick<RuntimeService, "listContainers" | "reopenContainerLog">;

@@ -15,8 +15,8 @@ import type { PodPaths } from "#kubelet/pods/pod-paths.ts";
 import { CONTAINER_NAME, POD_UID } from "#kubelet/runtime/labels.ts";
 import type { PodVolumes } from "#kubelet/volumes/pod-volumes.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const PERIOD_MS = 60_000;
 

@@ -31,8 +31,8 @@ import { exceededStorageLimit, hasStorageLimits } from "#kubelet/decide/node/sto
 import type { PodEvents } from "#kubelet/pods/pod-events.ts";
 import type { PodWorkers } from "#kubelet/pods/pod-workers.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { EvictionMeasures } from "./eviction-measures.ts";
 
 const CHECK_MS = 10_000;

@@ -16,9 +16,9 @@ import {
 import { isEqual } from "#kubelet/decide/status-patch.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 /** How often the state is looked at. */
 const CHECK_MS = 10_000;

@@ -4,8 +4,8 @@ import { leaseKind } from "#api/kinds/coordination/v1/lease.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import type { Client } from "#client/client.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const NAMESPACE = "kube-node-lease";
 const RENEWS_PER_LIFE = 4;

@@ -8,8 +8,8 @@ import {
   shutdownGroups,
 } from "#kubelet/decide/node/shutdown-groups.ts";
 import type { PodWorkers } from "#kubelet/pods/pod-workers.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { NodeEvent } from "./node-events.ts";
 
 const LOOK_MS = 100;

@@ -13,10 +13,10 @@ import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import type { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
 import { onAbort } from "#lib/async/aborted.ts";
-import type { Clock } from "#lib/time/clock.ts";
+import { withTimeout } from "#lib/async/sleep.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
-import { withTimeout } from "#lib/async/sleep.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const READ_TIMEOUT_MS = 10_000;
 

@@ -13,9 +13,9 @@ import { DraPlugins } from "#kubelet/dra/dra-plugins.ts";
 import type { VolumePlugin } from "#kubelet/volumes/volume-plugin.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { PluginWatcher } from "./plugin-watcher.ts";
 
 export interface NodePluginsOptions {

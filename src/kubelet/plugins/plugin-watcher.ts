@@ -16,10 +16,10 @@ import { listFolder } from "#host/files.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock, Timer } from "#lib/time/clock.ts";
 import { GrpcClient } from "#lib/grpc/grpc-client.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock, Timer } from "#lib/time/clock.ts";
 import { registrationMethods } from "./registration-messages.ts";
 
 export interface RegisteredPlugin {

@@ -6,7 +6,11 @@ import { readTextIfPresent, writeFileWhole } from "#host/files.ts";
 import { bindSubpath, whyBadSubpath } from "#host/safe-subpath.ts";
 import { type Mount, PROPAGATION } from "#kubelet/cri/common-messages.ts";
 import { expand } from "#kubelet/decide/inputs/expand.ts";
-import { hostNetworkHostsFile, hostsFile, type PodHostname } from "#kubelet/decide/inputs/pod-hostname.ts";
+import {
+  hostNetworkHostsFile,
+  hostsFile,
+  type PodHostname,
+} from "#kubelet/decide/inputs/pod-hostname.ts";
 import type { MountedVolume } from "#kubelet/volumes/volume-plugin.ts";
 import { containerFolder, type PodPaths, podFolder } from "./pod-paths.ts";
 

@@ -10,8 +10,8 @@ import type {
 } from "#api/generated/core.v1.ts";
 import { listFolder } from "#host/files.ts";
 import type { PodSandboxConfig } from "#kubelet/cri/sandbox-messages.ts";
-import { containerEnv, type EnvSources } from "#kubelet/decide/inputs/container-env.ts";
 import type { WaitingReason } from "#kubelet/decide/container-statuses.ts";
+import { containerEnv, type EnvSources } from "#kubelet/decide/inputs/container-env.ts";
 import { podHostname } from "#kubelet/decide/inputs/pod-hostname.ts";
 import { type ContainerRun, latestRun, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
 import { objectRefs } from "#kubelet/objects/object-refs.ts";

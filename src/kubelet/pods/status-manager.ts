@@ -13,9 +13,9 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { Client } from "#client/client.ts";
 import { statusPatch } from "#kubelet/decide/status-patch.ts";
 import { Backoff } from "#lib/async/backoff.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 export interface StatusManagerOptions {
   readonly client: Client;

@@ -9,9 +9,9 @@ import type { KillReason } from "#kubelet/decide/pod-actions.ts";
 import type { ContainerRun } from "#kubelet/decide/pod-runtime.ts";
 import { isSidecar } from "#kubelet/decide/restart.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { runHook } from "./lifecycle-hooks.ts";
 import type { PodEvents } from "./pod-events.ts";
 

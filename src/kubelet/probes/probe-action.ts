@@ -2,12 +2,12 @@
 import { connect } from "node:net";
 import type { Container, Probe } from "#api/generated/core.v1.ts";
 import type { RuntimeService } from "#kubelet/cri/cri-client.ts";
+import { TimeoutError, withTimeout } from "#lib/async/sleep.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { GrpcClient } from "#lib/grpc/grpc-client.ts";
 import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
 import { message } from "#lib/protobuf/message.ts";
-import { TimeoutError, withTimeout } from "#lib/async/sleep.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { dialWords, httpGet, httpTarget, portNumber } from "./http-get.ts";
 
 const OUTPUT_MAX = 10 * 1024;

@@ -8,12 +8,12 @@
 import { CONTAINER_STATE } from "#kubelet/cri/container-messages.ts";
 import type { CriClient } from "#kubelet/cri/cri-client.ts";
 import { Backoff } from "#lib/async/backoff.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { GrpcClient } from "#lib/grpc/grpc-client.ts";
 import { GRPC_CODES, GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { Logger } from "#lib/logger.ts";
 import { message } from "#lib/protobuf/message.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const RELIST_MS = 60_000;
 const POLL_MS = 1_000;

@@ -18,8 +18,8 @@ import type { ReadCache } from "#client/cache.ts";
 import type { Client } from "#client/client.ts";
 import { listFolder, readTextIfPresent } from "#host/files.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { fetchManifests } from "./fetch-manifests.ts";
 import { isMirror, isMirrorOf, mirrorOf, readStaticPod, sourceOf } from "./static-pod.ts";
 

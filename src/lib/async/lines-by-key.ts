@@ -8,8 +8,9 @@
  *    wait for each other outside go on.
  * 3. A key that nobody works on takes no memory.
  */
-import type { Clock } from "../time/clock.ts";
+
 import { Fifo } from "../collections/fifo.ts";
+import type { Clock } from "../time/clock.ts";
 
 export class LinesByKey {
   readonly #clock: Clock;

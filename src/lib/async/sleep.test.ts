@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { runEvery, TimeoutError, withTimeout } from "./sleep.ts";
 import { VirtualClock } from "../time/virtual-clock.ts";
+import { runEvery, TimeoutError, withTimeout } from "./sleep.ts";
 
 test("sleep leaves no listener on its signal", async () => {
   const clock = new VirtualClock();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Clock } from "../time/clock.ts";
+import { VirtualClock } from "../time/virtual-clock.ts";
 import { nextTurn } from "./next-turn.ts";
 import { TimeSlice } from "./time-slice.ts";
-import { VirtualClock } from "../time/virtual-clock.ts";
 
 test("TimeSlice: work beyond the slice waits for a later turn of the event loop", async () => {
   const { clock, spend } = spentBy();

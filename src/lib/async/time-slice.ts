@@ -8,8 +8,9 @@
  * 2. Those who wait go on one in a turn, first come first served.
  * 3. While time stands still (the virtual clock) nobody is made to wait.
  */
-import type { Clock } from "../time/clock.ts";
+
 import { Fifo } from "../collections/fifo.ts";
+import type { Clock } from "../time/clock.ts";
 import { nextTurn } from "./next-turn.ts";
 
 /** Short beside what a network takes, long beside what a turn costs. */

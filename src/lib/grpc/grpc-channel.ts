@@ -10,8 +10,6 @@
  * 4. `close` ends every call that is under way.
  */
 import { Backoff } from "#lib/async/backoff.ts";
-import type { Clock } from "#lib/time/clock.ts";
-import { Deadlines } from "#lib/time/deadlines.ts";
 import { type Address, connectHttp2, type TlsOptions } from "#lib/http2/connect-http2.ts";
 import { encodeHeaders } from "#lib/http2/hpack-encode.ts";
 import type { HeaderField } from "#lib/http2/hpack-static-table.ts";
@@ -19,6 +17,8 @@ import type { Http2Connection } from "#lib/http2/http2-connection.ts";
 import { Http2Error } from "#lib/http2/http2-error.ts";
 import type { KeepAliveTimes } from "#lib/http2/keep-alive.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
+import { Deadlines } from "#lib/time/deadlines.ts";
 import type { GrpcMethod } from "./grpc-messages.ts";
 import { errorOfHttp2, GRPC_CODES, GrpcError } from "./grpc-status.ts";
 import { GrpcStream, type GrpcStreamHandler } from "./grpc-stream.ts";

@@ -14,8 +14,8 @@
  */
 import type { Duplex } from "node:stream";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { Fifo } from "#lib/collections/fifo.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import {
   type Http2Stream,
   newStreamState,

@@ -1,6 +1,7 @@
 /** The machine's own time. The only file that touches the system's clock and timers. */
-import type { Clock, Timer } from "./clock.ts";
+
 import { sleepOn } from "../async/sleep.ts";
+import type { Clock, Timer } from "./clock.ts";
 
 /** Longer delays overflow the system's timer and would fire at once. */
 const DELAY_MAX_MS = 2 ** 31 - 1;

@@ -6,8 +6,9 @@
  * 2. A key is reported once, not before its due time and at most one tick after it.
  * 3. However many keys there are, the clock has one timer, and none while there are no keys.
  */
-import type { Clock, Timer } from "./clock.ts";
+
 import { Heap } from "../collections/heap.ts";
+import type { Clock, Timer } from "./clock.ts";
 
 export class TimerWheel<K> implements Disposable {
   readonly #clock: Clock;

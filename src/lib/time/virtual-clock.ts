@@ -11,10 +11,11 @@
  * 6. Disposing of a clock that still has timers throws and names them: a test that leaves a timer
  *    behind fails.
  */
-import type { Clock, Timer } from "./clock.ts";
-import { Heap } from "../collections/heap.ts";
+
 import { nextTurn } from "../async/next-turn.ts";
 import { sleepOn } from "../async/sleep.ts";
+import { Heap } from "../collections/heap.ts";
+import type { Clock, Timer } from "./clock.ts";
 
 const QUIET_TURNS = 4;
 const TASKS_PER_ADVANCE_MAX = 10_000_000; // a task that always reschedules itself at once ends here

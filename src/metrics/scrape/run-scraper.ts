@@ -11,11 +11,11 @@
 import type { Node } from "#api/generated/core.v1.ts";
 import type { Informer } from "#client/informer.ts";
 import { onAbort } from "#lib/async/aborted.ts";
-import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
-import type { Logger } from "#lib/logger.ts";
 import { TimeSlice } from "#lib/async/time-slice.ts";
 import { WakeUp } from "#lib/async/wake-up.ts";
+import { messageOf } from "#lib/caught.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { UsageStorage } from "../resource/usage-storage.ts";
 import type { FetchPage } from "./kubelet-fetch.ts";
 import { readNodeSample } from "./node-sample.ts";

@@ -25,9 +25,9 @@ import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import type { ReadCache } from "#client/cache.ts";
 import type { Client, Typed } from "#client/client.ts";
-import type { Clock } from "#lib/time/clock.ts";
-import type { Bind, Counter, Metrics } from "#lib/metrics.ts";
 import { TimeSlice } from "#lib/async/time-slice.ts";
+import type { Bind, Counter, Metrics } from "#lib/metrics.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { familyHead, type StateFamilies, sampleLine } from "./metric-family.ts";
 import { nodeFamilies } from "./node-families.ts";
 import {

@@ -21,9 +21,9 @@ import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import type { Client } from "#client/client.ts";
 import { Informer } from "#client/informer.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { ClusterObjects } from "#scheduler/snapshot/cluster-objects.ts";
 
 /** Pods that have ended hold nothing. */

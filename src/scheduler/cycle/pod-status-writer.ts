@@ -10,8 +10,8 @@ import type { Pod, PodCondition } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import type { Client } from "#client/client.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const TRIES_MAX = 4;
 const RETRY_MS = 50;

@@ -13,8 +13,8 @@ import { eventKind } from "#api/kinds/events/v1/event.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import type { Client } from "#client/client.ts";
 import { BoundedQueue } from "#lib/collections/bounded-queue.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 const QUEUE_MAX = 1_000;
 const WRITERS = 8;

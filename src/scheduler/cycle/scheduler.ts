@@ -8,9 +8,10 @@
  * 2. At most `BINDINGS_MAX` pods are being bound at a time.
  * 3. Whatever goes wrong with one pod, the pod is tried again and the others go on.
  */
-import type { Clock } from "#lib/time/clock.ts";
-import type { Logger } from "#lib/logger.ts";
+
 import { nextTurn } from "#lib/async/next-turn.ts";
+import type { Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
 import type { Plugin, Rejected } from "#scheduler/plugin.ts";
 import { FITS } from "#scheduler/plugin.ts";

@@ -4,8 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "#lib/time/clock.ts";
 import { nextTurn } from "#lib/async/next-turn.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type SnapshotSummary, StoreError } from "#store/contract.ts";
 import { toEntry } from "#store/local/decide-write.ts";
 import { writeSnapshot } from "#store/snapshot.ts";

@@ -3,8 +3,9 @@
  * either kind share the work: the one that succeeds in writing `compact_rev_key` compacts to the
  * revision that was the newest one interval ago.
  */
-import type { Clock } from "#lib/time/clock.ts";
+
 import { runEvery } from "#lib/async/sleep.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Endpoints } from "./endpoints.ts";
 import { isCompacted, isUnavailable } from "./errors.ts";
 import { COMPARE, compact, TARGET, txn } from "./rpc.ts";

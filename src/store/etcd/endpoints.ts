@@ -9,13 +9,14 @@
  * 3. Members that cannot reach a leader refuse calls at once instead of letting them wait.
  * 4. Broken connections are made anew when they are needed; nothing has to be restarted.
  */
-import type { Clock } from "#lib/time/clock.ts";
+
 import { GrpcChannel } from "#lib/grpc/grpc-channel.ts";
 import { GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { GrpcStream, GrpcStreamHandler } from "#lib/grpc/grpc-stream.ts";
 import type { TlsOptions } from "#lib/http2/connect-http2.ts";
 import type { Logger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { type CallKind, isFinal, isUnavailable, toStoreError, unavailable } from "./errors.ts";
 import type { Method } from "./rpc.ts";
 

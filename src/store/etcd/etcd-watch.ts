@@ -8,11 +8,11 @@
  * progress.ts). The one watch of an API server is of all keys anyway.
  */
 import { Backoff } from "#lib/async/backoff.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import { GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { GrpcStream } from "#lib/grpc/grpc-stream.ts";
 import { systemRandom } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { BatchBuffer } from "#store/batch-buffer.ts";
 import {
   StoreError,

@@ -29,8 +29,8 @@ export class PendingView {
   }
 
   /** The position of the deletion that a new key continues from; 0 if there is none. */
-  grave(key: string): number {
-    return this.#changes.get(key)?.position ?? this.#view.keys.grave(key);
+  tombstone(key: string): number {
+    return this.#changes.get(key)?.position ?? this.#view.keys.tombstone(key);
   }
 
   entry(head: Change | Head): Entry {
@@ -109,7 +109,7 @@ function toChange(
     version: deleted ? 0 : (current?.version ?? 0) + 1,
     bytes: costOf(key, value.length),
     expiresAtMs: ttlSeconds === undefined ? 0 : nowMs + ttlSeconds * 1000,
-    previous: current?.position ?? pending.grave(key),
+    previous: current?.position ?? pending.tombstone(key),
   };
 }
 

@@ -4,7 +4,7 @@
  *
  * - log:    position → Change. Every change that history still needs, in order.
  * - heads:  key → Head of the keys that exist now.
- * - graves: key → position of the newest deletion, for keys that do not exist now but did within
+ * - tombstones: key → position of the newest deletion, for keys that do not exist now but did within
  *           the history that is kept.
  * - expiry: the heads that have a time to live, by the time they end.
  * - trail:  the changes that compaction has yet to sweep up after, oldest first.
@@ -17,10 +17,10 @@
  *
  *   revision 2: put a      log 256 {a, previous 0}                heads {a: 256}
  *   revision 3: put a, b   log 384 {a, previous 256}, 385 {b}     heads {a: 384, b: 385}
- *   revision 4: delete b   log 512 {b deleted, previous 385}      heads {a: 384}   graves {b: 512}
+ *   revision 4: delete b   log 512 {b deleted, previous 385}      heads {a: 384}   tombstones {b: 512}
  *
  * Compacting to revision 4 drops what the changes up to 4 replaced (256, 385), and deletions
- * themselves (512 and its grave), because at revision 4 and later nobody can ask for them. What a
+ * themselves (512 and its tombstone), because at revision 4 and later nobody can ask for them. What a
  * deletion replaced goes no later than the deletion, so that a key never comes back to life.
  */
 import { OPERATIONS_MAX } from "#store/contract.ts";
@@ -80,7 +80,7 @@ export interface Log {
   changes(from: number, to: number): Iterable<Change>;
 }
 
-export interface Grave {
+export interface Tombstone {
   readonly key: string;
   readonly position: number;
 }

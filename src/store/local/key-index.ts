@@ -1,5 +1,5 @@
 /**
- * The tables that are always in memory: heads, graves, expiry and the trail. They hold no values,
+ * The tables that are always in memory: heads, tombstones, expiry and the trail. They hold no values,
  * only where in the log to find them: about 200 bytes a key and 100 bytes a change that has not been
  * swept. A fork shares everything until one side changes.
  *
@@ -10,13 +10,13 @@
  * take their places in the tree some at a time.
  */
 import { OrderedMap } from "#lib/collections/ordered-map.ts";
-import type { Grave, Head, Step, Sweep } from "./engine.ts";
+import type { Head, Step, Sweep, Tombstone } from "./engine.ts";
 import { Trail } from "./trail.ts";
 
 interface Tables {
   readonly slots: OrderedMap<string, Slot>;
   readonly slotOf: Map<string, Slot> | undefined;
-  readonly graves: OrderedMap<string, Grave>;
+  readonly tombstones: OrderedMap<string, Tombstone>;
   readonly expiry: OrderedMap<Head, Head>;
   readonly trail: Trail;
 }
@@ -40,7 +40,7 @@ export class KeyIndex {
     const tables: Tables = {
       slots: OrderedMap.byString(),
       slotOf: new Map(),
-      graves: OrderedMap.byString(),
+      tombstones: OrderedMap.byString(),
       expiry: OrderedMap.create((a, b) => a.expiresAtMs - b.expiresAtMs || a.position - b.position),
       trail: Trail.create(),
     };
@@ -48,11 +48,11 @@ export class KeyIndex {
   }
 
   fork(): KeyIndex {
-    const { slots, graves, expiry, trail } = this.#tables;
+    const { slots, tombstones, expiry, trail } = this.#tables;
     const tables: Tables = {
       slots: slots.fork(),
       slotOf: undefined,
-      graves: graves.fork(),
+      tombstones: tombstones.fork(),
       expiry: expiry.fork(),
       trail: trail.fork(),
     };
@@ -63,29 +63,29 @@ export class KeyIndex {
   /** What is swept by and by is forgotten when a part of the trail is done with. */
   sweep({ tracksDone }: Sweep): void {
     if (tracksDone === 0) return;
-    const { graves, trail } = this.#tables;
+    const { tombstones, trail } = this.#tables;
     for (const { position, deletedKey } of trail.take(tracksDone)) {
-      if (deletedKey !== undefined && this.grave(deletedKey) === position) {
-        graves.delete(inByteOrder(deletedKey));
+      if (deletedKey !== undefined && this.tombstone(deletedKey) === position) {
+        tombstones.delete(inByteOrder(deletedKey));
       }
     }
   }
 
   apply(step: Step): void {
-    const { graves, expiry } = this.#tables;
+    const { tombstones, expiry } = this.#tables;
     const { change, replaced } = step;
     const { position, createRevision, version, bytes, expiresAtMs } = change;
     this.#follow(step);
     if (replaced !== undefined && replaced.expiresAtMs > 0) expiry.delete(replaced);
     if (change.deleted) {
       this.#deleteSlot(change.key);
-      graves.set(inByteOrder(change.key), { key: change.key, position });
+      tombstones.set(inByteOrder(change.key), { key: change.key, position });
       return;
     }
     const key = replaced?.key ?? change.key; // the same text: one copy will do
     const head: Head = { key, position, createRevision, version, bytes, expiresAtMs };
     this.#setSlot(head);
-    if (replaced === undefined) graves.delete(inByteOrder(key));
+    if (replaced === undefined) tombstones.delete(inByteOrder(key));
     if (expiresAtMs > 0) expiry.set(head, head);
   }
 
@@ -94,16 +94,16 @@ export class KeyIndex {
     return (slotOf === undefined ? slots.get(inByteOrder(key)) : slotOf.get(key))?.head;
   }
 
-  grave(key: string): number {
-    return this.#tables.graves.get(inByteOrder(key))?.position ?? 0;
+  tombstone(key: string): number {
+    return this.#tables.tombstones.get(inByteOrder(key))?.position ?? 0;
   }
 
   *heads(prefix: string, after?: string): Iterable<Head> {
     for (const { head } of under(this.#tables.slots, prefix, after)) yield head;
   }
 
-  graves(prefix: string, after?: string): Iterable<Grave> {
-    return under(this.#tables.graves, prefix, after);
+  tombstones(prefix: string, after?: string): Iterable<Tombstone> {
+    return under(this.#tables.tombstones, prefix, after);
   }
 
   countHeads(prefix: string, after?: string): number {

@@ -1,6 +1,7 @@
 /** The store's contract on an engine of this process: the embedded and the memory store. */
-import type { Clock } from "#lib/time/clock.ts";
+
 import { nextTurn } from "#lib/async/next-turn.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { checkOperations } from "#store/check-operations.ts";
 import {
   type DeleteOptions,

@@ -7,11 +7,11 @@ import {
   StoreError,
 } from "#store/contract.ts";
 import { toEntry } from "./decide-write.ts";
-import { type Change, type Grave, type Head, revisionOf, type View } from "./engine.ts";
+import { type Change, type Head, revisionOf, type Tombstone, type View } from "./engine.ts";
 
 export function readKey(view: View, key: string, atRevision: number | undefined): GetAnswer {
   const revision = checkRevision(view, atRevision);
-  const position = view.keys.head(key)?.position ?? view.keys.grave(key);
+  const position = view.keys.head(key)?.position ?? view.keys.tombstone(key);
   const change = changeAt(view, position, revision);
   return { revision, entry: change && toEntry(change) };
 }
@@ -82,7 +82,7 @@ const NO_VALUE = new Uint8Array();
 
 function entryOf(
   view: View,
-  head: Head | Grave,
+  head: Head | Tombstone,
   revision: number,
   keysOnly: boolean,
 ): Entry | undefined {
@@ -111,19 +111,19 @@ function* keysEver(
   view: View,
   prefix: string,
   after: string | undefined,
-): Generator<Head | Grave, void> {
-  const graves = view.keys.graves(prefix, after)[Symbol.iterator]();
-  let grave = graves.next();
+): Generator<Head | Tombstone, void> {
+  const tombstones = view.keys.tombstones(prefix, after)[Symbol.iterator]();
+  let tombstone = tombstones.next();
   for (const head of view.keys.heads(prefix, after)) {
-    while (!grave.done && precedes(grave.value.key, head.key)) {
-      yield grave.value;
-      grave = graves.next();
+    while (!tombstone.done && precedes(tombstone.value.key, head.key)) {
+      yield tombstone.value;
+      tombstone = tombstones.next();
     }
     yield head;
   }
-  while (!grave.done) {
-    yield grave.value;
-    grave = graves.next();
+  while (!tombstone.done) {
+    yield tombstone.value;
+    tombstone = tombstones.next();
   }
 }
 

@@ -82,7 +82,7 @@ test("sweeper: the same rows are handed out until they are gone", () => {
     assert.ok(doses < 100, "it comes to an end");
   }
   assert.deepEqual(next(20), NO_SWEEP);
-  assert.deepEqual([...engine.view.keys.graves("")], []);
+  assert.deepEqual([...engine.view.keys.tombstones("")], []);
 });
 
 test("sweeper: small commits save up for a dose that is worth it", () => {

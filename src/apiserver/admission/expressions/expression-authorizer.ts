@@ -8,8 +8,8 @@ import type {
   AuthorizationQuestion,
   ExpressionAuthorizer,
 } from "#api/expressions/libraries/authorization.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Eventual } from "#lib/async/maybe-promise.ts";
 import type { AccessAttributes, Authorizer, Decision } from "../../authz/authorizer.ts";
 import { reviewQuestion } from "../../authz/review-attributes.ts";
 import type { User } from "../../request/request.ts";
@@ -25,7 +25,7 @@ class AnswerPending extends Error {
 }
 
 /** `evaluate` may be called several times and must have no effect but its result. */
-export function untilAnswered<T>(evaluate: () => T): Eventual<T> {
+export function untilAnswered<T>(evaluate: () => T): MaybePromise<T> {
   try {
     return evaluate();
   } catch (error) {

@@ -5,7 +5,7 @@
  */
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import { type Result, success } from "#api/meta/status.ts";
-import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { KindRegistry } from "../../registry/kind-registry.ts";
 import { fromStoredVersion, toStoredVersion } from "../../storage/convert.ts";
 import type { ServedResource, StoredResource } from "../../storage/resources.ts";
@@ -40,7 +40,7 @@ export class RequestVersions {
     return this.#equivalents;
   }
 
-  as(target: AdmissionTarget): Eventual<Result<RequestVersion>> {
+  as(target: AdmissionTarget): MaybePromise<Result<RequestVersion>> {
     const key = `${target.resource.group}/${target.resource.version}`;
     const known = this.#known.get(key);
     if (known !== undefined) return success(known);
@@ -61,7 +61,7 @@ export class RequestVersions {
   }
 
   /** An object of that version in the stored one. */
-  toStored({ kind }: RequestVersion, object: Draft<KubeObject>): Eventual<Result<KubeObject>> {
+  toStored({ kind }: RequestVersion, object: Draft<KubeObject>): MaybePromise<Result<KubeObject>> {
     return kind === undefined ? success(object) : toStoredVersion(kind, object);
   }
 
@@ -93,7 +93,7 @@ export class RequestVersions {
 function converted(
   kind: Kind,
   object: KubeObject | undefined,
-): Eventual<Result<KubeObject | undefined>> {
+): MaybePromise<Result<KubeObject | undefined>> {
   return object === undefined ? success(undefined) : fromStoredVersion(kind, object);
 }
 

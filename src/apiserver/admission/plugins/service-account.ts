@@ -12,9 +12,9 @@ import { podSecretNames } from "#api/kinds/core/v1/pod/references.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { failure, notFoundStatus, type Result, success } from "#api/meta/status.ts";
-import type { Clock } from "#lib/time/clock.ts";
-import { andThen, type Eventual } from "#lib/async/maybe-promise.ts";
+import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { Objects } from "../../storage/objects.ts";
 import { generatedName } from "../../write/object-metadata.ts";
 import type { AdmissionRequest } from "../admission-request.ts";
@@ -103,7 +103,7 @@ function findAccount(
   name: string,
   objects: Objects,
   clock: Clock,
-): Eventual<Result<ServiceAccount>> {
+): MaybePromise<Result<ServiceAccount>> {
   const { namespace } = request;
   const missing = (): Result<never> => {
     const { message } = notFoundStatus({ group: "", resource: "serviceaccount" }, name);

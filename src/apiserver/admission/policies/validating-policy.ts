@@ -14,8 +14,8 @@ import type {
   ValidatingAdmissionPolicy,
   Validation,
 } from "#api/generated/admissionregistration.v1.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import {
   type ConditionsOutcome,
   compileConditions,

@@ -2,9 +2,9 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import { badRequestStatus } from "#api/meta/status.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { WebhookMetrics } from "../../metrics/webhook-metrics.ts";
 import type { KindRegistry } from "../../registry/kind-registry.ts";
 import {

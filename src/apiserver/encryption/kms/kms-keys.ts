@@ -10,11 +10,11 @@
  *    kept.
  */
 import { createHash, randomBytes } from "node:crypto";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
-import type { Eventual } from "#lib/async/maybe-promise.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { aggregateText } from "../../config/aggregate-text.ts";
 import { createAesGcm } from "../aes-gcm.ts";
 import { createDerivedKeyGcm, SEED_BYTES } from "../derived-key-gcm.ts";
@@ -81,7 +81,7 @@ export class KmsKeys {
   }
 
   /** What decrypts the data of an envelope. */
-  forReading(object: EncryptedObject): Eventual<Transformer> {
+  forReading(object: EncryptedObject): MaybePromise<Transformer> {
     const id = idOf(object);
     const known = this.#decrypted.get(id) ?? this.#decrypting.get(id);
     if (known !== undefined) return known;

@@ -1,7 +1,8 @@
 /** The gRPC client of a KMS v2 plugin, which listens on a Unix socket. */
-import type { Clock } from "#lib/time/clock.ts";
+
 import { GrpcClient } from "#lib/grpc/grpc-client.ts";
 import { GRPC_CODES, GrpcError, grpcCodeName } from "#lib/grpc/grpc-status.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import type { KmsMetrics } from "../encryption-metrics.ts";
 import { EncryptionError } from "../transformer.ts";
 import {

@@ -5,9 +5,9 @@
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Clock } from "#lib/time/clock.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import type { Fields, Logger } from "#lib/logger.ts";
+import type { Clock } from "#lib/time/clock.ts";
 
 export interface NamespaceOptions {
   readonly name: string;

@@ -9,8 +9,8 @@ import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";
 import { messageOf } from "#lib/caught.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Random } from "#lib/random.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import {
   INVENTORY_LABEL,
   INVENTORY_NAMESPACE,

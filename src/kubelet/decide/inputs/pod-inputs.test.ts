@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Container, Pod, PodSpec } from "#api/generated/core.v1.ts";
-import { expand } from "./expand.ts";
-import { decidePodDns, parseResolvConf } from "./pod-dns.ts";
 import { containerLimits, podCgroupLimits } from "../resources.ts";
 import { statusPatch } from "../status-patch.ts";
+import { expand } from "./expand.ts";
+import { decidePodDns, parseResolvConf } from "./pod-dns.ts";
 
 test("expand: $(VAR) is replaced, $$ escapes, unknown names stay", () => {
   const env: Readonly<Record<string, string>> = { A: "1", B: "$(A)" };
