@@ -1,6 +1,6 @@
 /** The difference of two objects as lines of YAML. */
 import { dump } from "js-yaml";
-import { unifiedDiff } from "../../src/lib/unified-diff.ts";
+import { unifiedDiff } from "../../src/lib/text/unified-diff.ts";
 import { withHiddenValues } from "../models/hidden-values.ts";
 import type { KubeObject } from "../models/kube-object.ts";
 
