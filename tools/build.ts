@@ -123,7 +123,7 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
 writeGeneratedTypes();
 writeDescriptions();
 await bundle("src/cmd/commands.ts", "server.js", []);
-await bundle("src/apiserver/edge/worker.ts", "edge.js", []);
+await bundle("src/apiserver/http-thread/worker.ts", "edge.js", []);
 await bundle("src/apiserver/request/yaml-worker.ts", "yaml.js", []);
 await bundle("src/entries/cloud.ts", "cloud.js", []);
 await bundle("src/entries/controller.ts", "controller.js", []);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
+import { proseFrom } from "#api/openapi/descriptions.ts";
 import { openApiV3 } from "#api/openapi/documents.ts";
-import { proseFrom } from "#api/openapi/prose.ts";
 import { readDescriptions } from "./generate-descriptions.ts";
 
 const descriptions = readDescriptions();

@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import type { Descriptions } from "#api/openapi/prose.ts";
+import type { Descriptions } from "#api/openapi/descriptions.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { MODELS_FOLDER, modelsOfTypes } from "./client-models.ts";

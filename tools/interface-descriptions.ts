@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { Descriptions } from "#api/openapi/prose.ts";
+import type { Descriptions } from "#api/openapi/descriptions.ts";
 
 type Described = Descriptions[string];
 

@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";
 import { onAbort } from "#lib/async/aborted.ts";
-import { LinesByKey } from "#lib/async/lines-by-key.ts";
+import { LinesByKey } from "#lib/async/key-locks.ts";
 import { SharedTurn } from "#lib/async/shared-turn.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";

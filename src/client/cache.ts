@@ -9,7 +9,7 @@
  */
 import type { KubeObject } from "#api/kind.ts";
 import { Emitter } from "#lib/events.ts";
-import { Arrivals, type Expectation } from "./arrivals.ts";
+import { Arrivals, type Expectation } from "./own-writes.ts";
 
 export interface Change<T> {
   readonly next: T | undefined;

@@ -8,7 +8,7 @@ import { failure, type Result, success } from "#api/meta/status.ts";
 import { statusFrom } from "#api/meta/status-from.ts";
 import { AuthenticatedAgents, type ConnectionUse } from "./authenticated-agents.ts";
 import type { Connection } from "./kubeconfig.ts";
-import { linesOf } from "./lines-of.ts";
+import { linesOf } from "./read-lines.ts";
 import type { BeginRequest } from "./request-metrics.ts";
 import {
   type Call,

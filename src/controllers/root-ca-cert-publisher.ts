@@ -11,7 +11,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, update } from "#runtime/writes.ts";
-import { measureRootCertificates } from "./measures/services.ts";
+import { measureRootCertificates } from "./metrics/services.ts";
 
 const NAME = "kube-root-ca.crt";
 const DESCRIPTION = "kubernetes.io/description";

@@ -17,7 +17,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { patch, remove } from "#runtime/writes.ts";
-import { measureEvictions } from "./measures/nodes.ts";
+import { measureEvictions } from "./metrics/nodes.ts";
 import { PODS_BY_NODE, podsByNode } from "./shared/pods-by-node.ts";
 
 export interface EvictionState {

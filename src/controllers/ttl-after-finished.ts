@@ -5,7 +5,7 @@ import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";
 import { deleteUnchanged } from "#runtime/writes.ts";
-import { measureExpiredJobs } from "./measures/jobs.ts";
+import { measureExpiredJobs } from "./metrics/jobs.ts";
 
 export const ttlAfterFinished = defineController<Job | undefined>({
   name: "ttl-after-finished-controller",

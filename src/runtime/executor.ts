@@ -13,8 +13,8 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import type { Result } from "#api/meta/status.ts";
-import type { Expectation } from "#client/arrivals.ts";
 import type { Client } from "#client/client.ts";
+import type { Expectation } from "#client/own-writes.ts";
 import type { ResourceRef } from "#client/transport.ts";
 import { assertNever } from "#lib/assert-never.ts";
 import { TimeoutError, withTimeout } from "#lib/async/sleep.ts";

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { union } from "./field-set.ts";
-import { withOldTimes } from "./old-times.ts";
+import { withOldTimes } from "./keep-times.ts";
 import { resetFieldsOf, STATUS_RESETS_METADATA } from "./reset-fields.ts";
 import { managersAfterScale, scaleManagers } from "./scale.ts";
 import { filtered } from "./versions.ts";

@@ -31,7 +31,7 @@ import {
   type AuditStage,
   auditScope,
 } from "./policy.ts";
-import { sentObject } from "./sent-object.ts";
+import { sentObject } from "./request-object.ts";
 
 export interface AuditOptions {
   readonly policy: AuditPolicy;

@@ -24,7 +24,7 @@ import { clusterRoleKind, roleKind } from "#api/kinds/rbac/v1/roles.ts";
 import { priorityClassKind } from "#api/kinds/scheduling/v1/priority-class.ts";
 import type { Result } from "#api/meta/status.ts";
 import { missingRules } from "../authz/rule.ts";
-import { danglingCondition } from "../flow/dangling.ts";
+import { danglingCondition } from "../flow/flow-schema-status.ts";
 import type { Objects } from "../storage/objects.ts";
 import { accessObjects } from "./access-objects.ts";
 import { AUTO_UPDATE, flowSchemas, MANDATORY, priorityLevels } from "./flow-objects.ts";

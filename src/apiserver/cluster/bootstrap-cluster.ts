@@ -10,7 +10,7 @@ import {
   reconcilePriorityClasses,
 } from "../bootstrap/reconcile.ts";
 import type { Discovery } from "../discovery/discovery.ts";
-import { tellDangling } from "../flow/dangling.ts";
+import { tellDangling } from "../flow/flow-schema-status.ts";
 import type { StartStep } from "../health/start-hooks.ts";
 import type { PortAllocator } from "../services/port-allocator.ts";
 import { runServiceRepair } from "../services/run-repair.ts";

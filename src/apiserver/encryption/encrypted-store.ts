@@ -25,9 +25,8 @@ import type {
   WatchOptions,
   WriteAnswer,
 } from "#store/contract.ts";
-
+import { OpenedWatch } from "./decrypted-watch.ts";
 import { type GroupResource, showGroupResource } from "./group-resource.ts";
-import { OpenedWatch } from "./opened-watch.ts";
 import type { ResourceOfKey } from "./stored-resources.ts";
 import { EncryptionError, type StorageContext, type Transformer } from "./transformer.ts";
 

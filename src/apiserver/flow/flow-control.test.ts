@@ -8,12 +8,12 @@ import { MemoryObjects } from "#testing/memory-objects.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import { flowPaths } from "../paths/flow-paths.ts";
 import type { RequestInfo, User } from "../request/request.ts";
-import { tellDangling } from "./dangling.ts";
+import type { Admitted, FlowDecision } from "./concurrency-limiter.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { FlowControl } from "./flow-control.ts";
+import { tellDangling } from "./flow-schema-status.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
 import { noCounts, PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
-import type { Admitted, FlowDecision } from "./turn-taking.ts";
 import { estimateWork } from "./work-estimate.ts";
 
 const person = (name: string, ...groups: string[]): User => ({

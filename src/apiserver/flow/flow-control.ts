@@ -18,6 +18,14 @@ import type { Clock } from "#lib/time/clock.ts";
 import { flowSchemas, priorityLevels } from "../bootstrap/flow-objects.ts";
 import type { RequestInfo, User } from "../request/request.ts";
 import type { Objects } from "../storage/objects.ts";
+import {
+  type Admitted,
+  type FlowDecision,
+  isLongRunning,
+  type LevelState,
+  type ObserveFlow,
+  type TurnTaking,
+} from "./concurrency-limiter.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
 import {
   type Asker,
@@ -29,14 +37,6 @@ import {
   type Seat,
   SeatPool,
 } from "./priority-level.ts";
-import {
-  type Admitted,
-  type FlowDecision,
-  isLongRunning,
-  type LevelState,
-  type ObserveFlow,
-  type TurnTaking,
-} from "./turn-taking.ts";
 import { estimateWork, type ResourceStats, watchersOf } from "./work-estimate.ts";
 
 export interface FlowControlOptions {

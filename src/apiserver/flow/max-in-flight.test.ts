@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { RequestInfo } from "../request/request.ts";
+import type { FlowDecision } from "./concurrency-limiter.ts";
 import { createMaxInFlight } from "./max-in-flight.ts";
-import type { FlowDecision } from "./turn-taking.ts";
 
 const alice = { name: "alice", groups: [] };
 const root = { name: "root", groups: ["system:masters"] };

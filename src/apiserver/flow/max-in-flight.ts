@@ -1,8 +1,8 @@
 /** The simple way to limit requests: so many reads and so many writes at once, whoever asks. */
 import { SYSTEM_MASTERS } from "../authz/chain.ts";
 import type { RequestInfo } from "../request/request.ts";
+import { isLongRunning, type TurnTaking } from "./concurrency-limiter.ts";
 import type { Seat } from "./priority-level.ts";
-import { isLongRunning, type TurnTaking } from "./turn-taking.ts";
 
 export interface MaxInFlightOptions {
   readonly reads: number;

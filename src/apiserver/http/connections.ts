@@ -2,7 +2,7 @@
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { UnknownClients } from "./unknown-clients.ts";
+import { UnknownClients } from "./unauthenticated-connections.ts";
 
 export class Connections {
   /** Below TLS, also of those who have not come to an agreement on it. */

@@ -18,14 +18,14 @@ import {
 import { type Random, systemRandom } from "#lib/random.ts";
 import type { ClientAuthorities } from "../authn/peer-certificate.ts";
 import type { Peer } from "../request/request.ts";
-import { Answerer, type AnswererOptions } from "./answerer.ts";
 import { Connections } from "./connections.ts";
+import { Answerer, type AnswererOptions } from "./exchange-runner.ts";
 import { HandshakeQueue } from "./handshake-queue.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { KnownPeers } from "./known-peers.ts";
 import { type ChooseContext, contextChooser, type NamedCertificate } from "./named-certificates.ts";
-import { SMALL_HEADERS_BYTES_MAX } from "./unknown-clients.ts";
+import { SMALL_HEADERS_BYTES_MAX } from "./unauthenticated-connections.ts";
 import { withoutRenegotiation } from "./without-renegotiation.ts";
 
 /** Who takes longer to say what they want is not served. */

@@ -6,11 +6,11 @@ import type { TLSSocket } from "node:tls";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { PieceBytes } from "../response/byte-chunk.ts";
+import { Leaving } from "./client-disconnect.ts";
 import type { Connections } from "./connections.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
 import { BODILESS, type Exchange } from "./exchange.ts";
-import { Leaving } from "./leaving.ts";
 import { readBody } from "./read-body.ts";
 
 /** What may wait for a client before it counts as one that does not keep up. */

@@ -4,11 +4,11 @@ import type { TLSSocket } from "node:tls";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { PieceBytes } from "../response/byte-chunk.ts";
+import { Leaving } from "./client-disconnect.ts";
 import type { Connections } from "./connections.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
 import { BODILESS, type Exchange } from "./exchange.ts";
-import { Leaving } from "./leaving.ts";
 import { readBody } from "./read-body.ts";
 
 /** Of the codes with which a stream ends (RFC 9113, section 7). */

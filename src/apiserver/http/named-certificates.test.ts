@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { type Authority, issueLeaf, openAuthority } from "#pki/authority.ts";
-import { openEdge } from "../edge/edge-server.ts";
+import { openEdge } from "../http-thread/http-thread.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "./http-server.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "k8ts-named-"));

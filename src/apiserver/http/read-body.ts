@@ -1,7 +1,7 @@
 /** The body of a request, whichever protocol brings it. */
 import type { Readable } from "node:stream";
+import { CLIENT_GONE } from "./client-disconnect.ts";
 import { BODY_BYTES_MAX, type HttpRequest } from "./exchange.ts";
-import { CLIENT_GONE } from "./leaving.ts";
 
 /** Node's streams hold so much of what nobody reads. */
 const SMALL_BYTES_MAX = 16 * 1024;

@@ -12,7 +12,7 @@ import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import type { KeyPair } from "#pki/key-pair.ts";
-import { openEdge } from "../edge/edge-server.ts";
+import { openEdge } from "../http-thread/http-thread.ts";
 import {
   type HttpServer,
   type HttpServerOptions,

@@ -8,7 +8,7 @@ import type { ApiRequest, Peer } from "../request/request.ts";
 import { type Answer, statusAnswer } from "../response/answer.ts";
 import { encodeAnswer, isWhole } from "../response/encode-answer.ts";
 import type { ApiServer } from "../server.ts";
-import type { UpgradeRequest } from "./answerer.ts";
+import type { UpgradeRequest } from "./exchange-runner.ts";
 import { parseQuery } from "./parse-query.ts";
 import { headersOf } from "./serve.ts";
 import { isForWebSocket, serveWebSocket } from "./serve-websocket.ts";

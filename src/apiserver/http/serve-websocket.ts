@@ -7,7 +7,7 @@ import { acceptWebSocket } from "#lib/websocket/accept.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { encodeFrame } from "#lib/websocket/frames.ts";
 import { TOKEN_PROTOCOL_PREFIX } from "../authn/bearer.ts";
-import { askedProtocols, type ClientEnd, isWebSocket } from "../proxy/client-end.ts";
+import { askedProtocols, type ClientEnd, isWebSocket } from "../proxy/client-connection.ts";
 import type { ApiRequest } from "../request/request.ts";
 import type { Answer, AnswerBody } from "../response/answer.ts";
 import type { ApiServer } from "../server.ts";

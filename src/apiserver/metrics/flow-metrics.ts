@@ -1,7 +1,7 @@
 /** Flow control's state among the metrics, read when someone looks. */
 import type { Metrics } from "#lib/metrics.ts";
+import type { LevelState, TurnTaking } from "../flow/concurrency-limiter.ts";
 import type { LevelCounts } from "../flow/priority-level.ts";
-import type { LevelState, TurnTaking } from "../flow/turn-taking.ts";
 
 const PREFIX = "apiserver_flowcontrol_";
 const WAIT_SECONDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];

@@ -1,7 +1,7 @@
 /** /debug/api_priority_and_fairness: the state of flow control as tables for people. */
 
+import type { LevelState, TurnTaking } from "../flow/concurrency-limiter.ts";
 import type { LevelCounts } from "../flow/priority-level.ts";
-import type { LevelState, TurnTaking } from "../flow/turn-taking.ts";
 import type { PathHandler } from "../request/handler.ts";
 import { textAnswer } from "../response/answer.ts";
 

@@ -17,7 +17,7 @@ import { messageOf } from "#lib/caught.ts";
 import { SpdyConnection } from "#lib/spdy/connection.ts";
 import { acceptWebSocket } from "#lib/websocket/accept.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
-import { askedProtocols, type ClientEnd } from "./client-end.ts";
+import { askedProtocols, type ClientEnd } from "./client-connection.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
 import { exitStatus } from "./exit-status.ts";
 import { SPDY } from "./tunnel-spdy.ts";

@@ -4,9 +4,9 @@ import { onAbort } from "#lib/async/aborted.ts";
 import { drained } from "#lib/async/drained.ts";
 import { acceptWebSocket } from "#lib/websocket/accept.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
-import { askedProtocols, type ClientEnd } from "./client-end.ts";
+import { askedProtocols, type ClientEnd } from "./client-connection.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
-import { passRefusal } from "./pass-refusal.ts";
+import { passRefusal } from "./forward-refusal.ts";
 
 export const SPDY = "SPDY/3.1";
 const PREFIX = `${SPDY}+`;

@@ -3,9 +3,9 @@
  * ends like. What a target does not speak is translated for it.
  */
 import type { Duplex } from "node:stream";
-import type { ClientEnd } from "./client-end.ts";
+import type { ClientEnd } from "./client-connection.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
-import { passRefusal, rawHeaders } from "./pass-refusal.ts";
+import { passRefusal, rawHeaders } from "./forward-refusal.ts";
 import { translateStreams, type WantedStreams } from "./translate-streams.ts";
 import { tunnelSpdy } from "./tunnel-spdy.ts";
 

@@ -3,15 +3,15 @@
  *
  *   1. request info        path and query become group, version, resource, verb   request-info.ts
  *   2. authentication      and impersonation                                      security.ts
- *   3. audit               the event RequestReceived                              request-frame.ts
- *   4. flow control        a seat of a priority level, or 429                     request-frame.ts
+ *   3. audit               the event RequestReceived                              flow-and-audit.ts
+ *   4. flow control        a seat of a priority level, or 429                     flow-and-audit.ts
  *   5. authorization                                                              security.ts
  *   6. body                is read only now, when the client may do what it asks
  *                          Group versions of other servers go there    aggregation/
  *   7. route               the verb of a resource and the form of its answer      dispatch.ts
  *   8. verb                verbs/, special/, subresources/; paths that are no
  *                          resource (health, discovery) are in paths/
- *   9. answer              metrics here; ResponseComplete and the seat in request-frame.ts
+ *   9. answer              metrics here; ResponseComplete and the seat in flow-and-audit.ts
  *
  * A verb that writes takes the steps of write/write-object.ts.
  */
@@ -20,13 +20,13 @@ import { badRequestStatus, internalErrorStatus } from "#api/meta/status.ts";
 import type { AuditTrail } from "../audit/audit.ts";
 import { anonymousUser } from "../authn/users.ts";
 import { undecidedText } from "../authz/forbidden.ts";
-import { isLongRunning } from "../flow/turn-taking.ts";
+import { isLongRunning } from "../flow/concurrency-limiter.ts";
 import type { ApiMetrics } from "../metrics/api-metrics.ts";
 import { type Answer, NO_SNIFFING, statusAnswer, textAnswer } from "../response/answer.ts";
 import type { Tables } from "../response/table.ts";
 import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
+import { inFrame, whenSent } from "./flow-and-audit.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
-import { inFrame, whenSent } from "./request-frame.ts";
 import { requestInfoOf } from "./request-info.ts";
 import type { RequestSecurity } from "./security.ts";
 import type { ServerParts } from "./verb.ts";

@@ -24,9 +24,9 @@ import type { AccessAttributes, Authorizer } from "../authz/authorizer.ts";
 import { type AccessModes, type Authorizers, createAuthorizers } from "../authz/authorizers.ts";
 import { accessDeniedStatus } from "../authz/forbidden.ts";
 import type { RbacRules } from "../authz/rbac-rules.ts";
+import type { TurnTaking } from "../flow/concurrency-limiter.ts";
 import { FlowControl, type FlowControlOptions } from "../flow/flow-control.ts";
 import { createMaxInFlight, type MaxInFlightOptions } from "../flow/max-in-flight.ts";
-import type { TurnTaking } from "../flow/turn-taking.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 

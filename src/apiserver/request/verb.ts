@@ -2,7 +2,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { notFoundStatus, type Result } from "#api/meta/status.ts";
-import type { LinesByKey } from "#lib/async/lines-by-key.ts";
+import type { LinesByKey } from "#lib/async/key-locks.ts";
 import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";

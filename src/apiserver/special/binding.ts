@@ -23,8 +23,8 @@ import type { ApiValue } from "../response/answer.ts";
 import type { Objects } from "../storage/objects.ts";
 import { REGISTRY } from "../storage/resources.ts";
 import { preconditionFailed } from "../write/precondition-failed.ts";
-import { answeredCreate, CREATED } from "./answered.ts";
 import { setPodCondition } from "./pod-conditions.ts";
+import { answeredCreate, CREATED } from "./unstored-create.ts";
 
 const PODS = { group: "", resource: "pods" };
 

@@ -12,7 +12,7 @@ import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import type { Schema } from "#api/schema/schema.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
-import { isWebSocket } from "../proxy/client-end.ts";
+import { isWebSocket } from "../proxy/client-connection.ts";
 import { forward, forwardedHeaders, rewriteAnswer } from "../proxy/forward.ts";
 import { type LocateOptions, locateNode, locatePod, locateService } from "../proxy/locate.ts";
 import { execCall, type KubeletCall, portForwardCall } from "../proxy/pod-streams.ts";

@@ -23,9 +23,9 @@ import type { VerbRequest } from "../request/verb.ts";
 import type { ApiValue } from "../response/answer.ts";
 import type { Objects } from "../storage/objects.ts";
 import { deleteObject } from "../write/write-object.ts";
-import { answeredCreate, CREATED } from "./answered.ts";
 import { takeFromBudget, tooManyEvictions } from "./disruption-budget.ts";
 import { setPodCondition } from "./pod-conditions.ts";
+import { answeredCreate, CREATED } from "./unstored-create.ts";
 
 export function evictionVerbs(objects: Objects): SpecialVerbs {
   const create = answeredCreate<Eviction>({

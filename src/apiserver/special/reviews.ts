@@ -26,7 +26,7 @@ import { expectKind } from "../request/decode-body.ts";
 import type { SpecialVerbs } from "../request/dispatch.ts";
 import type { RequestSecurity } from "../request/security.ts";
 import type { VerbRequest } from "../request/verb.ts";
-import { answeredCreate } from "./answered.ts";
+import { answeredCreate } from "./unstored-create.ts";
 
 const ISSUED = "authentication.kubernetes.io/issued-credential-id";
 

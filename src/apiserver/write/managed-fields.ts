@@ -1,6 +1,6 @@
 /** Who wrote which fields: every write leaves its manager's name on what it changed. */
 import { applyPatch } from "#api/apply/apply.ts";
-import { withOldTimes } from "#api/apply/old-times.ts";
+import { withOldTimes } from "#api/apply/keep-times.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { managedFieldsAfter } from "#api/apply/update.ts";
 import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";

@@ -4,7 +4,7 @@
  *
  *   1. decode                 options and body, in the version of the request    decode-write.ts
  *   2. defaults               of that version                                    the kind
- *   3. managed fields         the change made to the object that is there        wanted-object.ts
+ *   3. managed fields         the change made to the object that is there        desired-object.ts
  *   4. mutating admission     on the stored version                              admission/
  *   5. prepare                system fields, allocations, the kind's own rules   write-rules.ts
  *   6. validate               metadata and the kind                              write-rules.ts
@@ -34,6 +34,7 @@ import type { Revision } from "../storage/revision.ts";
 import { decideDelete } from "./decide-delete.ts";
 import { namespaceOf } from "./decode-write.ts";
 import { checkDeletePreconditions } from "./delete-preconditions.ts";
+import { wantedObject } from "./desired-object.ts";
 import { sameButTimes } from "./managed-fields.ts";
 import {
   dedupeOwners,
@@ -53,7 +54,6 @@ import {
   type Written,
 } from "./store-object.ts";
 import { checkVersion, uidMismatch } from "./update-preconditions.ts";
-import { wantedObject } from "./wanted-object.ts";
 import type { Finish } from "./write-hooks.ts";
 import { applyCreateRules, applyUpdateRules, finishObject } from "./write-rules.ts";
 

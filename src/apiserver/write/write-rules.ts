@@ -22,7 +22,7 @@ import {
   validateObjectMetaUpdate,
 } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
-import { takeEqualParts, takenParts, withoutParts, withParts } from "./equal-parts.ts";
+import { takeEqualParts, takenParts, withoutParts, withParts } from "./unchanged-parts.ts";
 
 const METADATA = Path.of("metadata");
 

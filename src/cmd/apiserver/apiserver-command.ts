@@ -1,13 +1,13 @@
 /** `k8ts apiserver`: the API server alone. */
 import { hostname } from "node:os";
 import { untilAborted } from "#lib/async/aborted.ts";
-import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
+import { collectWhenQuiet, ownHeap } from "#lib/idle-gc.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { FlagError, refuseFlags } from "../flags/parse-flags.ts";
-import { edgeThread } from "./edge-thread.ts";
 import { parseFlags } from "./flags/flags.ts";
 import { runApiServer } from "./run.ts";
+import { edgeThread } from "./use-http-thread.ts";
 
 /** Requests that are being answered get this long when the server is told to end. */
 const GRACE_MS = 1_500;

@@ -21,12 +21,12 @@ import type { Clock } from "#lib/time/clock.ts";
 import type { Store } from "#store/contract.ts";
 import { admissionOf } from "./admission.ts";
 import type { AuditLog } from "./audit-log.ts";
+import { readProse } from "./descriptions-file.ts";
 import type { OpenedEncryption } from "./encryption.ts";
 import { type ApiServerFlags, flagTexts } from "./flags/flags.ts";
 import { followConfigs } from "./follow-config.ts";
 import { type Keys, readPem } from "./keys.ts";
 import { isShared } from "./open-store.ts";
-import { readProse } from "./prose-file.ts";
 import { securityOptionsOf } from "./security-options.ts";
 
 /** Where the other parts of a control plane tell how they are, unless they were told otherwise. */

@@ -9,7 +9,7 @@ import type { Client } from "#client/client.ts";
 import { openCgroups } from "#host/cgroups.ts";
 import { removeTree } from "#host/files.ts";
 import { machineAddresses } from "#host/machine.ts";
-import { endLeftContainerd } from "#kubelet/containerd/left-behind.ts";
+import { endLeftContainerd } from "#kubelet/containerd/leftovers.ts";
 import type { NodePaths } from "#kubelet/containerd/node-paths.ts";
 import { startOwnContainerd } from "#kubelet/containerd/own-containerd.ts";
 import { stopSandboxes } from "#kubelet/containerd/stop-sandboxes.ts";

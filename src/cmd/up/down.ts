@@ -15,7 +15,7 @@ import { processSurroundings } from "../component/process-surroundings.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
 import { removeFromUserKubeconfig, userKubeconfigFile } from "./kubeconfig/user-kubeconfig.ts";
-import { hasLeftNodes, removeLeftNodes } from "./nodes/left-nodes.ts";
+import { hasLeftNodes, removeLeftNodes } from "./nodes/leftover-nodes.ts";
 import { runningProcess } from "./pid-file.ts";
 
 /** Pods on several nodes end at the same time, on a machine that may be busy. */

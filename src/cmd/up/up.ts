@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { removeTree } from "#host/files.ts";
 import { unmountBelow } from "#host/mounts.ts";
+import { collectWhenQuiet, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
-import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
 import { localUrl } from "#pki/local-url.ts";
 import { makeDataDir } from "../apiserver/data-dir.ts";
-import { edgeThread } from "../apiserver/edge-thread.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
+import { edgeThread } from "../apiserver/use-http-thread.ts";
 import type { Command } from "../command.ts";
 import {
   type ProcessSurroundings,

@@ -25,7 +25,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { updateStatus, type Write } from "#runtime/writes.ts";
-import { measureCronJobs } from "../measures/jobs.ts";
+import { measureCronJobs } from "../metrics/jobs.ts";
 import { type Due, dueStart, nextStartInMs } from "./due-time.ts";
 import { type KnownSchedule, scheduleNow } from "./known-schedule.ts";
 import {

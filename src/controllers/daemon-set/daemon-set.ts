@@ -34,9 +34,9 @@ import {
   trackRevision,
 } from "../shared/revision-history.ts";
 import { type Failures, noteFailures } from "./failures.ts";
+import { bySeniority, type Changes, upkeepOf, type World } from "./manage-pods.ts";
 import { isUpdated, newPod, nodeOf, placementOn, REVISION_LABEL } from "./placement.ts";
 import { rollingUpdateOf, surgeOf } from "./rolling-update.ts";
-import { bySeniority, type Changes, upkeepOf, type World } from "./upkeep.ts";
 
 /** Pods that one decision may create or delete. */
 const BURST_MAX = 250;

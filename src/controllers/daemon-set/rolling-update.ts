@@ -6,8 +6,8 @@ import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { scaledIntOrPercent } from "#api/meta/int-or-string.ts";
 import { isAvailable } from "../shared/pods.ts";
+import type { Changes, World } from "./manage-pods.ts";
 import { isUpdated, placementOn } from "./placement.ts";
-import type { Changes, World } from "./upkeep.ts";
 
 export function rollingUpdateOf(world: World): Changes {
   const { set, nodes } = world;

@@ -23,7 +23,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, noted, remove, update, type Write } from "#runtime/writes.ts";
-import { measureSlices } from "../measures/services.ts";
+import { measureSlices } from "../metrics/services.ts";
 import { isReady } from "../shared/pods.ts";
 import { PODS_BY_NODE, podsByNode } from "../shared/pods-by-node.ts";
 import { isTopologyAware, withHints } from "./hints.ts";

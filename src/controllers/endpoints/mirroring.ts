@@ -25,7 +25,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, remove, update, type Write } from "#runtime/writes.ts";
-import { measureMirrors } from "../measures/services.ts";
+import { measureMirrors } from "../metrics/services.ts";
 import { controllerReference } from "../shared/ownership.ts";
 import { keysOfSlice, slicesByService } from "./endpoint-slice.ts";
 import { familyOf, TRIGGER_TIME } from "./service-pods.ts";

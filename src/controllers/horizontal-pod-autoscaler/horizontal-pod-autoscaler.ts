@@ -22,7 +22,7 @@ import {
   type Reader,
   readOnly,
 } from "#runtime/controller.ts";
-import { measureAutoscalers } from "../measures/services.ts";
+import { measureAutoscalers } from "../metrics/services.ts";
 import { findScale } from "../shared/scale-target.ts";
 import { type AutoscalerState, decide, type Memory } from "./decide.ts";
 import { type Measured, measure } from "./measurements.ts";

@@ -21,7 +21,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { noted, updateStatus, type Write } from "#runtime/writes.ts";
-import { measureJobs } from "../measures/jobs.ts";
+import { measureJobs } from "../metrics/jobs.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
 import { claim, controllerOf } from "../shared/ownership.ts";
 import { type Setbacks, setbacksNow } from "./back-off.ts";

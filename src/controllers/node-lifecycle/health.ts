@@ -24,7 +24,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { noted, update, updateStatus, type Write } from "#runtime/writes.ts";
-import { measureNodeHealth } from "../measures/nodes.ts";
+import { measureNodeHealth } from "../metrics/nodes.ts";
 import { PODS_BY_NODE, podsByNode } from "../shared/pods-by-node.ts";
 import { readyStatus, schedulingTaints, withTaints } from "./taints.ts";
 

@@ -15,7 +15,7 @@ import {
   type Outcome,
 } from "#runtime/controller.ts";
 import { update, type Write } from "#runtime/writes.ts";
-import { measureZones } from "../measures/nodes.ts";
+import { measureZones } from "../metrics/nodes.ts";
 import { evictingTaint, NOT_READY, readyStatus, UNREACHABLE, withEvictingTaint } from "./taints.ts";
 
 const EXCLUDED = "node.kubernetes.io/exclude-disruption";

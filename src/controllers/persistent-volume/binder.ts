@@ -20,13 +20,13 @@ import {
   type Reader,
   readOnly,
 } from "#runtime/controller.ts";
-import { measureVolumes } from "../measures/volumes.ts";
+import { measureVolumes } from "../metrics/volumes.ts";
 import { isFinished } from "../shared/pods.ts";
 import { claimId, claimNamesOf, podsByClaim } from "../volume/pod-claims.ts";
 import { classOf, pointsAt, SELECTED_NODE } from "./binding.ts";
 import { type ClaimState, decideClaim } from "./claim.ts";
 import type { LocalVolumes } from "./local-path.ts";
-import { observeRecycler } from "./recycler-news.ts";
+import { observeRecycler } from "./recycler-events.ts";
 import { DEFAULT_RECYCLERS, type Recyclers, recycledBy } from "./recycler-pod.ts";
 import { decideVolume, type Told, type VolumeState } from "./volume.ts";
 

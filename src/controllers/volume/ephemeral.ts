@@ -13,7 +13,7 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { create, noted, type Write } from "#runtime/writes.ts";
-import { measureEphemeralVolumes } from "../measures/volumes.ts";
+import { measureEphemeralVolumes } from "../metrics/volumes.ts";
 import { controllerReference } from "../shared/ownership.ts";
 import { claimId, ephemeralClaimName, isOwnClaim, podsByClaim } from "./pod-claims.ts";
 

@@ -3,7 +3,7 @@
  * go on (410 Gone, broken connections). Lives until its signal aborts.
  */
 import type { IncomingMessage } from "node:http";
-import { linesOf } from "#client/lines-of.ts";
+import { linesOf } from "#client/read-lines.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Random } from "#lib/random.ts";

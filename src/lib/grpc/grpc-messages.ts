@@ -1,5 +1,5 @@
 /** Messages on a gRPC stream: each has a flag (compressed or not) and its length in front. */
-import { UnitCutter } from "#lib/http2/cut-units.ts";
+import { UnitCutter } from "#lib/http2/split-units.ts";
 import { GRPC_CODES, GrpcError, internalError } from "./grpc-status.ts";
 
 const PREFIX_BYTES = 5;

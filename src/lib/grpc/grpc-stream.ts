@@ -6,10 +6,10 @@
  * 2. While it is paused nothing is handed over, and the server can send one window at most.
  */
 import type { Http2Stream, StreamHandler } from "#lib/http2/client-stream.ts";
-import type { UnitCutter } from "#lib/http2/cut-units.ts";
 import type { HeaderField } from "#lib/http2/hpack-static-table.ts";
 import type { Http2Connection } from "#lib/http2/http2-connection.ts";
 import { Http2Error } from "#lib/http2/http2-error.ts";
+import type { UnitCutter } from "#lib/http2/split-units.ts";
 import { type GrpcMethod, messageCutter, messagePrefix } from "./grpc-messages.ts";
 import {
   errorOfHeaders,

@@ -22,7 +22,6 @@ import {
   type StreamHandler,
   type StreamState,
 } from "./client-stream.ts";
-import { UnitCutter } from "./cut-units.ts";
 import {
   FLAG,
   FRAME,
@@ -45,6 +44,7 @@ import { Http2Error, http2CodeOf } from "./http2-error.ts";
 import { KeepAlive, type KeepAliveTimes } from "./keep-alive.ts";
 import { Outbox } from "./outbox.ts";
 import { RequestSender } from "./request-sender.ts";
+import { UnitCutter } from "./split-units.ts";
 
 export const STREAM_WINDOW = 1024 * 1024;
 export const CONNECTION_WINDOW = 16 * 1024 * 1024;

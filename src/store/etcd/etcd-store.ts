@@ -1,6 +1,6 @@
 /** The store's contract on etcd's KV, Watch and Lease services. */
 
-import { SharedRead } from "#lib/async/shared-read.ts";
+import { SharedRead } from "#lib/async/coalesced-read.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { checkOperations } from "#store/check-operations.ts";
 import {

@@ -11,7 +11,7 @@
  */
 import { OrderedMap } from "#lib/collections/ordered-map.ts";
 import type { Head, Step, Sweep, Tombstone } from "./engine.ts";
-import { Trail } from "./trail.ts";
+import { Trail } from "./obsolete-changes.ts";
 
 interface Tables {
   readonly slots: OrderedMap<string, Slot>;

@@ -14,8 +14,8 @@ import { withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin, AdmitVerdict } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { objectOfKind } from "../requests.ts";
+import { unaskableName } from "./invalid-path-name.ts";
 import { mergeTolerations } from "./merge-tolerations.ts";
-import { unaskableName } from "./unaskable-name.ts";
 
 const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 

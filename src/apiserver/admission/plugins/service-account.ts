@@ -22,7 +22,7 @@ import { withFields, withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { objectOfKind } from "../requests.ts";
-import { unaskableName } from "./unaskable-name.ts";
+import { unaskableName } from "./invalid-path-name.ts";
 
 const MIRROR = "kubernetes.io/config.mirror";
 const ENFORCE_SECRETS = "kubernetes.io/enforce-mountable-secrets";

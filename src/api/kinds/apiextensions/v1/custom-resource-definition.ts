@@ -20,7 +20,7 @@ import { validateApproval } from "./approval.ts";
 import { validateSpec, validateSpecUpdate } from "./definition-rules.ts";
 import { beginDeletion } from "./deletion.ts";
 import { internalSpec, schemasOf } from "./internal-spec.ts";
-import { NEW_DEFINITION, updateOptions } from "./tolerance.ts";
+import { NEW_DEFINITION, updateOptions } from "./ratcheting.ts";
 import { validateNames } from "./version-rules.ts";
 
 export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>({

@@ -20,8 +20,8 @@ import { validateReviewVersions } from "#api/validation/review-versions.ts";
 import { validateWebhookClient } from "#api/validation/webhook-client.ts";
 import { someSchema } from "../json-schema/walk.ts";
 import { type InternalSpec, internalSpec, schemasOf } from "./internal-spec.ts";
+import { caBundleFault, type DefinitionOptions } from "./ratcheting.ts";
 import { validateResourceSchema } from "./resource-schema-rules.ts";
-import { caBundleFault, type DefinitionOptions } from "./tolerance.ts";
 import {
   validateColumns,
   validateDeprecationWarning,

@@ -8,8 +8,8 @@ import { internalForm } from "#api/validation/internal-form.ts";
 import type { Path } from "#api/validation/path.ts";
 import { validateDefaults } from "../json-schema/defaults.ts";
 import { structuralFault, validateStructural } from "../json-schema/structural.ts";
+import type { DefinitionOptions } from "./ratcheting.ts";
 import { validateSchema } from "./schema-rules.ts";
-import type { DefinitionOptions } from "./tolerance.ts";
 
 export interface SchemaUse {
   /** The status subresource is on, which wants a simple root. */

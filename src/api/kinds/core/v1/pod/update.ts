@@ -22,8 +22,8 @@ import { internalDiff } from "./internal-diff.ts";
 import { validateTolerationUpdate } from "./placement/tolerations.ts";
 import { ANNOTATIONS_PATH, validatePodContent } from "./pod-rules.ts";
 import { type PodRules, podRules } from "./rules.ts";
-import { isKnownSound, rememberSound } from "./sound-content.ts";
 import { podSpecsEqual } from "./spec-equality.ts";
+import { isKnownSound, rememberSound } from "./validated-content.ts";
 
 const CHANGEABLE = [
   "`spec.containers[*].image`",

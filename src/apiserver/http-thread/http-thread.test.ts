@@ -11,7 +11,7 @@ import { systemClock } from "#lib/time/system-clock.ts";
 import { servingPair } from "#testing/serving-pair.ts";
 import { AHEAD_BYTES_MAX, BODY_BYTES_MAX, type HttpRequest, type Reply } from "../http/exchange.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "../http/http-server.ts";
-import { openEdge } from "./edge-server.ts";
+import { openEdge } from "./http-thread.ts";
 
 const MANY_BYTES = 3_000_000;
 const PROXIED = "/api/v1/nodes/n/proxy/x";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "vitest";
-import { UnitCutter } from "./cut-units.ts";
 import { FRAME_HEADER_BYTES, frame, frameLength, readFrameHeader } from "./frames.ts";
+import { UnitCutter } from "./split-units.ts";
 
 interface Read {
   readonly type: number;

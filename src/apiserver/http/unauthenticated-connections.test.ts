@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Socket } from "node:net";
 import { test } from "vitest";
-import { UnknownClients } from "./unknown-clients.ts";
+import { UnknownClients } from "./unauthenticated-connections.ts";
 
 const sockets = (count: number): Socket[] => Array.from({ length: count }, () => new Socket());
 

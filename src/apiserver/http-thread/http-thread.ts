@@ -6,15 +6,15 @@
  */
 import type { Worker } from "node:worker_threads";
 import { startWorker } from "#lib/async/start-worker.ts";
-import { Answerer } from "../http/answerer.ts";
+import { Answerer } from "../http/exchange-runner.ts";
 import type { HttpServer, HttpServerOptions } from "../http/http-server.ts";
 import type { Peer } from "../request/request.ts";
 import type { EdgeListener, Wire } from "./channel.ts";
-import { CoreOutbox } from "./core-outbox.ts";
-import { EdgeExchange } from "./edge-exchange.ts";
-import { EdgeSocket } from "./edge-socket.ts";
+import { CoreOutbox } from "./main-thread-outbox.ts";
 import type { Batch, FromEdge, RequestHead, Slice } from "./messages.ts";
 import { unpack } from "./outbox.ts";
+import { EdgeExchange } from "./thread-exchange.ts";
+import { EdgeSocket } from "./thread-socket.ts";
 
 export interface Edge extends AsyncDisposable {
   /** Once. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "vitest";
-import { Arrivals } from "./arrivals.ts";
+import { Arrivals } from "./own-writes.ts";
 
 const expectationOf = (name: string) => ({
   ...{ namespace: "ns", name, uid: `uid-${name}`, resourceVersion: "5" },

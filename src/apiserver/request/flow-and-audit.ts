@@ -7,7 +7,7 @@ import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { AuditTrail } from "../audit/audit.ts";
 import type { AuditedAnswer } from "../audit/event.ts";
 import { undecidedText } from "../authz/forbidden.ts";
-import { type Admitted, isLongRunning } from "../flow/turn-taking.ts";
+import { type Admitted, isLongRunning } from "../flow/concurrency-limiter.ts";
 import { type Answer, type AnswerBody, textAnswer } from "../response/answer.ts";
 import { presentedValue } from "../response/encode-answer.ts";
 import type { Media } from "../response/negotiate.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { VirtualClock } from "../time/virtual-clock.ts";
-import { LinesByKey } from "./lines-by-key.ts";
+import { LinesByKey } from "./key-locks.ts";
 
 test("LinesByKey: one works at a time for a key, in the order of coming", async () => {
   using clock = new VirtualClock();

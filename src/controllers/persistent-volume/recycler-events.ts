@@ -4,7 +4,7 @@ import type { Event, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import { eventKind } from "#api/kinds/core/v1/event/event.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { Caches, Reader } from "#runtime/controller.ts";
-import { listByWatching } from "#runtime/list-by-watching.ts";
+import { listByWatching } from "#runtime/watch-list.ts";
 import type { Recycler } from "./recycle.ts";
 import { type Recyclers, recyclerPod } from "./recycler-pod.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { Piece } from "../response/byte-chunk.ts";
-import { CoreOutbox } from "./core-outbox.ts";
+import { CoreOutbox } from "./main-thread-outbox.ts";
 import type { Batch, FromCore } from "./messages.ts";
 import { unpack } from "./outbox.ts";
 

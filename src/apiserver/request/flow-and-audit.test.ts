@@ -5,8 +5,8 @@ import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { Audit, type Stored } from "../audit/audit.ts";
 import { textAnswer } from "../response/answer.ts";
 import type { Tables } from "../response/table.ts";
+import { inFrame } from "./flow-and-audit.ts";
 import type { ApiRequest } from "./request.ts";
-import { inFrame } from "./request-frame.ts";
 import { requestInfoOf } from "./request-info.ts";
 
 const request: ApiRequest = {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
+import { SharedRead } from "./coalesced-read.ts";
 import { type Deferred, deferred } from "./deferred.ts";
-import { SharedRead } from "./shared-read.ts";
 
 /** Reads that end when they are told to. */
 function reads() {

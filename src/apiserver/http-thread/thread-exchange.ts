@@ -1,9 +1,9 @@
 /** A request that came to the edge, and its answer: the same to whoever answers as one that came here. */
 import { Readable } from "node:stream";
 import { type Deferred, deferred } from "#lib/async/deferred.ts";
+import { CLIENT_GONE, Leaving } from "../http/client-disconnect.ts";
 import type { Deadline } from "../http/deadlines.ts";
 import type { Exchange } from "../http/exchange.ts";
-import { CLIENT_GONE, Leaving } from "../http/leaving.ts";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 import type { PieceBytes } from "../response/byte-chunk.ts";

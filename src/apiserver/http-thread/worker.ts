@@ -1,8 +1,8 @@
 /** The thread of the edge. */
 import { parentPort } from "node:worker_threads";
-import { collectWhenQuiet, ownHeap } from "#lib/quiet-collector.ts";
+import { collectWhenQuiet, ownHeap } from "#lib/idle-gc.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
-import { serveEdge } from "./edge-thread.ts";
+import { serveEdge } from "./serve-http-thread.ts";
 
 if (parentPort === null) throw new Error("this is a worker thread's file");
 serveEdge(parentPort);

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { NO_PROSE, type Prose } from "#api/openapi/definition.ts";
-import { proseFrom } from "#api/openapi/prose.ts";
+import { proseFrom } from "#api/openapi/descriptions.ts";
 import { codeOf } from "#lib/caught.ts";
 
 const PLACES = ["./descriptions.json.gz", "../../api/generated/descriptions.json.gz"];

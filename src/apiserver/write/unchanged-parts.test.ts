@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
-import { takeEqualParts, takenParts, withoutParts, withParts } from "./equal-parts.ts";
+import { takeEqualParts, takenParts, withoutParts, withParts } from "./unchanged-parts.ts";
 
 const old = deepFreeze({
   kind: "Pod",

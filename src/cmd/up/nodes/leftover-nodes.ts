@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { IP_FAMILIES } from "#api/meta/ip-family.ts";
 import { killProcesses, listProcesses, type ProcessEntry } from "#host/processes.ts";
-import { removeLeftPods } from "#kubelet/containerd/left-behind.ts";
+import { removeLeftPods } from "#kubelet/containerd/leftovers.ts";
 import { knownNodes, nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { deleteLink, linkExists, markedRoutes } from "#network/ip-command.ts";
 import { networkMarks } from "#network/network-marks.ts";

@@ -4,7 +4,7 @@
  */
 import { AHEAD_BYTES_MAX } from "../http/exchange.ts";
 import type { PieceBytes } from "../response/byte-chunk.ts";
-import type { CoreOutbox } from "./core-outbox.ts";
+import type { CoreOutbox } from "./main-thread-outbox.ts";
 import { type FromCore, TOLD_BYTES_MIN } from "./messages.ts";
 
 /** What the edge has to say about something that is open. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { collectWhenQuiet, type Heap, ownHeap } from "./quiet-collector.ts";
+import { collectWhenQuiet, type Heap, ownHeap } from "./idle-gc.ts";
 import { VirtualClock } from "./time/virtual-clock.ts";
 
 const MB = 1024 * 1024;
