@@ -13,7 +13,7 @@
  * Each type gets code of its own, made at first use (docs/decisions: generated codecs).
  */
 import type { Field, Scalar, Schema, StructSchema } from "#api/schema/schema.ts";
-import { markGivenEmpty } from "./given-empty.ts";
+import { markEmptyCollection } from "./empty-collections.ts";
 import {
   base64,
   define,
@@ -61,7 +61,7 @@ const HELPERS = {
   duration,
   freeJson,
   int64,
-  markGivenEmpty,
+  markEmptyCollection,
   microTime,
   quantity,
   sortedKeys,
@@ -151,7 +151,7 @@ function writeField(field: Field, value: string, refs: References, keepsEmpty: b
     const empty = field.omitZero ? "=== null" : EMPTY[code.kind];
     const optional = !always && field.name !== "managedFields"; // an empty list resets them
     const isMany = code.kind === "list" || code.kind === "map";
-    const mark = isMany ? `markGivenEmpty(r, ${JSON.stringify(field.name)});` : "";
+    const mark = isMany ? `markEmptyCollection(r, ${JSON.stringify(field.name)});` : "";
     if (optional && empty !== undefined) {
       present = `if (!(${code.result} ${empty})) ${present}${mark && ` else ${mark}`}`;
     }

@@ -1,6 +1,6 @@
 /** Structs whose internal declaration differs from the served one: for error messages only. */
 
-import { givenValue } from "#api/codec/given-empty.ts";
+import { sentValue } from "#api/codec/empty-collections.ts";
 
 /** Makes the internal form itself; `form` is for what lies below. */
 type InternalShape = (value: unknown, form: (type: string, value: unknown) => unknown) => unknown;
@@ -137,7 +137,7 @@ function fields(list: string, replaced: (source: Fields) => Fields = () => ({}))
     return Object.fromEntries(
       parsed.map(({ goName, jsonName, type }) => [
         goName,
-        form(type, others[jsonName] ?? givenValue(source, jsonName)),
+        form(type, others[jsonName] ?? sentValue(source, jsonName)),
       ]),
     );
   };

@@ -6,7 +6,7 @@
  *
  * Only made when a rule is broken, so it reads the tables anew each time instead of keeping them.
  */
-import { givenValue } from "#api/codec/given-empty.ts";
+import { sentValue } from "#api/codec/empty-collections.ts";
 import {
   type FactTable,
   type FieldFacts,
@@ -67,7 +67,7 @@ class Former {
       } else if (isEmbeddedMeta(member)) {
         Object.assign(form, fields[member.name]);
       } else {
-        form[goName(member.name)] = this.of(member.type, givenValue(fields, member.name), home);
+        form[goName(member.name)] = this.of(member.type, sentValue(fields, member.name), home);
       }
     }
     const order = INTERNAL_FIELDS[`${home}.${name}`];

@@ -3,7 +3,6 @@
  * in the words of upstream's decoder, because users and tests match on them.
  */
 
-import { carryGiven } from "#api/codec/given-empty.ts";
 import { decodeJson, normalize, parseJson } from "#api/codec/json.ts";
 import { findJsonExcess } from "#api/codec/json-limits.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
@@ -165,7 +164,7 @@ function finished(
     const message = cannotBeHandled(expected, expected.kind, expected.version, fault);
     return failure(badRequestStatus(message));
   }
-  const draft = carryGiven(value, object) as Draft<KubeObject>;
+  const draft = object as Draft<KubeObject>;
   const unknown = expected.prune?.(draft) ?? [];
   if (unknown.length === 0) return success({ value: draft, strictErrors });
   return success({ value: draft, strictErrors: [...strictErrors, ...unknownFields(unknown)] });

@@ -2,7 +2,7 @@
  * What a write wants the object to be, given the one that is there: the change made, and the
  * managedFields that follow from it. In the version of the request.
  */
-import { cloneGiven } from "#api/codec/given-empty.ts";
+import { cloneObject } from "#api/codec/empty-collections.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { conflictStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { assertNever } from "#lib/assert-never.ts";
@@ -25,7 +25,7 @@ export function wantedObject(
       trackCreate(verb, change.object, options);
       return success(change.object);
     case "update": {
-      const next = cloneGiven(change.object); // asked again after a conflict
+      const next = cloneObject(change.object); // asked again after a conflict
       trackUpdate(verb, current, next, options);
       return success(next);
     }

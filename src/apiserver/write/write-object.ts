@@ -15,7 +15,7 @@
  * again on the newer object when another writer was faster. Creates whose name is generated repeat
  * steps 5 to 8 with another name. Deletes decode their options, ask admission and store a decision.
  */
-import { cloneGiven } from "#api/codec/given-empty.ts";
+import { cloneObject } from "#api/codec/empty-collections.ts";
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { failure, forbiddenStatus, type Result, success, unknownStatus } from "#api/meta/status.ts";
@@ -125,7 +125,7 @@ async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Resu
   if (!admitted.ok) return admitted;
   const { generateName = "", name = "" } = admitted.value.metadata;
   for (let attempt = 1; ; attempt++) {
-    const draft = generateName === "" ? admitted.value : cloneGiven(admitted.value);
+    const draft = generateName === "" ? admitted.value : cloneObject(admitted.value);
     if (generateName !== "") {
       const { namesAreGiven } = verb.resource.stored.kind;
       const next = (): string => generatedName(generateName, verb.parts.random);

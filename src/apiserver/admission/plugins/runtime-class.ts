@@ -1,5 +1,5 @@
 /** Adds to pods what their runtime class needs: overhead, node selector, tolerations. */
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type { Pod, ResourceList } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { RuntimeClass } from "#api/generated/node.v1.ts";
@@ -49,7 +49,7 @@ export const runtimeClass: AdmissionPlugin = {
       const same = sameAmounts(pod.spec.overhead ?? {}, overhead.podFixed ?? {});
       return same ? undefined : refuse(request, MISMATCH);
     }
-    if (pod.spec.overhead === undefined && !isGivenEmpty(pod.spec, "overhead")) return;
+    if (pod.spec.overhead === undefined && !isEmptyCollection(pod.spec, "overhead")) return;
     return refuse(
       request,
       "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",

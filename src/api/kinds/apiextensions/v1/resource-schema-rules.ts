@@ -1,6 +1,6 @@
 /** The schema of a custom resource, from its root: structure, defaults, keywords, expressions. */
 
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type { CustomResourceValidation, JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import type { RuleContext } from "#api/kind.ts";
 import { type FieldError, forbidden, invalid } from "#api/validation/field-error.ts";
@@ -102,7 +102,7 @@ function validateSimpleRoot(schema: JSONSchemaProps, path: Path): FieldError[] {
       'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
     return [invalid(path.child("openAPIV3Schema.type"), type, detail)];
   }
-  const givenEmpty = EMPTIABLE.some((field) => isGivenEmpty(schema, field));
+  const givenEmpty = EMPTIABLE.some((field) => isEmptyCollection(schema, field));
   if (!fields.some(notAllowed) && !givenEmpty) return [];
   const value = internalForm("apiextensions.v1.JSONSchemaProps", schema);
   const detail = `only [${AT_ROOT_TEXT}] fields are allowed at the root of the schema if the status subresource is enabled`;

@@ -1,6 +1,6 @@
 /** What the JSON schema of a custom resource may say, beyond being structural. */
 
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { validateOneOf } from "#api/validation/faults.ts";
 import {
@@ -113,7 +113,7 @@ const UNSUPPORTED: readonly (readonly [string, (schema: JSONSchemaProps) => bool
   ["definitions", ({ definitions }) => isSome(definitions)],
   [
     "dependencies",
-    (schema) => schema.dependencies !== undefined || isGivenEmpty(schema, "dependencies"),
+    (schema) => schema.dependencies !== undefined || isEmptyCollection(schema, "dependencies"),
   ],
   ["$ref", ({ $ref }) => $ref !== undefined],
 ];

@@ -1,6 +1,6 @@
 /** networking.k8s.io/v1 Ingress: HTTP from outside to Services, by host and path. */
 
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import { ageColumn, NONE, nameColumn } from "#api/columns.ts";
 import { keepFields } from "#api/draft.ts";
 import type {
@@ -135,7 +135,7 @@ function validateSpec(spec: IngressSpec, tolerance: Tolerance): FieldError[] {
   const { rules = [], defaultBackend, tls = [], ingressClassName } = spec;
   if (rules.length === 0 && defaultBackend === undefined) {
     const detail = "either `defaultBackend` or `rules` must be specified";
-    errors.push(invalid(path, isGivenEmpty(spec, "rules") ? [] : null, detail));
+    errors.push(invalid(path, isEmptyCollection(spec, "rules") ? [] : null, detail));
   }
   if (defaultBackend !== undefined) {
     errors.push(...validateIngressBackend(defaultBackend, path.child("defaultBackend")));

@@ -1,7 +1,7 @@
 /** networking.k8s.io ServiceCIDR: a range that Service addresses come from. */
 
 import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
 import type { ServiceCIDR, ServiceCIDRSpec } from "#api/generated/networking.v1.ts";
@@ -98,5 +98,5 @@ function validateSpecUpdate(spec: ServiceCIDRSpec, old: ServiceCIDRSpec): FieldE
   );
   if (now.length === before.length) return changed;
   if (before.length === 1 && now.length === 2) return [...changed, ...validateSpec(spec)];
-  return [invalid(path, isGivenEmpty(spec, "cidrs") ? [] : spec.cidrs, IMMUTABLE)];
+  return [invalid(path, isEmptyCollection(spec, "cidrs") ? [] : spec.cidrs, IMMUTABLE)];
 }

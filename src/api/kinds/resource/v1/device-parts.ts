@@ -1,5 +1,5 @@
 /** Parts that claims, classes and allocations share: selectors, configurations, tolerations. */
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import { expressionError } from "#api/expressions.ts";
 import type {
   Device,
@@ -148,12 +148,18 @@ export function validateBindingConditions(
   }
   if (wanted.length === 0 && failed.length > 0) {
     const detail = "bindingConditions are required to use bindingFailureConditions";
-    errors.push(invalid(wantedPath, isGivenEmpty(device, "bindingConditions") ? [] : null, detail));
+    errors.push(
+      invalid(wantedPath, isEmptyCollection(device, "bindingConditions") ? [] : null, detail),
+    );
   }
   if (failed.length === 0 && wanted.length > 0) {
     const detail = "bindingFailureConditions are required to use bindingConditions";
     errors.push(
-      invalid(failedPath, isGivenEmpty(device, "bindingFailureConditions") ? [] : null, detail),
+      invalid(
+        failedPath,
+        isEmptyCollection(device, "bindingFailureConditions") ? [] : null,
+        detail,
+      ),
     );
   }
   return errors;

@@ -1,7 +1,7 @@
 /** resource.k8s.io ResourceClaim and ResourceClaimTemplate: devices asked for by pods. */
 
 import { STATUS_RESETS_METADATA } from "#api/apply/reset-fields.ts";
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import { keepFields, keepMetadata } from "#api/draft.ts";
@@ -143,7 +143,7 @@ function validateTemplate(
 function validateTemplateMeta(metadata: ObjectMeta, path: Path): FieldError[] {
   const others = [
     ...Object.keys(metadata).filter((field) => field !== "labels" && field !== "annotations"),
-    ...["ownerReferences", "finalizers"].filter((field) => isGivenEmpty(metadata, field)),
+    ...["ownerReferences", "finalizers"].filter((field) => isEmptyCollection(metadata, field)),
   ];
   return [
     ...validateAnnotations(metadata.annotations, path.child("annotations")),

@@ -1,6 +1,6 @@
 /** resource.k8s.io ResourceSlice: the devices that a driver has on a node or for many nodes. */
 
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type {
@@ -154,7 +154,7 @@ function validateSpec(spec: ResourceSliceSpec, old: ResourceSliceSpec | undefine
   }
   errors.push(...validateNodes(spec));
   const given = (field: "sharedCounters" | "devices") =>
-    spec[field] !== undefined || isGivenEmpty(spec, field);
+    spec[field] !== undefined || isEmptyCollection(spec, field);
   if (given("sharedCounters") && given("devices")) {
     errors.push(invalid(SPEC, "", "only one of `sharedCounters` or `devices` is allowed"));
   }
@@ -214,7 +214,7 @@ function validateNodes(spec: ResourceSliceSpec): FieldError[] {
     const at = SPEC.child("nodeSelector");
     validateNodeSelector(nodeSelector, false, at, errors);
     if ((nodeSelector.nodeSelectorTerms ?? []).length !== 1) {
-      const terms = isGivenEmpty(nodeSelector, "nodeSelectorTerms")
+      const terms = isEmptyCollection(nodeSelector, "nodeSelectorTerms")
         ? []
         : nodeSelector.nodeSelectorTerms;
       const value = internalForm("[]core.v1.NodeSelectorTerm", terms);

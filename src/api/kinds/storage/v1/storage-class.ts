@@ -1,6 +1,6 @@
 /** storage.k8s.io/v1 StorageClass: how volumes are made on demand. */
 
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import { ageColumn, nameColumn } from "#api/columns.ts";
 import { RETURNS_OBJECT } from "#api/deletion-rules.ts";
 import type { TopologySelectorTerm } from "#api/generated/core.v1.ts";
@@ -51,7 +51,7 @@ export const storageClassKind = defineKind<StorageClass>({
     ...validateClass(next),
     ...validateKubeMetaUpdate(next, old),
     ...validateImmutableField(
-      isGivenEmpty(next, "parameters") ? {} : next.parameters,
+      isEmptyCollection(next, "parameters") ? {} : next.parameters,
       old.parameters,
       Path.of("parameters"),
     ),

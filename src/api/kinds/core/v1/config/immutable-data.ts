@@ -1,5 +1,5 @@
 /** What ConfigMaps and Secrets share: a size limit, and data that may be declared immutable. */
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import { type FieldError, forbidden } from "#api/validation/field-error.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { Path } from "#api/validation/path.ts";
@@ -25,7 +25,8 @@ export function validateStillImmutable<T extends { readonly immutable?: boolean 
   if (next.immutable !== true) errors.push(forbidden(Path.of("immutable"), detail));
   for (const field of fields) {
     // An empty map differs from none, unless the kind has one always.
-    const isNewlyEmpty = field !== filled && next[field] === undefined && isGivenEmpty(next, field);
+    const isNewlyEmpty =
+      field !== filled && next[field] === undefined && isEmptyCollection(next, field);
     if (isNewlyEmpty || !semanticEqual(next[field], old[field])) {
       errors.push(forbidden(Path.of(field), detail));
     }

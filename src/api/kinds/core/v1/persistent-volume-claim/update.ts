@@ -1,5 +1,5 @@
 /** What may change about a claim once it is there. */
-import { cloneGiven } from "#api/codec/given-empty.ts";
+import { cloneObject } from "#api/codec/empty-collections.ts";
 import { keep } from "#api/draft.ts";
 import type {
   PersistentVolumeClaim,
@@ -88,7 +88,7 @@ function validateClassAnnotation(
 
 /** Compares the specs, after taking over into one from the other what may change. */
 function validateFixedSpec(next: PersistentVolumeClaim, old: PersistentVolumeClaim): FieldError[] {
-  const now: Draft<PersistentVolumeClaimSpec> = cloneGiven(keep(next.spec));
+  const now: Draft<PersistentVolumeClaimSpec> = cloneObject(keep(next.spec));
   const before: Draft<PersistentVolumeClaimSpec> = { ...keep(old.spec) };
   alignDataSources(before);
   if (!before.volumeName) copyField("volumeName", before, now);

@@ -1,6 +1,6 @@
 /** What must hold for the spec of a PersistentVolume, also where it stands inside another object. */
 
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type { PersistentVolumeSpec } from "#api/generated/core.v1.ts";
 import { quantityOf, quantitySign, quantityValue } from "#api/meta/quantity.ts";
 import {
@@ -87,7 +87,7 @@ function validateCapacity(spec: PersistentVolumeSpec, path: Path): FieldError[] 
   const errors: FieldError[] = [];
   if (names.length === 0) errors.push(required(at, ""));
   if (names.length !== 1 || names[0] !== "storage") {
-    const given = names.length > 0 || isGivenEmpty(spec, "capacity");
+    const given = names.length > 0 || isEmptyCollection(spec, "capacity");
     errors.push(notSupported(at, given ? capacity : null, ["storage"]));
   }
   for (const [name, text] of Object.entries(capacity)) {

@@ -1,5 +1,5 @@
 /** What a pod spec means where it says nothing. */
-import { isGivenEmpty, markGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection, markEmptyCollection } from "#api/codec/empty-collections.ts";
 import type {
   Container,
   EphemeralContainer,
@@ -112,8 +112,8 @@ function roundRequirements(resources: Draft<ResourceRequirements>): void {
 function defaultRequestsToLimits(resources: Draft<ResourceRequirements>): void {
   if (resources.limits !== undefined) {
     resources.requests = { ...resources.limits, ...resources.requests };
-  } else if (isGivenEmpty(resources, "limits") && resources.requests === undefined) {
-    markGivenEmpty(resources, "requests");
+  } else if (isEmptyCollection(resources, "limits") && resources.requests === undefined) {
+    markEmptyCollection(resources, "requests");
   }
 }
 

@@ -1,5 +1,5 @@
 /** What may change in a pod once it is there: very little, the rest is decided when it is made. */
-import { carryGiven, isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type {
   Affinity,
   Container,
@@ -130,7 +130,7 @@ function validateUnchanged(spec: PodSpec, old: PodSpec, errors: FieldError[]): v
   }
   if ((old.schedulingGates ?? []).length > 0) rest = withOldPlacement(rest, spec, old, errors);
   if (podSpecsEqual(rest, old)) return;
-  const diff = internalDiff("core.v1.PodSpec", old, carryGiven(spec, rest));
+  const diff = internalDiff("core.v1.PodSpec", old, rest);
   const detail = `pod updates may not change fields other than ${CHANGEABLE}\n${diff}`;
   errors.push(forbidden(SPEC_PATH, detail));
 }
@@ -144,9 +144,7 @@ function pick<Field extends keyof PodSpec>(
 }
 
 function withImages(containers: readonly Container[], old: readonly Container[]): Container[] {
-  return containers.map((container, i) =>
-    carryGiven(container, { ...container, image: old[i]!.image ?? "" }),
-  );
+  return containers.map((container, i) => ({ ...container, image: old[i]!.image ?? "" }));
 }
 
 /** Where a pod may go can still be narrowed while gates hold it back. */
@@ -184,7 +182,7 @@ function validateNodeSelectorUpdate(spec: PodSpec, old: PodSpec, errors: FieldEr
   const kept = Object.entries(old.nodeSelector ?? {}).every(([key, value]) => next[key] === value);
   if (kept) return;
   const detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
-  const shown = spec.nodeSelector ?? (isGivenEmpty(spec, "nodeSelector") ? {} : null);
+  const shown = spec.nodeSelector ?? (isEmptyCollection(spec, "nodeSelector") ? {} : null);
   errors.push(invalid(SPEC_PATH.child("nodeSelector"), shown, detail));
 }
 
@@ -200,7 +198,7 @@ function validateNodeAffinityUpdate(
   const at = SPEC_PATH.child("affinity", "nodeAffinity", field, "nodeSelectorTerms");
   if (before.length !== terms.length) {
     const selector = next?.[field];
-    const isEmpty = isGivenEmpty(selector, "nodeSelectorTerms");
+    const isEmpty = isEmptyCollection(selector, "nodeSelectorTerms");
     const shown = selector?.nodeSelectorTerms ?? (isEmpty ? [] : undefined);
     const detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
     errors.push(invalid(at, internalForm("[]core.v1.NodeSelectorTerm", shown), detail));

@@ -1,5 +1,5 @@
 /** What the kinds that make pods have in common. */
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type { PodTemplateSpec } from "#api/generated/core.v1.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
@@ -80,7 +80,7 @@ export function validateSelectsTemplate(
 ): FieldError[] {
   if (matchesLabels(selector, metadata?.labels)) return [];
   const at = path.child("metadata", "labels");
-  const shown = metadata?.labels ?? (isGivenEmpty(metadata, "labels") ? {} : undefined);
+  const shown = metadata?.labels ?? (isEmptyCollection(metadata, "labels") ? {} : undefined);
   return [invalid(at, shown, "`selector` does not match template `labels`")];
 }
 

@@ -1,5 +1,5 @@
 /** The lists of containers of a pod: regular, init and ephemeral ones, and what tells them apart. */
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type { Container, EphemeralContainer } from "#api/generated/core.v1.ts";
 import {
   duplicate,
@@ -137,10 +137,10 @@ function forbidServiceFields(
 
 function isSet(container: EphemeralContainer, field: (typeof NOT_EPHEMERAL)[number]): boolean {
   if (field !== "resources")
-    return container[field] !== undefined || isGivenEmpty(container, field);
+    return container[field] !== undefined || isEmptyCollection(container, field);
   const { resources } = container;
   return (["limits", "requests", "claims"] as const).some(
-    (part) => resources?.[part] !== undefined || isGivenEmpty(resources, part),
+    (part) => resources?.[part] !== undefined || isEmptyCollection(resources, part),
   );
 }
 

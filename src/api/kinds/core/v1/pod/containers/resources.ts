@@ -1,5 +1,5 @@
 /** What containers, and pods as a whole, may ask for. */
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type {
   PodSpec,
   ResourceClaim,
@@ -75,7 +75,7 @@ export function validatePodResources(
     errors.push(forbidden(path, "may not be set for a windows pod"));
     return;
   }
-  if (resources.claims !== undefined || isGivenEmpty(resources, "claims")) {
+  if (resources.claims !== undefined || isEmptyCollection(resources, "claims")) {
     const at = path.child("claims");
     errors.push(forbidden(at, "claims may not be set for Resources at pod-level"));
   }

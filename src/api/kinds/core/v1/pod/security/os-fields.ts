@@ -1,5 +1,5 @@
 /** Fields that mean nothing on the operating system that a pod asks for. */
-import { isGivenEmpty } from "#api/codec/given-empty.ts";
+import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type { PodSecurityContext, PodSpec, SecurityContext } from "#api/generated/core.v1.ts";
 import { type FieldError, forbidden, notSupported, required } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
@@ -66,7 +66,7 @@ function validateWindows(spec: PodSpec, path: Path, errors: FieldError[]): void 
   for (const field of POD_FIELDS) {
     const isGiven =
       fields[field] !== undefined ||
-      (field === "supplementalGroups" && isGivenEmpty(spec.securityContext, field));
+      (field === "supplementalGroups" && isEmptyCollection(spec.securityContext, field));
     if (!isGiven) continue;
     const inSpec = (OF_SPEC as readonly string[]).includes(field);
     const at = inSpec ? path.child(field) : path.child("securityContext", field);
