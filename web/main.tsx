@@ -1,23 +1,26 @@
 /** Starts the front end: login, discovery, then the view that the URL names. */
 import { render } from "preact";
 import { App } from "./components/app.tsx";
-import { SignedOut } from "./components/signed-out.tsx";
+import { SignedOut, type SignedOutReason } from "./components/signed-out.tsx";
+import { UNAUTHORIZED } from "./state/api.ts";
 import { loadResources } from "./state/discovery.ts";
-import { login } from "./state/session.ts";
+import { login, logout } from "./state/session.ts";
 import { applyTheme } from "./state/theme.ts";
 
 async function start(): Promise<void> {
   applyTheme();
   const root = document.getElementById("app");
   if (root === null) throw new Error("the page has no place for the front end");
-  if (!(await login())) {
-    render(<SignedOut />, root);
-    return;
-  }
+  const signedOut = (reason: SignedOutReason): void => render(<SignedOut reason={reason} />, root);
   try {
-    render(<App resources={await loadResources()} />, root);
+    const { loggedIn, by } = await login();
+    // The token of the session has expired: the page begins again with the login.
+    if (loggedIn && by === "token") addEventListener(UNAUTHORIZED, () => void logout());
+    if (loggedIn) render(<App resources={await loadResources()} />, root);
+    else signedOut({ why: "login", by });
   } catch (error) {
-    render(<SignedOut problem={error instanceof Error ? error.message : String(error)} />, root);
+    const problem = error instanceof Error ? error.message : String(error);
+    signedOut({ why: "unreachable", problem });
   }
 }
 

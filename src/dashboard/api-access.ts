@@ -1,6 +1,6 @@
 /**
- * Requests to the API server with the credentials of the kubeconfig's user. Audit logs and
- * authorization see that user; the dashboard has no rights of its own.
+ * Requests to the API server with the credentials of one user. Audit logs and authorization see that
+ * user; the dashboard has no rights of its own.
  *
  * Only the headers listed here pass in either direction: a page can neither impersonate other users
  * nor set cookies.
@@ -43,18 +43,32 @@ export class ApiAccess implements Disposable {
   /** A GET whose answer is read by the dashboard itself. Rejects only if there is no answer. */
   async get(path: string, accept: string, signal: AbortSignal): Promise<IncomingMessage> {
     const options = await this.#options("GET", { accept }, "watches");
-    return await new Promise((resolve, reject) => {
-      const outgoing = httpsRequest(
-        this.#connection.server + path,
-        { ...options, signal },
-        resolve,
-      );
+    return await this.#answer(path, { ...options, signal }, "", signal);
+  }
+
+  /** A POST whose answer is read by the dashboard itself. Rejects only if there is no answer. */
+  async post(path: string, body: unknown, signal: AbortSignal): Promise<IncomingMessage> {
+    const text = JSON.stringify(body);
+    const length = String(Buffer.byteLength(text));
+    const headers = { "content-type": "application/json", "content-length": length };
+    const options = await this.#options("POST", headers, "requests");
+    return await this.#answer(path, { ...options, signal }, text, signal);
+  }
+
+  #answer(
+    path: string,
+    options: RequestOptions,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const outgoing = httpsRequest(this.#connection.server + path, options, resolve);
       outgoing.on("error", (error) =>
         reject(
           signal.aborted ? signal.reason : new TransportError(error.message, { cause: error }),
         ),
       );
-      outgoing.end();
+      outgoing.end(body);
     });
   }
 

@@ -3,12 +3,14 @@
  * user's credentials, and the live connection of each page.
  *
  * Promises:
- * 1. It listens on loopback only, and answers only requests whose Host is that address, so that a
- *    name that an attacker points at 127.0.0.1 reaches nothing.
+ * 1. With login by link it answers only requests whose Host is its loopback address, so that a name that
+ *    an attacker points at 127.0.0.1 reaches nothing. With login by token such a name has no session.
  * 2. Nothing of the cluster is sent without a session: the cookie and the CSRF token together.
- * 3. WebSockets are opened only by pages of its own origin.
+ * 3. WebSockets are opened only by pages of its own origin, and end with their session.
+ * 4. Without TLS it listens on loopback only.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { messageOf } from "#lib/caught.ts";
@@ -16,45 +18,60 @@ import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { acceptWebSocket } from "#lib/websocket/accept.ts";
-import { type ApiAccess, refusal } from "./api-access.ts";
+import { refusal } from "./api-access.ts";
 import { serveLive } from "./live/serve-live.ts";
+import type { Login } from "./login/login.ts";
+import type { Session, Sessions } from "./login/sessions.ts";
 import { DATA_HEADERS, pageHeaders } from "./security-headers.ts";
-import type { Sessions } from "./sessions.ts";
 import type { WebFile } from "./web-files.ts";
 
-const HOST = "127.0.0.1";
+const LOOPBACK = "127.0.0.1";
 const API_PREFIX = "/k8s";
 const API_PATH = /^\/(api|apis|version|openapi|readyz|livez)(\/|$|\?)/;
-const BODY_BYTES_MAX = 1024;
+/** Larger tokens do not fit into the headers of a request to the API server. */
+const BODY_BYTES_MAX = 16 * 1024;
+/** A page that does not send its request in this time is cut off. */
+const REQUEST_TIMEOUT_MS = 60_000;
+const CONNECTIONS_MAX = 4_096;
 const FOR_EVER = "public, max-age=31536000, immutable";
 /** The page proves with it that it knows the CSRF token: it cannot set headers on a WebSocket. */
 const CSRF_PROTOCOL = "csrf.k8ts.io.";
 const LIVE_PROTOCOL = "live.k8ts.io";
 
 export interface DashboardOptions {
-  readonly api: ApiAccess;
+  readonly login: Login;
   readonly sessions: Sessions;
-  readonly files: ReadonlyMap<string, WebFile>;
+  /** Read when the first page is asked for. */
+  files(): ReadonlyMap<string, WebFile>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Other addresses than loopback need TLS. */
+  readonly tls?: {
+    readonly host: string;
+    readonly certificate: { readonly cert: string; readonly key: string };
+  };
 }
 
 export interface DashboardServer extends AsyncDisposable {
-  /** `http://127.0.0.1:PORT` */
+  /** `http://127.0.0.1:PORT`; with TLS the host is not known. */
   readonly origin: string;
+  readonly port: number;
 }
 
 export async function startDashboardServer(
   options: DashboardOptions,
   signal: AbortSignal,
 ): Promise<DashboardServer> {
-  const server = createServer();
+  const { tls } = options;
+  const server = tls === undefined ? createServer() : createTlsServer(tls.certificate);
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.maxConnections = CONNECTIONS_MAX;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(options.port, HOST, resolve);
+    server.listen(options.port, tls?.host ?? LOOPBACK, resolve);
   });
   const { port } = server.address() as AddressInfo;
   const dashboard = new Dashboard(options, port, signal);
@@ -68,7 +85,9 @@ export async function startDashboardServer(
     socket.on("error", () => socket.destroy());
     dashboard.upgrade(request, socket, head).catch(() => socket.destroy());
   });
-  return { origin: `http://${HOST}:${port}`, [Symbol.asyncDispose]: () => close(server) };
+  const scheme = tls === undefined ? "http" : "https";
+  const origin = `${scheme}://${LOOPBACK}:${port}`;
+  return { origin, port, [Symbol.asyncDispose]: () => close(server) };
 }
 
 async function close(server: Server): Promise<void> {
@@ -79,13 +98,17 @@ async function close(server: Server): Promise<void> {
 
 class Dashboard {
   readonly #options: DashboardOptions;
-  readonly #hosts: ReadonlySet<string>;
+  /** Undefined: any. */
+  readonly #hosts: ReadonlySet<string> | undefined;
   readonly #cookie: string;
   readonly #signal: AbortSignal;
 
   constructor(options: DashboardOptions, port: number, signal: AbortSignal) {
     this.#options = options;
-    this.#hosts = new Set([`${HOST}:${port}`, `localhost:${port}`]);
+    this.#hosts =
+      options.login.by === "link"
+        ? new Set([`${LOOPBACK}:${port}`, `localhost:${port}`])
+        : undefined;
     // Cookies do not go by port: two dashboards must not overwrite each other's.
     this.#cookie = `k8ts-dashboard-${port}`;
     this.#signal = signal;
@@ -93,7 +116,7 @@ class Dashboard {
 
   async serve(request: IncomingMessage, reply: ServerResponse): Promise<void> {
     const url = request.url ?? "/";
-    if (!this.#hosts.has(request.headers.host ?? "")) {
+    if (this.#hosts !== undefined && !this.#hosts.has(request.headers.host ?? "")) {
       answer(reply, 421, "this address is not the dashboard's");
       return;
     }
@@ -111,41 +134,52 @@ class Dashboard {
       .filter(Boolean);
     const proof = protocols.find((name) => name.startsWith(CSRF_PROTOCOL));
     const csrf = proof?.slice(CSRF_PROTOCOL.length);
-    if (!this.#isOwnOrigin(request) || !this.#isSession(request, csrf)) {
+    const session = this.#isOwnOrigin(request) ? this.#find(request, csrf) : undefined;
+    if (session === undefined) {
       socket.end(refusal(403, "Forbidden"));
       return;
     }
+    session.signal.addEventListener("abort", () => socket.destroy(), { once: true });
     if (url === "/live") {
       const { headers } = request;
       const handshake = { socket, head, headers: headers as Record<string, string | undefined> };
       const connection = await acceptWebSocket(handshake, LIVE_PROTOCOL);
-      if (connection !== undefined) await serveLive(connection, this.#options, this.#signal);
+      if (connection === undefined) return;
+      const life = AbortSignal.any([this.#signal, session.signal]);
+      await serveLive(connection, { ...this.#options, api: session.api }, life);
       return;
     }
     const path = apiPathOf(url);
     if (path === undefined) socket.end(refusal(404, "Not Found"));
     else {
       const others = protocols.filter((name) => name !== proof);
-      await this.#options.api.forwardUpgrade(path, others, request, socket, head);
+      await session.api.forwardUpgrade(path, others, request, socket, head);
     }
   }
 
-  /** POST exchanges the token of the URL for a session, GET tells whether there is one, DELETE ends it. */
+  /** POST exchanges a token for a session, GET says whether there is one, DELETE ends it. */
   async #session(request: IncomingMessage, reply: ServerResponse): Promise<void> {
     const csrf = headerOf(request, "x-csrf-token");
     switch (request.method) {
       case "POST": {
         if (!this.#isOwnOrigin(request)) return answer(reply, 403, "another origin");
-        const secrets = this.#options.sessions.exchange(await bodyOf(request));
-        if (secrets === undefined) return answer(reply, 401, "the login token is not valid");
-        const attributes = "Path=/; HttpOnly; SameSite=Strict";
+        const text = await bodyOf(request);
+        if (text === undefined) return answer(reply, 413, "the token is too long");
+        const result = await this.#options.login.login(text, this.#signal);
+        if (!result.ok) return answer(reply, result.code, result.message);
+        const secrets = this.#options.sessions.open(result.access);
+        const secure = this.#options.tls === undefined ? "" : "; Secure";
+        const attributes = `Path=/; HttpOnly; SameSite=Strict${secure}`;
         reply.setHeader("set-cookie", `${this.#cookie}=${secrets.session}; ${attributes}`);
         return answer(reply, 200, JSON.stringify({ csrf: secrets.csrf }), "application/json");
       }
-      case "GET":
-        return answer(reply, this.#isSession(request, csrf) ? 200 : 401, "");
+      case "GET": {
+        const { by } = this.#options.login;
+        const code = this.#find(request, csrf) === undefined ? 401 : 200;
+        return answer(reply, code, JSON.stringify({ loginBy: by }), "application/json");
+      }
       case "DELETE":
-        if (!this.#isSession(request, csrf)) return answer(reply, 401, "no session");
+        if (this.#find(request, csrf) === undefined) return answer(reply, 401, "no session");
         this.#options.sessions.end(this.#sessionOf(request) ?? "");
         return answer(reply, 200, "");
       default:
@@ -154,14 +188,14 @@ class Dashboard {
   }
 
   async #api(url: string, request: IncomingMessage, reply: ServerResponse): Promise<void> {
-    if (!this.#isSession(request, headerOf(request, "x-csrf-token")))
-      return answer(reply, 401, "no session");
+    const session = this.#find(request, headerOf(request, "x-csrf-token"));
+    if (session === undefined) return answer(reply, 401, "no session");
     const origin = request.headers.origin;
     if (origin !== undefined && !this.#isOwnOrigin(request))
       return answer(reply, 403, "another origin");
     const path = apiPathOf(url);
     if (path === undefined) return answer(reply, 404, "not a path of the API server");
-    await this.#options.api.forward(path, request, reply);
+    await session.api.forward(path, request, reply);
   }
 
   /** Every path that is no file is a view of the front end. */
@@ -170,7 +204,7 @@ class Dashboard {
       answer(reply, 405, "method not allowed");
       return;
     }
-    const { files } = this.#options;
+    const files = this.#options.files();
     const isAsset = /\.\w+$/.test(path) && path.lastIndexOf("/") === 0;
     const file = files.get(path) ?? (isAsset ? undefined : files.get("/index.html"));
     if (file === undefined) {
@@ -193,11 +227,13 @@ class Dashboard {
 
   #isOwnOrigin({ headers }: IncomingMessage): boolean {
     const host = headers.host ?? "";
-    return this.#hosts.has(host) && headers.origin === `http://${host}`;
+    const scheme = this.#options.tls === undefined ? "http" : "https";
+    if (this.#hosts !== undefined && !this.#hosts.has(host)) return false;
+    return host !== "" && headers.origin === `${scheme}://${host}`;
   }
 
-  #isSession(request: IncomingMessage, csrf: string | undefined): boolean {
-    return this.#options.sessions.isValid(this.#sessionOf(request), csrf);
+  #find(request: IncomingMessage, csrf: string | undefined): Session | undefined {
+    return this.#options.sessions.find(this.#sessionOf(request), csrf);
   }
 
   #sessionOf({ headers }: IncomingMessage): string | undefined {
@@ -228,11 +264,12 @@ function answer(
   reply.end(text);
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+/** Undefined if it is too long. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   let text = "";
   for await (const chunk of request) {
     text += chunk;
-    if (text.length > BODY_BYTES_MAX) throw new Error("the body is too long");
+    if (text.length > BODY_BYTES_MAX) return undefined;
   }
   return text;
 }

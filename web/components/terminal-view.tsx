@@ -2,7 +2,7 @@
 import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { csrfProtocol } from "../state/session.ts";
+import { openSocket } from "../state/session.ts";
 import { Problem } from "./problem.tsx";
 
 const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
@@ -43,10 +43,7 @@ function openTerminal(
   const fit = new FitAddon();
   terminal.loadAddon(fit);
   terminal.open(element);
-  const socket = new WebSocket(`ws://${location.host}/k8s${path}`, [
-    "v5.channel.k8s.io",
-    csrfProtocol(),
-  ]);
+  const socket = openSocket(`/k8s${path}`, "v5.channel.k8s.io");
   socket.binaryType = "arraybuffer";
   const send = (channel: number, text: string): void => {
     if (socket.readyState !== WebSocket.OPEN) return;

@@ -1,6 +1,9 @@
 /** Requests to the API server through the dashboard. A refusal is an ApiError with the server's words. */
 import { csrfHeader } from "./session.ts";
 
+/** An event of the window: the API server or the dashboard does not know the user any more. */
+export const UNAUTHORIZED = "k8ts-unauthorized";
+
 class ApiError extends Error {
   readonly code: number;
   constructor(code: number, message: string) {
@@ -27,6 +30,7 @@ export async function openApi(path: string, request: ApiRequest = {}): Promise<R
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   });
+  if (answer.status === 401) dispatchEvent(new Event(UNAUTHORIZED));
   if (!answer.ok) throw new ApiError(answer.status, messageOf(await answer.text(), answer.status));
   return answer;
 }

@@ -8,7 +8,8 @@ import type {
   PageMessage,
   TableView,
 } from "../../src/dashboard/live/messages.ts";
-import { csrfProtocol } from "./session.ts";
+import { UNAUTHORIZED } from "./api.ts";
+import { openSocket } from "./session.ts";
 
 const RETRY_MS = 1_000;
 
@@ -61,14 +62,14 @@ export class Live {
 
   #connected(): WebSocket {
     if (this.#socket !== undefined) return this.#socket;
-    const url = `ws://${location.host}/live`;
-    const socket = new WebSocket(url, ["live.k8ts.io", csrfProtocol()]);
+    const socket = openSocket("/live", "live.k8ts.io");
     this.#socket = socket;
     socket.onopen = () => {
       for (const { opening } of this.#followers.values()) socket.send(JSON.stringify(opening));
     };
     socket.onmessage = ({ data }) => {
       const message = JSON.parse(String(data)) as LiveMessage;
+      if (message.type === "error" && message.code === 401) dispatchEvent(new Event(UNAUTHORIZED));
       this.#followers.get(message.id)?.take(message);
     };
     socket.onclose = () => {

@@ -1,16 +1,14 @@
 /** `k8ts dashboard`: the web dashboard for the user of a kubeconfig, on this machine only. */
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Command as Parser } from "commander";
 import { type Connection, connectionFromFile, KubeconfigError } from "#client/kubeconfig.ts";
 import { ApiAccess } from "#dashboard/api-access.ts";
 import { startDashboardServer } from "#dashboard/dashboard-server.ts";
-import { Sessions } from "#dashboard/sessions.ts";
-import { readWebFiles } from "#dashboard/web-files.ts";
+import { LinkLogin } from "#dashboard/login/link-login.ts";
+import { Sessions } from "#dashboard/login/sessions.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -18,6 +16,7 @@ import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { FlagError, parseFlags } from "../flags/parse-flags.ts";
 import { type Flags, textOf } from "../flags/read-flags.ts";
 import { defaultDataDir } from "../up/default-data-dir.ts";
+import { builtWebFiles, newSecret } from "./dashboard-parts.ts";
 
 interface Config {
   readonly connection: Connection;
@@ -25,8 +24,6 @@ interface Config {
   readonly opensBrowser: boolean;
   readonly log: LogFlags;
 }
-
-const SECRET_BYTES = 32;
 
 export const dashboardCommand: Command = {
   name: "dashboard",
@@ -37,14 +34,14 @@ export const dashboardCommand: Command = {
     if ("exitCode" in parsed) return parsed.exitCode;
     const { connection, port, opensBrowser, log } = parsed.config;
     const surroundings = processSurroundings(log);
-    const newSecret = (): string => randomBytes(SECRET_BYTES).toString("base64url");
-    const sessions = new Sessions({ clock: surroundings.clock, newSecret });
-    const files = readWebFiles(fileURLToPath(new URL("web/", import.meta.url)));
+    const { clock } = surroundings;
+    using sessions = new Sessions({ clock, newSecret });
     using api = new ApiAccess(connection);
-    const options = { ...surroundings, api, sessions, files, port };
+    const login = new LinkLogin({ api, clock, newSecret });
+    const options = { ...surroundings, login, sessions, files: builtWebFiles(), port };
     await using server = await startDashboardServer(options, signal);
     // After `#` the token is in no request line and no Referer.
-    const url = `${server.origin}/#token=${sessions.newLoginToken()}`;
+    const url = `${server.origin}/#token=${login.newToken()}`;
     process.stdout.write(`The dashboard of ${connection.server} is at\n\n  ${url}\n\n`);
     process.stdout.write("The link works once, within five minutes. Ctrl+C ends the dashboard.\n");
     if (opensBrowser) openBrowser(url);

@@ -3,6 +3,7 @@ import { chmodSync, copyFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Clock } from "#lib/time/clock.ts";
 import type { ReportProgress } from "./background/progress.ts";
+import { dashboardUrl, keepDashboardUrl } from "./dashboard-url.ts";
 import { mergeIntoUserKubeconfig, userKubeconfigFile } from "./kubeconfig/user-kubeconfig.ts";
 import { shellQuoted } from "./shell-quoted.ts";
 import type { UpFlags } from "./up-flags.ts";
@@ -30,10 +31,13 @@ export async function announce(
     process.stdout.write(`${kubeconfig}\n`);
     return;
   }
+  if (!flags.dashboard) keepDashboardUrl(dataDir, undefined); // that of an earlier start
+  const dashboard = dashboardUrl(dataDir);
   if (report === undefined) {
     process.stdout.write(
       `ready in ${Math.round(process.uptime() * 1000)} ms: ${url}\n` +
-        `  export KUBECONFIG=${shellQuoted(kubeconfig)}\n`,
+        `  export KUBECONFIG=${shellQuoted(kubeconfig)}\n` +
+        (dashboard === undefined ? "" : `  dashboard: ${dashboard}\n`),
     );
     return;
   }
@@ -46,5 +50,6 @@ export async function announce(
       report({ type: "note", text: `the context was not added to your kubeconfig: ${merged.why}` });
   }
   const { pid } = process;
-  report({ type: "ready", url, kubeconfig, context, pid, node: flags.node || flags.simulate > 0 });
+  const node = flags.node || flags.simulate > 0;
+  report({ type: "ready", url, kubeconfig, context, dashboard, pid, node });
 }

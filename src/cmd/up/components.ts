@@ -6,6 +6,7 @@ import { apiServerComponent } from "./apiserver-component.ts";
 import { cloudComponent } from "./cloud-component.ts";
 import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
+import { dashboardComponent } from "./dashboard-component.ts";
 import { dnsComponent } from "./dns-component.ts";
 import { ingressComponent } from "./ingress-component.ts";
 import { joinComponent } from "./join-component.ts";
@@ -23,10 +24,11 @@ import type { UpFlags } from "./up-flags.ts";
 export function componentsOf(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
-  { machineNode, simulate, server, networkPolicy, loadBalancer, ingress, metrics }: UpFlags,
+  flags: UpFlags,
   /** Undefined without real nodes. */
   nodes: NodeList | undefined,
 ): readonly Component[] {
+  const { machineNode, simulate, server, networkPolicy, loadBalancer, ingress, metrics } = flags;
   const isLocal = isLoopback(server.bindAddress);
   const apiAccess = nodes !== undefined && isLocal ? [apiAccessComponent] : [];
   return [
@@ -40,6 +42,7 @@ export function componentsOf(
     ...(machineNode && ingress ? [ingressComponent] : []),
     ...(simulate > 0 ? [simulationComponent] : []),
     ...(metrics ? [metricsComponent(nodes !== undefined)] : []),
+    ...(flags.dashboard ? [dashboardComponent] : []),
     ...(nodes === undefined
       ? []
       : [

@@ -30,6 +30,10 @@ export interface UpFlags {
   readonly networkPolicy: boolean;
   /** Whether the metrics server runs. */
   readonly metrics: boolean;
+  /** Whether the dashboard is served, with login by token. */
+  readonly dashboard: boolean;
+  /** 0: the port of the last start if it is free, or any. */
+  readonly dashboardPort: number;
   /** How many simulated nodes the cluster has. */
   readonly simulate: number;
   /** What simulated nodes look like and what their pods do. */
@@ -63,6 +67,8 @@ export interface UpFlags {
   readonly controllers: { readonly given: Flags; readonly all: Flags };
 }
 
+const PORT_MAX = 65_535;
+
 /** Defaults that differ from those of `k8ts apiserver`. */
 const OWN_FLAGS = [
   // Names of nodes mean nothing to a resolver on the machine of a small cluster.
@@ -91,6 +97,8 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     node: given.node,
     networkPolicy: given.networkPolicy,
     metrics: given.metrics,
+    dashboard: given.dashboard,
+    dashboardPort: portOf("--dashboard-port", given.dashboardPort),
     simulate: given.simulate ?? 0,
     simulateConfig: given.simulateConfig,
     machineNode: given.node && nodes === 0,
@@ -118,6 +126,8 @@ interface GivenUpFlags {
   readonly node: boolean;
   readonly networkPolicy: boolean;
   readonly metrics: boolean;
+  readonly dashboard: boolean;
+  readonly dashboardPort: string;
   readonly nodes: string;
   readonly podNetwork: string;
   readonly install: boolean;
@@ -161,6 +171,13 @@ function upParser(): Parser {
     .option("--no-network-policy", "leave NetworkPolicies to an add-on, or to nobody")
     .option("--metrics", "serve metrics.k8s.io: kubectl top, autoscaling by CPU and memory", true)
     .option("--no-metrics", "leave metrics.k8s.io to an add-on, or to nobody")
+    .option("--dashboard", "serve the web dashboard, with login by token", true)
+    .option("--no-dashboard", "serve no dashboard")
+    .option(
+      "--dashboard-port <port>",
+      "of the dashboard; 0: the same as at the last start if it is free",
+      "0",
+    )
     .option("--simulate <count>", "simulated nodes, beside the real one or alone", nodeCount)
     .option("--simulate-config <file>", "what simulated nodes look like and what their pods do")
     .option(
@@ -220,6 +237,12 @@ function rangesOf(text: string): readonly string[] {
   const wrong = ranges.find((range) => parseCidr(range) === undefined);
   if (wrong !== undefined) throw new FlagError(`--load-balancer-range: ${wrong} is not a CIDR`);
   return ranges;
+}
+
+function portOf(name: string, text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= PORT_MAX) return port;
+  throw new FlagError(`${name}: ${text} is no port`);
 }
 
 function nodeCountOf(text: string): number {

@@ -10,7 +10,8 @@ import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { connectionFromFile } from "#client/kubeconfig.ts";
 import { ApiAccess } from "#dashboard/api-access.ts";
 import { type DashboardServer, startDashboardServer } from "#dashboard/dashboard-server.ts";
-import { Sessions } from "#dashboard/sessions.ts";
+import { LinkLogin } from "#dashboard/login/link-login.ts";
+import { Sessions } from "#dashboard/login/sessions.ts";
 import { readWebFiles } from "#dashboard/web-files.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -30,7 +31,7 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   let cluster: Cluster;
   let api: ApiAccess;
   let server: DashboardServer;
-  let sessions: Sessions;
+  let login: LinkLogin;
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
@@ -44,10 +45,16 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
     const kubeconfig = join(folder, "kubeconfig");
     writeFileSync(kubeconfig, await cluster.kubeconfig());
     api = new ApiAccess(connectionFromFile(kubeconfig));
-    sessions = new Sessions({ clock: systemClock, newSecret: () => systemRandom.uuid() });
-    const files = readWebFiles(join(folder, "web"));
+    const secrets = { clock: systemClock, newSecret: () => systemRandom.uuid() };
+    const sessions = new Sessions(secrets);
+    login = new LinkLogin({ api, ...secrets });
+    const read = readWebFiles(join(folder, "web"));
+    const files = () => read;
     const common = { clock: systemClock, random: systemRandom, logger: silentLogger };
-    server = await startDashboardServer({ api, sessions, files, port: 0, ...common }, life.signal);
+    server = await startDashboardServer(
+      { login, sessions, files, port: 0, ...common },
+      life.signal,
+    );
     browser = await chromium.launch({
       executablePath: "/usr/bin/chromium",
       args: ["--no-sandbox"],
@@ -62,7 +69,7 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
     page.on("request", (request) => {
       if (!request.url().startsWith(server.origin)) elsewhere.push(request.url());
     });
-    await page.goto(`${server.origin}/#token=${sessions.newLoginToken()}`);
+    await page.goto(`${server.origin}/#token=${login.newToken()}`);
     await page.getByRole("heading", { name: "Cluster" }).waitFor();
   }, LIMIT_MS);
 

@@ -24,13 +24,15 @@ export interface Terminal {
 
 /** The last lines of a start: where the cluster is, and three commands to go on with. */
 export function nextSteps(
-  { url, kubeconfig, context, node }: ReadyProgress,
+  { url, kubeconfig, context, node, dashboard }: ReadyProgress,
   { tookMs, path }: Terminal,
 ): string {
   const lines = [`ready in ${tookMs} ms: ${url}`];
   if (context === undefined) lines.push(`  export KUBECONFIG=${shellQuoted(kubeconfig)}`);
   else lines.push(`  kubectl config use-context ${shellQuoted(context)}`);
   lines.push(node ? "  kubectl get nodes" : "  kubectl get namespaces", "  k8ts status");
+  if (dashboard !== undefined)
+    lines.push(`  dashboard: ${dashboard} (login: kubectl create token SERVICEACCOUNT)`);
   if (!isOnPath("kubectl", path)) {
     lines.push(
       "kubectl is not on the PATH: on Debian `apt-get install kubernetes-client` brings it, https://kubernetes.io/docs/tasks/tools/ has others",

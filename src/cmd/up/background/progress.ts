@@ -20,6 +20,8 @@ export interface ReadyProgress {
   readonly kubeconfig: string;
   /** The context in the user's kubeconfig; undefined if it was not merged. */
   readonly context?: string | undefined;
+  /** The URL of the dashboard; undefined if there is none. */
+  readonly dashboard?: string | undefined;
   readonly pid: number;
   /** Whether the cluster has a node. */
   readonly node: boolean;

@@ -11,6 +11,7 @@ import { connectionFromFile } from "#client/kubeconfig.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import { dashboardUrl } from "../dashboard-url.ts";
 import {
   INVENTORY_LABEL,
   INVENTORY_NAMESPACE,
@@ -23,6 +24,8 @@ export interface ClusterStatus {
   readonly state: "stopped" | "unreachable" | "running";
   readonly pid?: number;
   readonly server?: string;
+  /** The URL of the dashboard that it serves. */
+  readonly dashboard?: string;
   /** Why the API server does not answer. */
   readonly problem?: string;
   readonly components?: readonly ComponentState[];
@@ -56,7 +59,9 @@ export async function readClusterStatus(
   const client = new Client({ transport, ...surroundings, fieldManager: "k8ts-status" });
   try {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    return { dataDir, state: "running", pid, server, ...(await ask(client, limited)) };
+    const dashboard = dashboardUrl(dataDir);
+    const served = dashboard === undefined ? {} : { dashboard };
+    return { dataDir, state: "running", pid, server, ...served, ...(await ask(client, limited)) };
   } catch (error) {
     signal.throwIfAborted();
     return { dataDir, state: "unreachable", pid, server, problem: messageOf(error) };

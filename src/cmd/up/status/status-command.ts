@@ -53,6 +53,7 @@ function statusText({ dataDir, ...status }: ClusterStatus): string {
     ["data", dataDir],
   ];
   if (status.server !== undefined) lines.push(["server", status.server]);
+  if (status.dashboard !== undefined) lines.push(["dashboard", status.dashboard]);
   if (status.problem !== undefined) lines.push(["problem", status.problem]);
   for (const { name, healthy, message } of status.components ?? []) {
     lines.push([name, healthy ? "healthy" : `unhealthy: ${message}`]);
