@@ -20,7 +20,7 @@ import { type FanOut, openFanOut } from "./load/fan-out.ts";
 import { openHttp1 } from "./load/http1-asker.ts";
 import { openHttp2 } from "./load/http2-asker.ts";
 import { GOALS, inTurns, median, told, wanted } from "./load/in-turns.ts";
-import { type Asker, type Measured, measureLoad } from "./load/load.ts";
+import { type Measured, measureLoad, type Requester } from "./load/load.ts";
 import {
   get,
   LISTED,
@@ -171,11 +171,11 @@ async function* reads(servers: Servers): AsyncIterable<Row> {
 async function* writes(servers: Servers): AsyncIterable<Row> {
   const { ours, upstream, store } = servers;
   let series = 0;
-  const creates = (askers: readonly Asker[]) => (ms: number) => {
+  const creates = (askers: readonly Requester[]) => (ms: number) => {
     const prefix = `made-${Date.now()}-${series++}`;
     return measureLoad(askers, ms, (c, n) => post(PODS, podNamed(`${prefix}-${c}-${n}`)));
   };
-  const patches = (askers: readonly Asker[]) => (ms: number) =>
+  const patches = (askers: readonly Requester[]) => (ms: number) =>
     measureLoad(askers, ms, (c) => labelPatch(c, String(series++)));
   const rows = [
     { row: "durable create, 1 connection", width: 1, load: creates, goal: GOALS["create 1"] },
@@ -218,7 +218,7 @@ async function* fanOut(servers: Servers): AsyncIterable<Row> {
   yield* told(row, result, "bare sockets", GOALS.fanOut, "events/s");
 }
 
-async function watchFromNow(writer: Asker): Promise<string> {
+async function watchFromNow(writer: Requester): Promise<string> {
   const body = await writer.ask({ ...get(`${PODS}?limit=1`), keep: true });
   const revision = /"resourceVersion":"(\d+)"/.exec(body.toString())![1];
   return `${PODS}?watch=1&resourceVersion=${revision}&allowWatchBookmarks=false`;
@@ -232,7 +232,7 @@ async function* memory(options: BenchOptions, dataDir: string): AsyncIterable<Ro
   const askers = await open(server, 64);
   await makePods(askers, pods, listedName);
   let n = 0;
-  const changer = async (asker: Asker): Promise<void> => {
+  const changer = async (asker: Requester): Promise<void> => {
     while (n < pods / 2) await asker.ask(labelPatch(n++, "changed"));
   };
   await Promise.all(askers.map(changer));
@@ -268,7 +268,10 @@ function upstreamServer(kubeconfig: string | undefined): Server | undefined {
   return { port: portOf(kubeconfig), identity: identityOf(kubeconfig) };
 }
 
-async function maybeOpen(server: Server | undefined, count: number): Promise<Asker[] | undefined> {
+async function maybeOpen(
+  server: Server | undefined,
+  count: number,
+): Promise<Requester[] | undefined> {
   return server && (await open(server, count));
 }
 
@@ -276,10 +279,10 @@ function open(
   { port, identity }: Server,
   count: number,
   opener: typeof openHttp1 = openHttp1,
-): Promise<Asker[]> {
+): Promise<Requester[]> {
   return Promise.all(Array.from({ length: count }, () => opener(port, identity)));
 }
 
-function closeAll(askers: readonly Asker[]): void {
+function closeAll(askers: readonly Requester[]): void {
   for (const asker of askers) asker[Symbol.dispose]();
 }

@@ -11,7 +11,7 @@ import { startEtcd } from "../test/store/etcd-cluster.ts";
 import { openWhenReady } from "../test/store/open-etcd.ts";
 import { openHttp1 } from "./load/http1-asker.ts";
 import { inTurns } from "./load/in-turns.ts";
-import { type Asker, type Measured, measureLoad } from "./load/load.ts";
+import { type Measured, measureLoad, type Requester } from "./load/load.ts";
 import {
   applyOf,
   get,
@@ -34,7 +34,7 @@ export const name = "etcd";
 const CREATE_CPU_MICROS_MAX = 300;
 
 type Server = Pick<ServerProcess, "port" | "identity">;
-type Load = (askers: readonly Asker[]) => (ms: number) => Promise<Measured>;
+type Load = (askers: readonly Requester[]) => (ms: number) => Promise<Measured>;
 
 interface Case {
   readonly row: string;
@@ -150,10 +150,10 @@ function upstreamServer(kubeconfig: string | undefined): Server | undefined {
   return { port: portOf(kubeconfig), identity: identityOf(kubeconfig) };
 }
 
-function open({ port, identity }: Server, count: number): Promise<Asker[]> {
+function open({ port, identity }: Server, count: number): Promise<Requester[]> {
   return Promise.all(Array.from({ length: count }, () => openHttp1(port, identity)));
 }
 
-function closeAll(askers: readonly Asker[]): void {
+function closeAll(askers: readonly Requester[]): void {
   for (const asker of askers) asker[Symbol.dispose]();
 }

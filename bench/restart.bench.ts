@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openHttp1 } from "./load/http1-asker.ts";
-import { type Asker, type Measured, measureLoad } from "./load/load.ts";
+import { type Measured, measureLoad, type Requester } from "./load/load.ts";
 import { labelPatch, listedName, makePods, PODS as POD_PATH, podNamed, post } from "./load/pods.ts";
 import { probeFor } from "./load/probe.ts";
 import { cpuMs, launcherMs, type ServerProcess, startProgram } from "./load/server-processes.ts";
@@ -102,7 +102,7 @@ async function* firstSeconds(data: string): AsyncIterable<Row> {
   };
   await makePods(askers, PATCHED, listedName);
   let refused = 0;
-  const counting: Asker[] = askers.slice(0, CONNECTIONS).map((asker) => ({
+  const counting: Requester[] = askers.slice(0, CONNECTIONS).map((asker) => ({
     ask: (question) =>
       asker.ask(question).catch((error: Error) => {
         if (!error.message.startsWith("409")) throw error;
@@ -143,7 +143,7 @@ async function start(data: string): Promise<Start> {
   };
 }
 
-function connect({ port, identity }: ServerProcess, count: number): Promise<Asker[]> {
+function connect({ port, identity }: ServerProcess, count: number): Promise<Requester[]> {
   return Promise.all(Array.from({ length: count }, () => openHttp1(port, identity)));
 }
 

@@ -1,6 +1,6 @@
 /**
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
- * server side in one file, which the entry loads only when a command needs it; `edge.js` is what the
+ * server side in one file, which the entry loads only when a command needs it; `http-thread.js` is what the
  * thread runs that speaks HTTP; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
  * `web/` is the dashboard's front end (`build-web.ts`).
  * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the build before, and
@@ -123,7 +123,7 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
 writeGeneratedTypes();
 writeDescriptions();
 await bundle("src/cmd/commands.ts", "server.js", []);
-await bundle("src/apiserver/http-thread/worker.ts", "edge.js", []);
+await bundle("src/apiserver/http-thread/worker.ts", "http-thread.js", []);
 await bundle("src/apiserver/request/yaml-worker.ts", "yaml.js", []);
 await bundle("src/entries/cloud.ts", "cloud.js", []);
 await bundle("src/entries/controller.ts", "controller.js", []);

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { openHttp1 } from "../load/http1-asker.ts";
-import type { Asker } from "../load/load.ts";
+import type { Requester } from "../load/load.ts";
 import type { Target } from "./raw-request.ts";
 
 /** Between an answer and the next question. */
@@ -43,7 +43,7 @@ export async function openProbe(target: Target, path: string): Promise<Probe> {
   };
 }
 
-async function ask(asker: Asker, path: string, isOver: () => boolean): Promise<number> {
+async function ask(asker: Requester, path: string, isOver: () => boolean): Promise<number> {
   let longestMs = 0;
   while (!isOver()) {
     const startMs = performance.now();

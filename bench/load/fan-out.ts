@@ -1,6 +1,6 @@
 /** Watchers that count the events they get while a few clients write. */
 import { openHttp1, openWatch } from "./http1-asker.ts";
-import { type Ask, type Asker, type Measured, measureLoad } from "./load.ts";
+import { type Ask, type Measured, measureLoad, type Requester } from "./load.ts";
 import type { ServerProcess } from "./server-processes.ts";
 
 const WRITERS = 8;
@@ -17,7 +17,7 @@ export interface FanOut extends Disposable {
 export async function openFanOut(
   { port, identity }: Pick<ServerProcess, "port" | "identity">,
   watchers: number,
-  pathOf: (writer: Asker) => Promise<string>,
+  pathOf: (writer: Requester) => Promise<string>,
 ): Promise<FanOut> {
   const writers = await Promise.all(
     Array.from({ length: WRITERS }, () => openHttp1(port, identity)),

@@ -1,6 +1,6 @@
 /** A keep-alive connection of HTTP/1.1 that knows just what the benchmark needs. */
 import type { TLSSocket } from "node:tls";
-import type { Ask, Asker } from "./load.ts";
+import type { Ask, Requester } from "./load.ts";
 import { connectTls, type Identity } from "./tls-identity.ts";
 
 const HEAD_END = Buffer.from("\r\n\r\n");
@@ -10,7 +10,7 @@ const CHUNKED = Number.MAX_SAFE_INTEGER;
 const EVENT_END = "}".charCodeAt(0);
 const NEWLINE = 10;
 
-export async function openHttp1(port: number, identity: Identity): Promise<Asker> {
+export async function openHttp1(port: number, identity: Identity): Promise<Requester> {
   let pending: { resolve(body: Buffer): void; reject(error: Error): void } | undefined;
   let keep = false;
   let chunks: Buffer[] = [];

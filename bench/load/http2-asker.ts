@@ -3,7 +3,7 @@
  * time, answers that nobody keeps. Node's own client costs more than the server that is to be measured.
  */
 import type { TLSSocket } from "node:tls";
-import type { Ask, Asker } from "./load.ts";
+import type { Ask, Requester } from "./load.ts";
 import { connectTls, type Identity } from "./tls-identity.ts";
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -20,7 +20,7 @@ const INDEXED_200 = 0x88;
 const NAME = { authority: 1, path: 4 } as const;
 const TABLE_SIZE_UPDATE = 0x20;
 
-export async function openHttp2(port: number, identity: Identity): Promise<Asker> {
+export async function openHttp2(port: number, identity: Identity): Promise<Requester> {
   let pending: { resolve(body: Buffer): void; reject(error: Error): void } | undefined;
   let rest: Buffer = Buffer.alloc(0);
   let stream = -1;

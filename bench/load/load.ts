@@ -12,7 +12,7 @@ export interface Ask {
 }
 
 /** One connection: asks, and answers when the whole answer is there. Fails unless it is a success. */
-export interface Asker extends Disposable {
+export interface Requester extends Disposable {
   ask(ask: Ask): Promise<Buffer>;
 }
 
@@ -23,13 +23,13 @@ export interface Measured {
 }
 
 export async function measureLoad(
-  askers: readonly Asker[],
+  askers: readonly Requester[],
   windowMs: number,
   next: (connection: number, n: number) => Ask,
 ): Promise<Measured> {
   const startMs = performance.now();
   const tookMs: number[] = [];
-  const client = async (asker: Asker, connection: number): Promise<void> => {
+  const client = async (asker: Requester, connection: number): Promise<void> => {
     let sentMs = performance.now();
     for (let n = 0; sentMs - startMs < windowMs; n++) {
       await asker.ask(next(connection, n));

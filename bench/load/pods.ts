@@ -1,5 +1,5 @@
 /** The pods that the API server's benchmark makes, reads and changes, and how it asks for them. */
-import type { Ask, Asker } from "./load.ts";
+import type { Ask, Requester } from "./load.ts";
 
 export const PODS = "/api/v1/namespaces/default/pods";
 export const LISTED = 1_000;
@@ -38,7 +38,7 @@ export function listedName(index: number): string {
 
 /** Creates `count` pods over these connections, and what they need; some may be there already. */
 export async function makePods(
-  askers: readonly Asker[],
+  askers: readonly Requester[],
   count: number,
   nameOf: (index: number) => string,
 ): Promise<void> {
@@ -46,7 +46,7 @@ export async function makePods(
   const accounts = "/api/v1/namespaces/default/serviceaccounts";
   await askers[0]!.ask(post(accounts, JSON.stringify(account))).catch(unlessExists);
   let made = 0;
-  const maker = async (asker: Asker): Promise<void> => {
+  const maker = async (asker: Requester): Promise<void> => {
     while (made < count) await asker.ask(post(PODS, podNamed(nameOf(made++)))).catch(unlessExists);
   };
   await Promise.all(askers.map(maker));

@@ -1,5 +1,5 @@
 /** Asks for one small object over and over, and says how long the slowest answer took. */
-import type { Asker } from "./load.ts";
+import type { Requester } from "./load.ts";
 import { get } from "./pods.ts";
 
 const PROBED = "/api/v1/namespaces/default";
@@ -12,7 +12,7 @@ export interface Probed {
   readonly atMs: number;
 }
 
-export async function probeFor(asker: Asker, windowMs: number): Promise<Probed> {
+export async function probeFor(asker: Requester, windowMs: number): Promise<Probed> {
   const startMs = performance.now();
   let [count, longestMs, atMs] = [0, 0, 0];
   for (let sentMs = startMs; sentMs - startMs < windowMs; sentMs = performance.now()) {

@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";
 import { onAbort } from "#lib/async/aborted.ts";
-import { LinesByKey } from "#lib/async/key-locks.ts";
+import { KeyLocks } from "#lib/async/key-locks.ts";
 import { SharedTurn } from "#lib/async/shared-turn.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
@@ -93,12 +93,12 @@ export interface ApiServerOptions {
   readonly kubelets: Omit<KubeletOptions, "objects">;
   /** What aggregated API servers are shown; asked for anew for each request, since it is renewed. */
   frontProxyClient?(): ClientCertificate;
-  /** The other parts of the control plane, for those who still read ComponentStatuses. */
+  /** Health checks of the other control plane components, for ComponentStatuses. */
   readonly components?: Readonly<Record<string, ComponentCheck>>;
   readonly metrics: Metrics;
   /** The API's documentation; read when it is first needed, and not kept. */
   prose(): Prose;
-  /** What has to be done before the server counts as ready: `finished` is told of its steps. */
+  /** Post-start hooks, which must finish before the server is ready; `finished` reports their steps. */
   readonly hooks?: readonly StartHook[];
   /** How the server was started, for /flagz. */
   readonly flags?: Readonly<Record<string, string>>;
@@ -107,7 +107,7 @@ export interface ApiServerOptions {
   /** Ranges of cluster addresses, one for each family, and of node ports. */
   readonly serviceRanges: readonly string[];
   readonly nodePorts: PortRange;
-  /** `HOST:PORT` that clients outside are told to use. */
+  /** `HOST:PORT` published to clients outside the cluster. */
   readonly externalAddress: string;
 }
 
@@ -142,7 +142,7 @@ export interface ApiServer {
   handshakeFailed(): void;
   /** A step of the start is done. */
   finished(step: StartStep): void;
-  /** From now on the server says that it is not ready, so that nobody new comes. */
+  /** Makes /readyz fail, so that load balancers send no new clients. */
   sayNotReady(): void;
   /** The same, and watches end. */
   shutDown(): void;
@@ -211,7 +211,7 @@ export async function startApiServer(
       watchTimeoutMinMs: options.watchTimeoutMinMs ?? WATCH_TIMEOUT_MIN_MS,
       bookmarkEveryMs: options.bookmarkEveryMs ?? BOOKMARK_EVERY_MS,
       writeLimit: createWriteLimit(clock, signal),
-      updateLines: new LinesByKey(clock, LINE_WAIT_MS),
+      updateLocks: new KeyLocks(clock, LINE_WAIT_MS),
       deprecated: (info, warning) => watched.deprecated(info, warning),
       hooks: { "/services": createServiceHooks({ objects, addresses, ports }) },
     },

@@ -93,7 +93,7 @@ function collect(onBytes?: (bytes: Buffer) => void): { reply: Reply; received():
     },
     start,
     write: take,
-    writePiece: ({ bytes }) => take(bytes),
+    writeChunk: ({ bytes }) => take(bytes),
     drained: async () => undefined,
     end: () => undefined,
     destroy: () => undefined,

@@ -27,7 +27,7 @@ const SURROUNDINGS = {
   random: systemRandom,
   logger: silentLogger,
   hostname: "test",
-  edge: true,
+  httpThread: true,
 };
 
 export interface TestServer extends AsyncDisposable {

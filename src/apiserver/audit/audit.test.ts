@@ -96,16 +96,16 @@ describe("the policy", () => {
     });
   }
 
-  test("what is wrong with it is told with its place", () => {
+  test("errors of a policy file name the field path", () => {
     const policy = {
       apiVersion: "audit.k8s.io/v1",
       kind: "Policy",
       omitStages: ["Never"],
       rules: [{ level: "Everything" }, { level: "None", nonResourceURLs: ["healthz"] }],
     };
-    const told: string[] = [];
+    const seen: string[] = [];
     const read = (document: object) =>
-      readAuditPolicy(JSON.stringify(document), "p.yaml", (faults) => void told.push(faults));
+      readAuditPolicy(JSON.stringify(document), "p.yaml", (faults) => void seen.push(faults));
     assert.throws(
       () => read(policy),
       /loading audit policy file: \[omitStages\[0\]: Invalid value: "Never".*rules\[0\]\.level: Unsupported value: "Everything".*rules\[1\]\.nonResourceURLs\[0\]: Invalid value: "healthz".*: from file p\.yaml$/,
@@ -116,10 +116,10 @@ describe("the policy", () => {
       /illegal policy with 0 rules/,
     );
     assert.throws(() => read({ ...policy, rules: "all" }), /cannot unmarshal string into Go/);
-    assert.deepEqual(told, []);
+    assert.deepEqual(seen, []);
     const known = { ...policy, omitStages: [], rules: [{ level: "Metadata", verb: "get" }] };
     assert.deepEqual(read(known).rules, [{ level: "Metadata" }]);
-    assert.deepEqual(told, ['strict decoding error: unknown field "rules[0].verb"']);
+    assert.deepEqual(seen, ['strict decoding error: unknown field "rules[0].verb"']);
   });
 });
 
@@ -169,7 +169,7 @@ describe("events", () => {
   });
 
   test("objects only from the level that asks for them", () => {
-    for (const [level, told] of [
+    for (const [level, seen] of [
       ["Metadata", [false, false]],
       ["Request", [true, false]],
       ["RequestResponse", [true, true]],
@@ -178,11 +178,11 @@ describe("events", () => {
       one.sent();
       one.completed({ code: 201, object: () => pod });
       const { requestObject, responseObject } = events[1]!;
-      assert.deepEqual([requestObject !== undefined, responseObject !== undefined], told, level);
+      assert.deepEqual([requestObject !== undefined, responseObject !== undefined], seen, level);
     }
   });
 
-  test("what was sent is told as it was understood", () => {
+  test("requestObject is the decoded request body", () => {
     const { events, trail: one } = trail({ level: "Request" });
     const understood = { kind: "Pod", apiVersion: "v1", spec: { restartPolicy: "Always" } };
     const draft = structuredClone(understood);
@@ -192,7 +192,7 @@ describe("events", () => {
     assert.deepEqual(events.at(-1)!.requestObject, understood);
   });
 
-  test("what an object says of itself is told at every level, what was refused unread is not", () => {
+  test("objectRef has the object's metadata at every level, but not if the body was not read", () => {
     const { events, trail: one } = trail({ level: "Metadata" });
     one.sent({ metadata: { name: "p", namespace: "ns", resourceVersion: "7" } });
     one.completed({ code: 201 });
@@ -205,14 +205,14 @@ describe("events", () => {
     assert.equal(unread.events[1]!.requestObject, undefined);
   });
 
-  test("how long slow requests took is told", async () => {
+  test("slow requests have the latency annotation", async () => {
     const { events, trail: one, clock } = trail({});
     await clock.advance(1500);
     one.completed({ code: 200 });
     assert.deepEqual(events[1]!.annotations, { "apiserver.latency.k8s.io/total": "1.5s" });
   });
 
-  test("whom someone acts as is told after the request was received", () => {
+  test("impersonatedUser is set after the stage RequestReceived", () => {
     const events: Record<string, unknown>[] = [];
     const audit = new Audit({
       policy: { rules: [{ level: "Metadata" }] },
@@ -244,7 +244,7 @@ describe("events", () => {
     assert.deepEqual(event!.responseObject, { items: [bare], metadata: {} });
   });
 
-  test("who is turned away is told too", () => {
+  test("requests that fail authentication are logged", () => {
     const events: Record<string, unknown>[] = [];
     const audit = new Audit({
       policy: { rules: [{ level: "Metadata" }], omitStages: ["RequestReceived"] },
@@ -255,8 +255,8 @@ describe("events", () => {
     const bad = { ...request, headers: { authorization: "Bearer x" } };
     const status = { metadata: {}, status: "Failure", message: "Unauthorized", code: 401 };
     audit.refused(bad, info, { refused: undefined, status }, 0);
-    const { stage, user: nobody, responseStatus } = events[0]!;
-    assert.deepEqual([stage, nobody], ["ResponseStarted", {}]);
+    const { stage, user: anonymous, responseStatus } = events[0]!;
+    assert.deepEqual([stage, anonymous], ["ResponseStarted", {}]);
     assert.deepEqual(responseStatus, {
       metadata: {},
       status: "Failure",
@@ -337,7 +337,7 @@ describe("the file", () => {
   });
 });
 
-test("long events lose their objects, or are not told at all", () => {
+test("long events are truncated: objects are dropped first, then the event", () => {
   const event = { level: "Request", requestObject: "x".repeat(200), annotations: { a: "b" } };
   const line = `${JSON.stringify(event)}\n`;
   assert.equal(truncateEvent(line, 1000), line);

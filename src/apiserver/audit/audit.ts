@@ -5,9 +5,9 @@
  * Promises:
  * 1. A request that the policy does not want costs one look at the policy.
  * 2. What an event says of the response is what the client got.
- * 3. Where the log makes requests wait, nothing is done before the request has been told, and the
- *    answer goes out after that has been told.
- * 4. Objects are told only from level Request on, and never with more than the client sent or got.
+ * 3. With a blocking log, a request is processed after its RequestReceived event is written, and the
+ *    response is sent after its event is written.
+ * 4. Objects are logged only from level Request on, and never with more than the client sent or got.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { formatDuration } from "#api/meta/duration.ts";
@@ -16,11 +16,11 @@ import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { ApiRequest, RequestInfo, User } from "../request/request.ts";
 import {
-  type Asker,
   type AuditedAnswer,
   headOf,
   type NamedObject,
   objectRef,
+  type Requester,
   responseStatus,
   withoutManagedFields,
 } from "./event.ts";
@@ -31,7 +31,7 @@ import {
   type AuditStage,
   auditScope,
 } from "./policy.ts";
-import { sentObject } from "./request-object.ts";
+import { requestObject } from "./request-object.ts";
 
 export interface AuditOptions {
   readonly policy: AuditPolicy;
@@ -46,9 +46,9 @@ export interface AuditOptions {
 /** Where requests wait: whether the event was stored, as far as that matters. */
 export type Stored = Promise<boolean> | undefined;
 
-/** One request on its way. */
+/** The audit events of one request. */
 export interface AuditTrail {
-  /** Answers wait for what is told of them. */
+  /** Responses wait until their event is written. */
   readonly waits: boolean;
   received(): Stored;
   /** `level`: only in events of at least this level. The first value of a key stays. */
@@ -60,7 +60,7 @@ export interface AuditTrail {
   completed(answer: AuditedAnswer): Stored;
 }
 
-/** How long what takes longer took is told. */
+/** Requests that take longer get the latency annotation. */
 const SLOW_MS = 500;
 const TOTAL_LATENCY = "apiserver.latency.k8s.io/total";
 
@@ -89,11 +89,11 @@ export class Audit {
     return this.#levels;
   }
 
-  /** Undefined: nothing is told of this request. */
+  /** Undefined: the policy logs nothing of this request. */
   begin(
     request: ApiRequest,
     info: RequestInfo,
-    asker: Asker,
+    asker: Requester,
     receivedMs: number,
   ): AuditTrail | undefined {
     const scope = auditScope(this.#options.policy, info, asker.user);
@@ -115,19 +115,19 @@ export class Audit {
       trail?.received();
       trail?.completed(answer);
     } else {
-      this.begin(request, info, { user: NOBODY }, receivedMs)?.started(answer);
+      this.begin(request, info, { user: UNAUTHENTICATED }, receivedMs)?.started(answer);
     }
   }
 }
 
-const NOBODY: User = { name: "", groups: [] };
+const UNAUTHENTICATED: User = { name: "", groups: [] };
 
 class Trail implements AuditTrail {
   readonly #options: AuditOptions;
   readonly #scope: AuditScope;
   readonly #request: ApiRequest;
   readonly #info: RequestInfo;
-  readonly #asker: Asker;
+  readonly #asker: Requester;
   readonly #id: string;
   readonly #receivedMs: number;
   readonly #annotations: Record<string, string> = {};
@@ -140,7 +140,7 @@ class Trail implements AuditTrail {
     scope: AuditScope,
     request: ApiRequest,
     info: RequestInfo,
-    asker: Asker,
+    asker: Requester,
     receivedMs: number,
   ) {
     this.#options = options;
@@ -170,7 +170,7 @@ class Trail implements AuditTrail {
     this.#named = { namespace, name, uid, resourceVersion };
     if (!this.#tellsSent()) return;
     // It is changed on its way.
-    this.#sent = object === undefined ? sentObject(this.#request) : structuredClone(object);
+    this.#sent = object === undefined ? requestObject(this.#request) : structuredClone(object);
   }
 
   started(answer: AuditedAnswer): Stored {

@@ -6,7 +6,7 @@ import type { ApiRequest, RequestInfo, User } from "../request/request.ts";
 const USER_AGENT_LENGTH_MAX = 1024;
 
 /** Who asks, and as whom. */
-export interface Asker {
+export interface Requester {
   readonly user: User;
   readonly impersonated?: User;
   /** The kind of grant that allowed it. */
@@ -17,14 +17,14 @@ export interface AuditedAnswer {
   readonly code: number;
   /** Of failures. */
   readonly status?: Status;
-  /** The object or list that was answered with; asked for only if it is to be told. */
+  /** The object or list in the response; called only if it is logged. */
   object?(): unknown;
 }
 
 export function headOf(
   request: ApiRequest,
   { verb }: RequestInfo,
-  { user, impersonated, constraint }: Asker,
+  { user, impersonated, constraint }: Requester,
 ): Readonly<Record<string, unknown>> {
   const query = request.query.toString();
   const agent = request.headers["user-agent"];
@@ -75,8 +75,8 @@ export function objectRef(
     resourceVersion: sent.resourceVersion,
     subresource,
   };
-  const told = Object.entries(fields).filter(([, value]) => value);
-  return { objectRef: Object.fromEntries(told) as Record<string, string> };
+  const present = Object.entries(fields).filter(([, value]) => value);
+  return { objectRef: Object.fromEntries(present) as Record<string, string> };
 }
 
 export function responseStatus({ code, status }: AuditedAnswer): Readonly<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 /** An event as one line of plain text, as the oldest form of the log has it. */
 import { goQuote } from "#api/meta/go-quote.ts";
 
-interface Told {
+interface AuditEvent {
   readonly auditID: string;
   readonly stage: string;
   readonly verb: string;
@@ -22,7 +22,7 @@ interface Who {
 
 /** Takes the event as a line of JSON. */
 export function legacyLine(json: string): string {
-  const event = JSON.parse(json) as Told;
+  const event = JSON.parse(json) as AuditEvent;
   const { user = {}, impersonatedUser: other, responseStatus: answer } = event;
   const groups = user.username ? user.groups : undefined;
   const fields = {

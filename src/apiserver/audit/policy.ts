@@ -88,7 +88,7 @@ const POLICY: ConfigKind = {
   }),
 };
 
-/** Throws when the text is no policy; what is unknown in it is only told. */
+/** Throws when the text is no valid policy; unknown fields are only reported. */
 export function readAuditPolicy(
   text: string,
   file: string,

@@ -1,11 +1,11 @@
-/** What a client sent, as the log can tell it; undefined for what cannot be read. */
+/** The request body as audit's requestObject; undefined if it cannot be decoded. */
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import type { YamlAsJson } from "#api/codec/yaml.ts";
 import { findSchemaOfKind } from "#api/schema/from-facts.ts";
 import { bodyYaml } from "../request/body-bytes.ts";
 import type { ApiRequest } from "../request/request.ts";
 
-export function sentObject({ body, headers }: ApiRequest): unknown {
+export function requestObject({ body, headers }: ApiRequest): unknown {
   if (body.form === "object") return body.object;
   if (body.form !== "bytes") return undefined;
   const type = headers["content-type"] ?? "application/json";

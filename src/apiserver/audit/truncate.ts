@@ -1,4 +1,4 @@
-/** Events that are too long for a log lose the objects they tell of; what is still too long is not told. */
+/** Truncates events that are too long for the log: objects are dropped first, then the whole event. */
 const TRUNCATED = "audit.k8s.io/truncated";
 
 /** Undefined: too long in any case. */

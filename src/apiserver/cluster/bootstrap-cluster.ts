@@ -10,7 +10,7 @@ import {
   reconcilePriorityClasses,
 } from "../bootstrap/reconcile.ts";
 import type { Discovery } from "../discovery/discovery.ts";
-import { tellDangling } from "../flow/flow-schema-status.ts";
+import { runFlowSchemaStatus } from "../flow/flow-schema-status.ts";
 import type { StartStep } from "../health/start-hooks.ts";
 import type { PortAllocator } from "../services/port-allocator.ts";
 import { runServiceRepair } from "../services/run-repair.ts";
@@ -83,7 +83,7 @@ export async function bootstrapCluster(
   if (signal.aborted) return;
   keepSystemNamespaces(objects, loopback, signal);
   keepPublished(objects, loopback, published, signal);
-  tellDangling(objects, clock, logger, signal);
+  runFlowSchemaStatus(objects, clock, logger, signal);
   const peerAddress = `${options.advertiseAddress}:${options.port}`;
   Promise.all([
     ...(ports === undefined ? [] : [runServiceRepair({ ...options, ports }, signal)]),

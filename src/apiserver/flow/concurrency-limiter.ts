@@ -1,17 +1,17 @@
-/** What it means that requests take turns, whoever decides on them. */
+/** The contract of priority and fairness (`flow-control.ts`) and of the plain limit (`max-in-flight.ts`). */
 import type { Histogram } from "#lib/metrics.ts";
 import type { RequestInfo, User } from "../request/request.ts";
-import type { Asker, LevelCounts, PriorityLevel, Seat } from "./priority-level.ts";
+import type { LevelCounts, PriorityLevel, Requester, Seat } from "./priority-level.ts";
 
 export interface Admitted {
   readonly outcome: "admitted";
-  /** Held while it is worked on. */
+  /** Held while the request executes. */
   readonly seat: Seat;
-  /** Held by what lives long until it ends. */
+  /** Held by a long-running request until it ends. */
   readonly place?: Seat;
-  /** Told how long it was worked on. */
+  /** Observes the execution time. */
   readonly executed?: Histogram | undefined;
-  /** Of what decided, for the answer's headers. */
+  /** The FlowSchema and PriorityLevelConfiguration, for the response headers. */
   readonly flow?: { readonly schemaUid: string; readonly levelUid: string };
 }
 
@@ -19,16 +19,16 @@ export type FlowDecision =
   | Admitted
   | { readonly outcome: "refused"; readonly retryAfterSeconds: number };
 
-/** Says when a request may be worked on. */
-export interface TurnTaking {
-  /** Of the forms that have levels. */
+/** Decides when a request may execute. */
+export interface ConcurrencyLimiter {
+  /** The priority levels, if there are any. */
   levels?(): readonly LevelState[];
-  /** Who is told of each request of a flow schema at a level. */
+  /** Sets the metrics of each flow schema at each priority level. */
   observe?(of: ObserveFlow): void;
-  admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision>;
+  admit(user: User, info: RequestInfo, asker: Requester): FlowDecision | Promise<FlowDecision>;
 }
 
-export type ObserveFlow = (schema: string, level: string) => NonNullable<LevelCounts["told"]>;
+export type ObserveFlow = (schema: string, level: string) => NonNullable<LevelCounts["metrics"]>;
 
 export interface LevelState {
   readonly name: string;
@@ -38,7 +38,7 @@ export interface LevelState {
   readonly flows: ReadonlyMap<string, LevelCounts>;
 }
 
-/** Requests that answer for as long as the client likes. */
+/** Requests whose response lasts as long as the client likes. */
 export function isLongRunning({ isResource, verb, subresource }: RequestInfo): boolean {
   if (!isResource) return false;
   return (

@@ -6,7 +6,7 @@
 export interface Waiting {
   /** How many seats it needs. */
   readonly seats: number;
-  /** Whose it is, for those who look. */
+  /** The flow distinguisher, for debug output. */
   readonly flow: string;
   /** Its turn has come. */
   go(): void;

@@ -11,7 +11,7 @@ import type { RequestInfo, User } from "../request/request.ts";
 import type { Admitted, FlowDecision } from "./concurrency-limiter.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { FlowControl } from "./flow-control.ts";
-import { tellDangling } from "./flow-schema-status.ts";
+import { runFlowSchemaStatus } from "./flow-schema-status.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
 import { noCounts, PriorityLevel, type Seat, SeatPool } from "./priority-level.ts";
 import { estimateWork } from "./work-estimate.ts";
@@ -144,7 +144,7 @@ describe("seats", () => {
     const alice = person("alice");
     const start = async (): Promise<Admitted> => {
       const started = await admitted(flow.admit(alice, watch, never));
-      started.seat.release(); // it has told what is there
+      started.seat.release(); // the initial events were sent
       return started;
     };
     const first = await start();
@@ -154,7 +154,7 @@ describe("seats", () => {
     await start();
   });
 
-  test("a watch has a seat until it is told what is there, but not for ever", async () => {
+  test("a watch holds a seat until its initial events are sent, but not for ever", async () => {
     const clock = new VirtualClock(0);
     const flow = new FlowControl({ seats: 4, longRunningMax: 100, clock });
     const watch = get({ verb: "watch" });
@@ -377,12 +377,12 @@ describe("queues", () => {
   });
 });
 
-test("a schema tells whether its priority level is there", async () => {
+test("FlowSchema status: the condition Dangling says whether the priority level exists", async () => {
   const objects = new MemoryObjects();
   const [schema] = flowSchemas();
   objects.put(flowSchemaKind, schema!);
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
-  tellDangling(objects, clock, silentLogger, never.signal);
+  runFlowSchemaStatus(objects, clock, silentLogger, never.signal);
   await clock.advance(0);
   const condition = () =>
     objects.get(flowSchemaKind, "", schema!.metadata.name!)!.status.conditions![0]!;

@@ -7,8 +7,8 @@
  *    masters and leader elections go on.
  * 2. Nothing waits longer than a quarter of its time, and no queue is longer than its limit: the rest is refused
  *    with 429 and asked to come back.
- * 3. Watches hold a seat until they have told what is there, streams hold none; there is a number of
- *    both at most.
+ * 3. Watches hold a seat until their initial events are sent, streams hold none; the number of both is
+ *    limited.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { FlowSchema, PriorityLevelConfiguration } from "#api/generated/flowcontrol.v1.ts";
@@ -20,20 +20,20 @@ import type { RequestInfo, User } from "../request/request.ts";
 import type { Objects } from "../storage/objects.ts";
 import {
   type Admitted,
+  type ConcurrencyLimiter,
   type FlowDecision,
   isLongRunning,
   type LevelState,
   type ObserveFlow,
-  type TurnTaking,
 } from "./concurrency-limiter.ts";
 import { byPrecedence, matchesFlow } from "./match-flow.ts";
 import {
-  type Asker,
   type Entrance,
   type LevelCounts,
   noCounts,
   PriorityLevel,
   type Rejection,
+  type Requester,
   type Seat,
   SeatPool,
 } from "./priority-level.ts";
@@ -72,7 +72,7 @@ interface Flow {
 /** Where the configuration is stored, and what is known of what requests ask for. */
 type FlowSource = Pick<Objects, "list" | "onChange" | "statsOf">;
 
-export class FlowControl implements TurnTaking {
+export class FlowControl implements ConcurrencyLimiter {
   readonly #options: FlowControlOptions;
   #schemas: readonly FlowSchema[] = [];
   #levels = new Map<string, KnownLevel>();
@@ -102,15 +102,15 @@ export class FlowControl implements TurnTaking {
     read();
   }
 
-  admit(user: User, info: RequestInfo, asker: Asker): FlowDecision | Promise<FlowDecision> {
+  admit(user: User, info: RequestInfo, asker: Requester): FlowDecision | Promise<FlowDecision> {
     const flow = this.#flowOf(user, info);
     const { schema, level, uids, entrance } = flow;
     if (level === undefined) {
       entrance.counts.dispatched += 1;
-      entrance.counts.told?.run.observe(0);
-      entrance.counts.told?.seats.observe(1);
+      entrance.counts.metrics?.run.observe(0);
+      entrance.counts.metrics?.seats.observe(1);
       this.#countWatchers(info, entrance);
-      const executed = entrance.counts.told?.executed(info.verb);
+      const executed = entrance.counts.metrics?.executed(info.verb);
       return { outcome: "admitted", seat: NO_SEAT, flow: uids, executed };
     }
     const place = isLongRunning(info) ? this.#takePlace() : undefined;
@@ -119,7 +119,7 @@ export class FlowControl implements TurnTaking {
       outcome: "admitted",
       seat,
       flow: uids,
-      executed: entrance.counts.told?.executed(info.verb),
+      executed: entrance.counts.metrics?.executed(info.verb),
       ...(place === undefined ? {} : { place }),
     });
     if (place !== undefined && info.verb !== "watch") return admitted(NO_SEAT);
@@ -129,7 +129,7 @@ export class FlowControl implements TurnTaking {
       return REFUSED;
     };
     const work = estimateWork(info, asker.query, this.#statsOf, level.widthMax);
-    entrance.counts.told?.seats.observe(work.seats);
+    entrance.counts.metrics?.seats.observe(work.seats);
     this.#countWatchers(info, entrance);
     const seat = level.enter(flowName(schema, user, info), entrance, asker, work);
     return seat instanceof Promise ? seat.then(decide) : decide(seat);
@@ -138,7 +138,7 @@ export class FlowControl implements TurnTaking {
   observe(of: ObserveFlow): void {
     this.#observe = of;
     for (const [level, flows] of this.#counts) {
-      for (const [schema, counts] of flows) counts.told = of(schema, level);
+      for (const [schema, counts] of flows) counts.metrics = of(schema, level);
     }
   }
 
@@ -166,7 +166,7 @@ export class FlowControl implements TurnTaking {
 
   #countWatchers(info: RequestInfo, { counts }: Entrance): void {
     const watchers = watchersOf(info, this.#statsOf);
-    if (watchers !== undefined) counts.told?.watchers.observe(watchers);
+    if (watchers !== undefined) counts.metrics?.watchers.observe(watchers);
   }
 
   #takePlace(): Seat | "none" {
@@ -223,8 +223,8 @@ export class FlowControl implements TurnTaking {
     const known = ofLevel.get(schema);
     if (known !== undefined) return known;
     const counts = noCounts();
-    const told = this.#observe?.(schema, level);
-    if (told !== undefined) counts.told = told;
+    const metrics = this.#observe?.(schema, level);
+    if (metrics !== undefined) counts.metrics = metrics;
     ofLevel.set(schema, counts);
     return counts;
   }

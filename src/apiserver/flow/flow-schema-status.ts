@@ -1,4 +1,4 @@
-/** Tells in each FlowSchema's status whether the priority level that it names is there. */
+/** Keeps the condition Dangling of each FlowSchema: whether its priority level is missing. */
 
 import type { FlowSchema } from "#api/generated/flowcontrol.v1.ts";
 import { flowSchemaKind } from "#api/kinds/flowcontrol/v1/flow-schema.ts";
@@ -23,7 +23,7 @@ export function danglingCondition(level: string, exists: boolean, nowMs: number)
 }
 
 /** Follows schemas and levels until aborted. */
-export function tellDangling(
+export function runFlowSchemaStatus(
   objects: Objects,
   clock: Pick<Clock, "nowMs">,
   logger: Logger,
@@ -33,10 +33,10 @@ export function tellDangling(
     const level = schema.spec.priorityLevelConfiguration.name;
     const exists = objects.get(priorityLevelConfigurationKind, "", level) !== undefined;
     const wanted = danglingCondition(level, exists, clock.nowMs());
-    if (isTold(schema, wanted)) return;
+    if (hasCondition(schema, wanted)) return;
     void objects
       .mutate(flowSchemaKind, "", schema.metadata.name!, (draft) => {
-        if (isTold(draft as FlowSchema, wanted)) return undefined;
+        if (hasCondition(draft as FlowSchema, wanted)) return undefined;
         const others = (draft.status.conditions ?? []).filter(({ type }) => type !== "Dangling");
         draft.status.conditions = [...others, { ...wanted }];
         return undefined;
@@ -60,7 +60,7 @@ export function tellDangling(
   checkAll();
 }
 
-function isTold({ status }: FlowSchema, wanted: Condition): boolean {
-  const told = (status?.conditions ?? []).find(({ type }) => type === "Dangling");
-  return told?.status === wanted.status && told?.message === wanted.message;
+function hasCondition({ status }: FlowSchema, wanted: Condition): boolean {
+  const dangling = (status?.conditions ?? []).find(({ type }) => type === "Dangling");
+  return dangling?.status === wanted.status && dangling?.message === wanted.message;
 }

@@ -1,7 +1,7 @@
-/** The simple way to limit requests: so many reads and so many writes at once, whoever asks. */
+/** Limits concurrent reads and writes without priority levels (`--enable-priority-and-fairness=false`). */
 import { SYSTEM_MASTERS } from "../authz/chain.ts";
 import type { RequestInfo } from "../request/request.ts";
-import { isLongRunning, type TurnTaking } from "./concurrency-limiter.ts";
+import { type ConcurrencyLimiter, isLongRunning } from "./concurrency-limiter.ts";
 import type { Seat } from "./priority-level.ts";
 
 export interface MaxInFlightOptions {
@@ -11,8 +11,8 @@ export interface MaxInFlightOptions {
 
 const READING = new Set(["get", "list", "watch"]);
 
-/** Those who might have to mend an overloaded server are let in all the same. */
-export function createMaxInFlight(options: MaxInFlightOptions): TurnTaking {
+/** Members of system:masters are not limited, so that they can repair an overloaded server. */
+export function createMaxInFlight(options: MaxInFlightOptions): ConcurrencyLimiter {
   const lanes = { reads: new Lane(options.reads), writes: new Lane(options.writes) };
   return {
     admit: (user, info) => {

@@ -11,8 +11,8 @@ export interface Seat {
   release(): void;
 }
 
-/** Whoever may have to wait. The signal is asked for only then: making one costs. */
-export interface Asker {
+/** The request that may have to wait. Its signal is read only then, because creating one is expensive. */
+export interface Requester {
   readonly signal: AbortSignal;
   readonly query?: URLSearchParams;
 }
@@ -39,8 +39,8 @@ export interface LevelCounts {
   waitingSeats: number;
   /** In use, also for a while after a write. */
   seats: number;
-  /** Who is told of each of them, if someone wants to know. */
-  told?: {
+  /** Observes each request, if metrics are wanted. */
+  metrics?: {
     /** How long they waited, to run or to be refused. */
     readonly run: Histogram;
     readonly refused: Histogram;
@@ -93,7 +93,7 @@ export class SeatPool {
     return free >= seats;
   }
 
-  /** A seat was given back: whoever waits for it, on any level, may go. */
+  /** A seat was released: queued requests of any level may be dispatched. */
   wake(): void {
     for (const level of this.#levels) level.admitWaiting();
   }
@@ -165,18 +165,18 @@ export class PriorityLevel {
   enter(
     flow: string,
     entrance: Entrance,
-    asker: Asker,
+    asker: Requester,
     work: Work = ONE_SEAT,
   ): Seat | Rejection | Promise<Seat | Rejection> {
     const seats = Math.max(work.seats, work.after?.seats ?? 1);
     if (this.waiting === 0 && this.#hasRoom(seats)) {
-      entrance.counts.told?.run.observe(0);
+      entrance.counts.metrics?.run.observe(0);
       this.#take(seats, entrance);
       return this.#seatOf(entrance, work);
     }
     if (this.#queue === undefined) {
       entrance.counts.rejected["concurrency-limit"] += 1;
-      entrance.counts.told?.refused.observe(0);
+      entrance.counts.metrics?.refused.observe(0);
       return "concurrency-limit";
     }
     return this.#wait(this.#queue, { flow, entrance, asker, seats, work });
@@ -238,7 +238,7 @@ export class PriorityLevel {
     return new Promise((resolve) => {
       const finish = (seat: Seat | Rejection): void => {
         const seconds = (this.#clock.elapsedMs() - startMs) / 1000;
-        counts.told?.[typeof seat === "string" ? "refused" : "run"].observe(seconds);
+        counts.metrics?.[typeof seat === "string" ? "refused" : "run"].observe(seconds);
         timer.cancel();
         signal.removeEventListener("abort", cancelled);
         counts.waiting -= 1;
@@ -262,7 +262,7 @@ export class PriorityLevel {
       counts.waitingSeats += seats;
       const length = queue.push(waiting);
       if (length === undefined) finish("queue-full");
-      else counts.told?.joined.observe(length);
+      else counts.metrics?.joined.observe(length);
     });
   }
 }
@@ -270,7 +270,7 @@ export class PriorityLevel {
 interface WaitingRequest {
   readonly flow: string;
   readonly entrance: Entrance;
-  readonly asker: Asker;
+  readonly asker: Requester;
   readonly seats: number;
   readonly work: Work;
 }

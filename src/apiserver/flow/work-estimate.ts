@@ -1,11 +1,11 @@
 /**
- * How much of the server one request takes. Lists, and watches that begin with one, take a seat for
- * each part of what they have to send; writes take some afterwards, while their watchers are told.
+ * Estimates the seats of a request. Lists, and watches with initial events, take seats by the bytes
+ * they send; writes take seats for a while afterwards, while watchers are notified.
  */
 import type { RequestInfo } from "../request/request.ts";
 
 const BYTES_PER_SEAT = 100_000;
-/** More is never in memory at once: long answers are sent in pieces. */
+/** More is never in memory at once: long responses are sent in chunks. */
 const BYTES_AT_ONCE = 1_000_000;
 const WATCHERS_PER_SEAT = 10;
 const MS_PER_SEAT_OF_WATCHERS = 5;
@@ -24,7 +24,7 @@ export interface Work {
   readonly after?: { readonly seats: number; readonly ms: number };
 }
 
-/** How many hear of what a request writes; undefined if it writes nothing. */
+/** The number of watchers that a write notifies; undefined if the request is no write. */
 export function watchersOf(
   { verb, group, resource, subresource }: RequestInfo,
   statsOf: (group: string, resource: string) => ResourceStats | undefined,

@@ -1,28 +1,29 @@
 /**
- * The core's end of something that is open with the edge: bytes in both directions, neither running
- * ahead of whoever takes them.
+ * The main thread's end of a request or socket that is open in the HTTP thread: bytes in both
+ * directions, with back pressure.
  */
 import { AHEAD_BYTES_MAX } from "../http/exchange.ts";
-import type { PieceBytes } from "../response/byte-chunk.ts";
-import type { CoreOutbox } from "./main-thread-outbox.ts";
-import { type FromCore, TOLD_BYTES_MIN } from "./messages.ts";
+import type { ChunkBytes } from "../response/byte-chunk.ts";
+import type { MainThreadOutbox } from "./main-thread-outbox.ts";
+import { type FromMainThread, REPORT_BYTES_MIN } from "./messages.ts";
 
-/** What the edge has to say about something that is open. */
-export interface EdgeListener {
-  /** The client sent more; null: and will send no more. */
+/** Receives the HTTP thread's messages about one open request or socket. */
+export interface ChannelListener {
+  /** Bytes from the client; null at the end of the stream. */
   data(bytes: Buffer | null): void;
-  /** The body that was asked for; undefined: it is too long. */
+  /** The body that was requested; undefined if it is too long. */
   body?(bytes: Buffer | undefined): void;
-  /** Bytes that were written are on their way to the client. */
+  /** So many written bytes were handed to the client's connection. */
   taken(count: number): void;
-  /** So is everything up to the end, and that. */
+  /** All bytes, and the end of the stream, were flushed. */
   ended?(): void;
+  /** The client has disconnected. */
   left(): void;
 }
 
 export interface Wire {
-  readonly outbox: CoreOutbox;
-  /** The edge will hear nothing more of it, and need not say anything. */
+  readonly outbox: MainThreadOutbox;
+  /** Drops the listener: no messages about this id follow in either direction. */
   forget(id: number): void;
 }
 
@@ -38,19 +39,19 @@ export class Channel {
     this.#wire = wire;
   }
 
-  /** False when so much is under way that one should wait for `drained`. */
+  /** False when so much is in flight that the caller should wait for `drained`. */
   write(bytes: Uint8Array): boolean {
     const slice = this.#wire.outbox.add(bytes);
     this.#wire.outbox.put({ form: "chunk", id: this.#id, bytes: slice });
     return this.#ahead(bytes.length);
   }
 
-  writePiece(piece: PieceBytes): boolean {
-    this.#wire.outbox.putPiece(this.#id, piece);
-    return this.#ahead(piece.chunk.length);
+  writeChunk(bytes: ChunkBytes): boolean {
+    this.#wire.outbox.putChunk(this.#id, bytes);
+    return this.#ahead(bytes.chunk.length);
   }
 
-  /** Calls back when one can go on writing, or when nobody listens any more. One at a time. */
+  /** Calls back when writing may continue, or when the client has disconnected. One callback at a time. */
   drained(callback: () => void): void {
     if (this.#aheadBytes < AHEAD_BYTES_MAX) callback();
     else this.#whenDrained = callback;
@@ -61,25 +62,25 @@ export class Channel {
     if (this.#aheadBytes < AHEAD_BYTES_MAX) this.#wake();
   }
 
-  /** The client has left: whoever waits need not. */
+  /** The client has disconnected: a pending `drained` callback is called. */
   left(): void {
     this.#aheadBytes = 0;
     this.#wake();
   }
 
-  /** Makes room for more of what the client sends. */
+  /** Reports consumed bytes, so that the HTTP thread reads more from the client. */
   pulled(count: number): void {
     this.#takenBytes += count;
-    if (this.#takenBytes < TOLD_BYTES_MIN) return;
+    if (this.#takenBytes < REPORT_BYTES_MIN) return;
     this.#wire.outbox.put({ form: "pulled", id: this.#id, count: this.#takenBytes });
     this.#takenBytes = 0;
   }
 
-  say(message: FromCore): void {
+  say(message: FromMainThread): void {
     this.#wire.outbox.put(message);
   }
 
-  sayLast(message: FromCore): void {
+  sayLast(message: FromMainThread): void {
     this.say(message);
     this.#wire.forget(this.#id);
   }

@@ -1,4 +1,4 @@
-/** Requests and answers are the same whichever thread the connections are in. */
+/** The HTTP server behaves the same in the main thread and in the HTTP thread. */
 import assert from "node:assert/strict";
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as send } from "node:https";
@@ -11,14 +11,14 @@ import { systemClock } from "#lib/time/system-clock.ts";
 import { servingPair } from "#testing/serving-pair.ts";
 import { AHEAD_BYTES_MAX, BODY_BYTES_MAX, type HttpRequest, type Reply } from "../http/exchange.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "../http/http-server.ts";
-import { openEdge } from "./http-thread.ts";
+import { startHttpThread } from "./http-thread.ts";
 
 const MANY_BYTES = 3_000_000;
 const PROXIED = "/api/v1/nodes/n/proxy/x";
 
 describe.each([
   ["in this thread", startHttpServer],
-  ["in a thread of its own", (options: HttpServerOptions) => openEdge().listen(options)],
+  ["in the HTTP thread", (options: HttpServerOptions) => startHttpThread().listen(options)],
 ])("%s", (_, start) => {
   let server: HttpServer;
   let handle: (request: HttpRequest, reply: Reply) => Promise<void>;
@@ -43,7 +43,7 @@ describe.each([
 
   afterAll(() => server.close(0));
 
-  test("a request comes with its head and body, the answer with its own", async () => {
+  test("request and response carry head and body", async () => {
     handle = async (request, reply) => {
       const body = await request.readBody();
       const said = `${request.method} ${request.url} ${request.headers["x-a"]}`;
@@ -56,14 +56,14 @@ describe.each([
     assert.equal(answer.headers["x-peer"], "127.0.0.1");
   });
 
-  test("a body that is too long is not kept", async () => {
+  test("a request body over the limit is dropped", async () => {
     handle = async (request, reply) =>
       reply.send(200, {}, Buffer.from(String(await request.readBody())));
     const { text } = await ask("POST", "/", {}, Buffer.alloc(BODY_BYTES_MAX + 1));
     assert.equal(text, "undefined");
   });
 
-  test("a body that does not come has its time", async () => {
+  test("a request whose body does not arrive gets 504 after the timeout", async () => {
     handle = async (request) => void (await request.readBody());
     const hasty = await start({ ...options, timeoutMs: 100 });
     const asking = begin("POST", "/", { "content-length": "10" }, hasty);
@@ -73,7 +73,7 @@ describe.each([
     await hasty.close(0);
   });
 
-  test("a body that is passed on comes as it is read", async () => {
+  test("the body of a proxy request is streamed with back pressure", async () => {
     handle = async (request, reply) => {
       let length = 0;
       for await (const chunk of request.bodyStream) {
@@ -86,9 +86,9 @@ describe.each([
     assert.equal(text, String(MANY_BYTES));
   });
 
-  test("who writes hears that the client does not read, and when it does again", async () => {
+  test("write returns false while the client does not read; drained resolves when it reads again", async () => {
     let ahead = 0;
-    const piece = Buffer.alloc(AHEAD_BYTES_MAX / 4, "x");
+    const chunk = Buffer.alloc(AHEAD_BYTES_MAX / 4, "x");
     let blocked = (): void => undefined;
     const isBlocked = new Promise<void>((resolve) => {
       blocked = resolve;
@@ -96,8 +96,8 @@ describe.each([
     handle = async (_request, reply) => {
       reply.start(200, {});
       for (let left = 400; left > 0; left--) {
-        if (reply.write(piece)) {
-          ahead += piece.length;
+        if (reply.write(chunk)) {
+          ahead += chunk.length;
           await nextTurn();
           continue;
         }
@@ -110,11 +110,11 @@ describe.each([
     asking.end();
     const answer = await responseTo(asking);
     await isBlocked; // it has not read anything
-    assert.ok(ahead < 100 * piece.length, `${ahead} bytes were taken`);
-    assert.equal((await buffer(answer)).length, 400 * piece.length);
+    assert.ok(ahead < 100 * chunk.length, `${ahead} bytes were taken`);
+    assert.equal((await buffer(answer)).length, 400 * chunk.length);
   });
 
-  test("a client that leaves is noticed", async () => {
+  test("the request's signal aborts when the client disconnects", async () => {
     const left = new Promise<boolean>((resolve) => {
       handle = async (request, reply) => {
         reply.start(200, {});
@@ -129,7 +129,7 @@ describe.each([
     assert.equal(await left, true);
   });
 
-  test("a connection that changes its protocol carries much in both directions", async () => {
+  test("an upgraded connection carries megabytes in both directions", async () => {
     upgrade = (socket) => {
       socket.write(SWITCHED);
       socket.pipe(socket);
@@ -151,7 +151,7 @@ describe.each([
     socket.destroy();
   });
 
-  test("what is written before its end arrives, though it is closed at once", async () => {
+  test("bytes written before the end of an upgraded connection arrive, though it is closed at once", async () => {
     upgrade = (socket) => {
       socket.write(SWITCHED);
       socket.write(Buffer.alloc(MANY_BYTES));
@@ -160,7 +160,7 @@ describe.each([
     assert.equal((await buffer(await changed())).length, MANY_BYTES);
   });
 
-  test("the end of the client is the end of the connection", async () => {
+  test("an upgraded connection closes when the client ends it", async () => {
     const closed = new Promise<void>((resolve) => {
       upgrade = (socket) => {
         socket.write(SWITCHED);

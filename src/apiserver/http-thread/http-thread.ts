@@ -1,33 +1,33 @@
 /**
- * The HTTP server in a thread of its own. TLS, HTTP and the writing of answers to many watchers take
- * about as much time as everything else that a small request needs, and a second core can do it.
+ * The HTTP server in a worker thread. TLS, HTTP and writing responses to many watchers take about as
+ * much CPU time as everything else that a small request needs, so a second core can take them over.
  *
- * The thread starts when the edge is opened, so that it is ready when the server is.
+ * The thread starts before `listen` is called, so that it is ready when the API server is.
  */
 import type { Worker } from "node:worker_threads";
 import { startWorker } from "#lib/async/start-worker.ts";
-import { Answerer } from "../http/exchange-runner.ts";
+import { ExchangeRunner } from "../http/exchange-runner.ts";
 import type { HttpServer, HttpServerOptions } from "../http/http-server.ts";
 import type { Peer } from "../request/request.ts";
-import type { EdgeListener, Wire } from "./channel.ts";
-import { CoreOutbox } from "./main-thread-outbox.ts";
-import type { Batch, FromEdge, RequestHead, Slice } from "./messages.ts";
+import type { ChannelListener, Wire } from "./channel.ts";
+import { MainThreadOutbox } from "./main-thread-outbox.ts";
+import type { Batch, FromHttpThread, RequestHead, Slice } from "./messages.ts";
 import { unpack } from "./outbox.ts";
-import { EdgeExchange } from "./thread-exchange.ts";
-import { EdgeSocket } from "./thread-socket.ts";
+import { ThreadExchange } from "./thread-exchange.ts";
+import { ThreadSocket } from "./thread-socket.ts";
 
-export interface Edge extends AsyncDisposable {
-  /** Once. */
+export interface HttpThread extends AsyncDisposable {
+  /** May be called once. */
   listen(options: HttpServerOptions): Promise<HttpServer>;
 }
 
-export function openEdge(): Edge {
-  const worker = startWorker("edge", new URL("./worker.ts", import.meta.url));
+export function startHttpThread(): HttpThread {
+  const worker = startWorker("http-thread", new URL("./worker.ts", import.meta.url));
   const terminate = async (): Promise<void> => void (await worker.terminate());
   return {
     listen: async (options) => {
       try {
-        return await new Core(worker, options).start();
+        return await new MainThread(worker, options).start();
       } catch (error) {
         await terminate();
         throw error;
@@ -37,28 +37,28 @@ export function openEdge(): Edge {
   };
 }
 
-class Core implements Wire {
-  readonly outbox: CoreOutbox;
+class MainThread implements Wire {
+  readonly outbox: MainThreadOutbox;
   readonly #worker: Worker;
   readonly #options: HttpServerOptions;
-  readonly #answerer: Answerer;
+  readonly #runner: ExchangeRunner;
   readonly #peers = new Map<number, Peer>();
-  readonly #open = new Map<number, EdgeListener>();
-  #listening: ((message: FromEdge) => void) | undefined;
+  readonly #open = new Map<number, ChannelListener>();
+  #listening: ((message: FromHttpThread) => void) | undefined;
   #closed: (() => void) | undefined;
 
   constructor(worker: Worker, options: HttpServerOptions) {
     this.#worker = worker;
     this.#options = options;
-    this.#answerer = new Answerer(options);
-    // What is answered in one go, such as all writes of a commit, goes in one batch.
-    this.outbox = new CoreOutbox(worker, (flush) => process.nextTick(flush));
+    this.#runner = new ExchangeRunner(options);
+    // Responses of the same tick, such as all writes of one commit, go in one batch.
+    this.outbox = new MainThreadOutbox(worker, (flush) => process.nextTick(flush));
   }
 
   start(): Promise<HttpServer> {
     const { tls, host, port, idleMaxMs, timeoutMs, http2, streamsMax, goawayChance } =
       this.#options;
-    this.#worker.on("message", (batch: Batch<FromEdge>) =>
+    this.#worker.on("message", (batch: Batch<FromHttpThread>) =>
       unpack(batch, (message, bytesAt) => this.#take(message, bytesAt)),
     );
     const limits = {
@@ -70,7 +70,7 @@ class Core implements Wire {
     };
     this.outbox.put({ form: "listen", options: { tls, host, port, ...limits } });
     return new Promise((resolve, reject) => {
-      this.#worker.once("error", reject); // later on such an error ends the process
+      this.#worker.once("error", reject); // after the start such an error ends the process
       this.#listening = (message) => {
         this.#worker.off("error", reject);
         if (message.form === "listening") resolve(this.#server(message.port));
@@ -98,15 +98,15 @@ class Core implements Wire {
     };
   }
 
-  #take(message: FromEdge, bytesAt: (slice: Slice) => Buffer): void {
+  #take(message: FromHttpThread, bytesAt: (slice: Slice) => Buffer): void {
     switch (message.form) {
       case "request": {
         const { head, body } = message;
         const sent = typeof body === "string" ? body : bytesAt(body);
-        const exchange = new EdgeExchange(head, this.#peerOf(head), sent, this);
+        const exchange = new ThreadExchange(head, this.#peerOf(head), sent, this);
         this.#open.set(head.id, exchange);
-        if (body === "late") this.#answerer.expire(exchange);
-        else this.#answerer.run(exchange);
+        if (body === "late") this.#runner.expire(exchange);
+        else this.#runner.run(exchange);
         return;
       }
       case "upgrade":
@@ -153,13 +153,13 @@ class Core implements Wire {
   }
 
   #peerOf({ connection }: RequestHead): Peer {
-    return this.#peers.get(connection)!; // it is told before the first request
+    return this.#peers.get(connection)!; // "connected" is sent before the first request
   }
 
   #upgrade(head: RequestHead, sent: Buffer): void {
-    const socket = new EdgeSocket(head.id, this);
+    const socket = new ThreadSocket(head.id, this);
     this.#open.set(head.id, socket);
-    this.#answerer.join(head, this.#peerOf(head), socket, sent);
+    this.#runner.join(head, this.#peerOf(head), socket, sent);
   }
 }
 

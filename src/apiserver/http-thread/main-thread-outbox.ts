@@ -1,24 +1,24 @@
-/** What the core tells the edge. What goes to many clients in one go is one message. */
-import type { PieceBytes } from "../response/byte-chunk.ts";
-import type { FromCore } from "./messages.ts";
+/** Messages from the main thread to the HTTP thread. A chunk for many clients is one message. */
+import type { ChunkBytes } from "../response/byte-chunk.ts";
+import type { FromMainThread } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 
-export class CoreOutbox extends Outbox<FromCore> {
-  /** The message put last, if it is one that others may join. */
-  #shared: { readonly piece: PieceBytes; readonly ids: number[] } | undefined;
+export class MainThreadOutbox extends Outbox<FromMainThread> {
+  /** The last message, if it is a shared chunk to which more receivers can be added. */
+  #shared: { readonly bytes: ChunkBytes; readonly ids: number[] } | undefined;
 
-  override put(message: FromCore): void {
+  override put(message: FromMainThread): void {
     this.#shared = undefined;
     super.put(message);
   }
 
-  putPiece(id: number, piece: PieceBytes): void {
-    if (this.#shared?.piece === piece && this.waiting) {
+  putChunk(id: number, bytes: ChunkBytes): void {
+    if (this.#shared?.bytes === bytes && this.waiting) {
       this.#shared.ids.push(id);
       return;
     }
     const ids = [id];
-    this.put({ form: "piece", ids, chunk: this.add(piece.chunk) });
-    this.#shared = { piece, ids };
+    this.put({ form: "shared chunk", ids, chunk: this.add(bytes.chunk) });
+    this.#shared = { bytes, ids };
   }
 }

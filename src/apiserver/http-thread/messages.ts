@@ -1,16 +1,16 @@
 /**
- * What the thread that speaks HTTP (the edge) and the thread that answers (the core) tell each other.
+ * The messages between the HTTP thread, which owns the connections, and the main thread.
  *
- * Messages travel in batches, all bytes of a batch in one buffer: a message costs little then, and
- * bytes that go to many clients travel once. Requests, answers under way and joined connections are
- * told apart by the numbers that the edge gives them.
+ * Messages are sent in batches, all bytes of a batch in one buffer: a message is cheap, and bytes for
+ * many clients are sent once. Requests, streaming responses and upgraded connections have ids that
+ * the HTTP thread assigns.
  */
 
 import type { TlsOptions } from "../http/http-server.ts";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
 
-/** Where bytes lie within those of the batch; bytes in shared memory stay where they are. */
+/** A range of the bytes of the batch; bytes in shared memory are not copied. */
 export type Slice = { readonly from: number; readonly to: number } | Uint8Array<SharedArrayBuffer>;
 
 export interface Batch<Message> {
@@ -18,8 +18,8 @@ export interface Batch<Message> {
   readonly bytes: Uint8Array;
 }
 
-/** What was taken of the bytes under way is told when it is so much, or when the sender may be waiting. */
-export const TOLD_BYTES_MIN = 64 * 1024;
+/** Written bytes are reported when there are so many, or when the sender may be waiting. */
+export const REPORT_BYTES_MIN = 64 * 1024;
 
 export interface ListenOptions {
   readonly tls: TlsOptions;
@@ -41,7 +41,7 @@ export interface RequestHead {
   readonly rawHeaders: readonly string[];
 }
 
-export type FromEdge =
+export type FromHttpThread =
   | { readonly form: "listening"; readonly port: number }
   | { readonly form: "failed"; readonly message: string; readonly code: string | undefined }
   | { readonly form: "closed" }
@@ -52,22 +52,22 @@ export type FromEdge =
       readonly form: "request";
       readonly head: RequestHead;
       /**
-       * "follows": as `data`, for proxies; "late": the client did not send it in time; "unread": the
-       * core asks for it.
+       * "follows": streamed as `data`, for proxies; "late": the client did not send it in time;
+       * "unread": the main thread requests it with "read body".
        */
       readonly body: Slice | "too long" | "late" | "follows" | "unread";
     }
-  /** The body that the core has asked for. */
+  /** The body that the main thread has requested. */
   | { readonly form: "body"; readonly id: number; readonly bytes: Slice | "too long" }
-  /** A connection that wants to speak another protocol; with what it sent after its head. */
+  /** A connection upgrade, with the bytes that followed the request head. */
   | { readonly form: "upgrade"; readonly head: RequestHead; readonly sent: Slice }
-  /** What the client sent on; null is the end. */
+  /** More bytes from the client; null is the end. */
   | { readonly form: "data"; readonly id: number; readonly bytes: Slice | null }
-  /** So many bytes of those that the core wrote are on their way to the client. */
+  /** So many bytes that the main thread wrote were handed to the connection. */
   | { readonly form: "taken"; readonly id: number; readonly count: number }
-  /** Everything up to the end that the core wrote has gone to a connection that changed its protocol. */
+  /** All bytes written to an upgraded connection, and the end of the stream, were flushed. */
   | { readonly form: "ended"; readonly id: number }
-  /** The client has left before its answer was whole. */
+  /** The client disconnected before its response was complete. */
   | { readonly form: "gone"; readonly id: number }
   | {
       readonly form: "log";
@@ -76,7 +76,7 @@ export type FromEdge =
       readonly error: string;
     };
 
-export type FromCore =
+export type FromMainThread =
   | { readonly form: "listen"; readonly options: ListenOptions }
   | { readonly form: "renew"; readonly tls: TlsOptions }
   | { readonly form: "close"; readonly graceMs: number }
@@ -93,14 +93,14 @@ export type FromCore =
       readonly code: number;
       readonly headers: OutgoingHeaders;
     }
-  /** The client of this request has shown who it is. */
+  /** The client of this request was authenticated. */
   | { readonly form: "authenticated"; readonly id: number }
-  /** The client may do what it asks: its body is wanted. */
+  /** The request was authorized: its body is wanted. */
   | { readonly form: "read body"; readonly id: number }
   | { readonly form: "chunk"; readonly id: number; readonly bytes: Slice }
-  /** A chunk of HTTP/1.1 for many. */
-  | { readonly form: "piece"; readonly ids: readonly number[]; readonly chunk: Slice }
+  /** An HTTP/1.1 chunk for many responses. */
+  | { readonly form: "shared chunk"; readonly ids: readonly number[]; readonly chunk: Slice }
   | { readonly form: "end"; readonly id: number }
   | { readonly form: "destroy"; readonly id: number }
-  /** So many bytes of those that the client sent are no longer waiting. */
+  /** So many bytes from the client were consumed. */
   | { readonly form: "pulled"; readonly id: number; readonly count: number };

@@ -1,23 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { Piece } from "../response/byte-chunk.ts";
-import { CoreOutbox } from "./main-thread-outbox.ts";
-import type { Batch, FromCore } from "./messages.ts";
+import { FrameChunk } from "../response/byte-chunk.ts";
+import { MainThreadOutbox } from "./main-thread-outbox.ts";
+import type { Batch, FromMainThread } from "./messages.ts";
 import { unpack } from "./outbox.ts";
 
 interface Sent {
-  readonly outbox: CoreOutbox;
-  readonly batches: Batch<FromCore>[];
+  readonly outbox: MainThreadOutbox;
+  readonly batches: Batch<FromMainThread>[];
   /** Sends what waits. */
   flush(): void;
 }
 
 function outbox(): Sent {
-  const batches: Batch<FromCore>[] = [];
+  const batches: Batch<FromMainThread>[] = [];
   let flush: (() => void) | undefined;
-  const port = { postMessage: (batch: unknown) => void batches.push(batch as Batch<FromCore>) };
+  const port = {
+    postMessage: (batch: unknown) => void batches.push(batch as Batch<FromMainThread>),
+  };
   return {
-    outbox: new CoreOutbox(port, (scheduled) => {
+    outbox: new MainThreadOutbox(port, (scheduled) => {
       assert.equal(flush, undefined, "one flush for each batch");
       flush = scheduled;
     }),
@@ -30,11 +32,12 @@ function outbox(): Sent {
 }
 
 /** Messages with their bytes as text. */
-function read(batch: Batch<FromCore>): unknown[] {
+function read(batch: Batch<FromMainThread>): unknown[] {
   const all: unknown[] = [];
   unpack(batch, (message, bytesAt) => {
     if (message.form === "chunk") all.push([message.id, bytesAt(message.bytes).toString()]);
-    else if (message.form === "piece") all.push([message.ids, bytesAt(message.chunk).toString()]);
+    else if (message.form === "shared chunk")
+      all.push([message.ids, bytesAt(message.chunk).toString()]);
     else all.push(message.form);
   });
   return all;
@@ -73,16 +76,16 @@ test("shared memory is not copied", () => {
   assert.deepEqual(read(batches[0]!), [[1, "yyyy"]]);
 });
 
-test("a piece for many is one message, but overtakes nothing", () => {
+test("a chunk for many responses is one message, and messages keep their order", () => {
   const { outbox: out, batches, flush } = outbox();
-  const piece = new Piece([Buffer.from("event")]);
+  const shared = new FrameChunk([Buffer.from("event")]);
   const chunk = "5\r\nevent\r\n";
-  out.putPiece(1, piece);
-  out.putPiece(2, piece);
+  out.putChunk(1, shared);
+  out.putChunk(2, shared);
   out.put({ form: "start", id: 3, code: 200, headers: {} });
-  out.putPiece(3, piece);
+  out.putChunk(3, shared);
   flush();
-  out.putPiece(1, piece);
+  out.putChunk(1, shared);
   flush();
   assert.deepEqual(batches.map(read), [[[[1, 2], chunk], "start", [[3], chunk]], [[[1], chunk]]]);
 });

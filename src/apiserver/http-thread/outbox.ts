@@ -1,4 +1,4 @@
-/** Gathers messages for the other thread, and sends what came together as one. */
+/** Collects messages for the other thread and sends them in batches. */
 import type { Batch, Slice } from "./messages.ts";
 
 interface Port {
@@ -9,17 +9,17 @@ export class Outbox<Message> {
   readonly #port: Port;
   readonly #schedule: (flush: () => void) => void;
   #messages: Message[] = [];
-  #pieces: Uint8Array[] = [];
+  #parts: Uint8Array[] = [];
   #places = new Map<Uint8Array, Slice>();
   #length = 0;
 
-  /** `schedule` says when a batch that has begun is sent. */
+  /** `schedule` decides when a batch that was begun is sent. */
   constructor(port: Port, schedule: (flush: () => void) => void) {
     this.#port = port;
     this.#schedule = schedule;
   }
 
-  /** A batch has begun and not gone. */
+  /** A batch was begun and is not sent yet. */
   get waiting(): boolean {
     return this.#messages.length > 0;
   }
@@ -29,8 +29,8 @@ export class Outbox<Message> {
   }
 
   /**
-   * For a message that is put next. The bytes must stay as they are until the batch has gone; the
-   * same array, handed in again, is not sent again.
+   * Adds bytes for the next message. They must not change until the batch is sent; adding the same
+   * array again does not send it twice.
    */
   add(bytes: Uint8Array): Slice {
     if (isShared(bytes)) return bytes;
@@ -39,7 +39,7 @@ export class Outbox<Message> {
     const from = this.#length;
     const slice = { from, to: from + bytes.length };
     this.#places.set(bytes, slice);
-    this.#pieces.push(bytes);
+    this.#parts.push(bytes);
     this.#length = slice.to;
     return slice;
   }
@@ -47,20 +47,20 @@ export class Outbox<Message> {
   readonly #flush = (): void => {
     const bytes = Buffer.allocUnsafeSlow(this.#length);
     let at = 0;
-    for (const piece of this.#pieces) {
-      bytes.set(piece, at);
-      at += piece.length;
+    for (const part of this.#parts) {
+      bytes.set(part, at);
+      at += part.length;
     }
     const batch: Batch<Message> = { messages: this.#messages, bytes };
     this.#messages = [];
-    this.#pieces = [];
+    this.#parts = [];
     this.#places = new Map();
     this.#length = 0;
     this.#port.postMessage(batch, bytes.length === 0 ? [] : [bytes.buffer]);
   };
 }
 
-/** Hands each message of a batch on, with its bytes. */
+/** Calls `take` for each message of a batch, with its bytes. */
 export function unpack<Message>(
   { messages, bytes }: Batch<Message>,
   take: (message: Message, bytesAt: (slice: Slice) => Buffer) => void,

@@ -1,7 +1,7 @@
-/** What a client sends, until the reader in this thread wants it: then the edge may send more. */
+/** Bytes from a client, queued until the reader in this thread wants them; then the HTTP thread may send more. */
 import type { Channel } from "./channel.ts";
 
-/** As a Readable's: false when it wants no more for now. */
+/** As `Readable.push`: false when the reader wants no more for now. */
 type Push = (bytes: Buffer | null) => boolean;
 
 export class RequestBodyQueue {

@@ -1,6 +1,6 @@
 /**
- * What runs in the edge's thread: the HTTP server, handing requests to the core and passing its
- * answers on. It decides nothing.
+ * Runs in the HTTP thread: the HTTP server, which hands requests to the main thread and writes its
+ * responses. It makes no decisions.
  */
 import type { Duplex, Readable } from "node:stream";
 import type { MessagePort } from "node:worker_threads";
@@ -14,62 +14,62 @@ import { AHEAD_BYTES_MAX, type HttpRequest, type Reply } from "../http/exchange.
 import type { UpgradeRequest } from "../http/exchange-runner.ts";
 import { type HttpServer, startHttpServer } from "../http/http-server.ts";
 import { hasSmallBody } from "../http/read-body.ts";
-import { isPassedOn } from "../http/streams-request-body.ts";
+import { streamsRequestBody } from "../http/streams-request-body.ts";
 import type { Peer } from "../request/request.ts";
-import { pieceOf } from "../response/byte-chunk.ts";
+import { chunkOf } from "../response/byte-chunk.ts";
 import {
   type Batch,
-  type FromCore,
-  type FromEdge,
+  type FromHttpThread,
+  type FromMainThread,
   type ListenOptions,
+  REPORT_BYTES_MIN,
   type RequestHead,
   type Slice,
-  TOLD_BYTES_MIN,
 } from "./messages.ts";
 import { Outbox, unpack } from "./outbox.ts";
 
-export function serveEdge(port: MessagePort): void {
-  const edge = new EdgeThread(port);
-  port.on("message", (batch: Batch<FromCore>) =>
-    unpack(batch, (message, bytesAt) => edge.take(message, bytesAt)),
+export function serveHttpThread(port: MessagePort): void {
+  const server = new HttpThreadServer(port);
+  port.on("message", (batch: Batch<FromMainThread>) =>
+    unpack(batch, (message, bytesAt) => server.take(message, bytesAt)),
   );
 }
 
-/** Where the core's bytes go: an answer under way, or a connection that changed its protocol. */
+/** Where bytes from the main thread go: a streaming response, or an upgraded connection. */
 interface Outgoing {
   readonly request?: HttpRequest;
   readonly reply: Reply | undefined;
   readonly to: Pick<Reply, "write" | "drained" | "end" | "destroy">;
-  /** Passed on, but not told to the core yet. */
-  untoldBytes: number;
-  /** For the client to read on. */
+  /** Written to the connection, but not reported to the main thread yet. */
+  unreportedBytes: number;
+  /** Waits for the connection to drain. */
   waiting: boolean;
 }
 
-/** What a client sends on, held back while the core does not take it. */
+/** A stream from a client, paused while the main thread does not consume it. */
 interface Incoming {
   readonly source: Readable;
   aheadBytes: number;
 }
 
-class EdgeThread {
-  readonly #outbox: Outbox<FromEdge>;
+class HttpThreadServer {
+  readonly #outbox: Outbox<FromHttpThread>;
   readonly #outgoing = new Map<number, Outgoing>();
   readonly #incoming = new Map<number, Incoming>();
-  /** Whose bodies the core has not asked for. */
+  /** Requests whose bodies the main thread has not asked for. */
   readonly #unread = new Map<number, HttpRequest>();
-  /** Whose bodies are still coming. */
+  /** Requests whose bodies are still arriving. */
   readonly #slow = new Map<HttpRequest, RequestHead>();
   readonly #connections = new WeakMap<Peer, number>();
   #lastId = 0;
   #server: HttpServer | undefined;
 
   constructor(port: MessagePort) {
-    // Everything that arrived in one turn of the loop goes in one batch.
+    // Everything that arrived in one turn of the event loop goes in one batch.
     this.#outbox = new Outbox(port, (flush) => void nextTurn().then(flush));
   }
 
-  take(message: FromCore, bytesAt: (slice: Slice) => Buffer): void {
+  take(message: FromMainThread, bytesAt: (slice: Slice) => Buffer): void {
     switch (message.form) {
       case "answer": {
         const { id, code, headers, body } = message;
@@ -90,10 +90,10 @@ class EdgeThread {
         this.#write(message.id, bytes.length, ({ to }) => to.write(bytes));
         return;
       }
-      case "piece": {
-        const piece = pieceOf(bytesAt(message.chunk));
-        const write = ({ reply }: Outgoing): boolean => reply!.writePiece(piece);
-        for (const id of message.ids) this.#write(id, piece.chunk.length, write);
+      case "shared chunk": {
+        const bytes = chunkOf(bytesAt(message.chunk));
+        const write = ({ reply }: Outgoing): boolean => reply!.writeChunk(bytes);
+        for (const id of message.ids) this.#write(id, bytes.chunk.length, write);
         return;
       }
       case "end":
@@ -139,13 +139,13 @@ class EdgeThread {
   async #handle(request: HttpRequest, reply: Reply): Promise<void> {
     const head = this.#headOf(request, request.peer);
     const { id } = head;
-    this.#outgoing.set(id, { request, reply, untoldBytes: 0, waiting: false, to: reply });
+    this.#outgoing.set(id, { request, reply, unreportedBytes: 0, waiting: false, to: reply });
     request.onGone(() => {
       this.#slow.delete(request);
       this.#unread.delete(id);
       if (this.#outgoing.delete(id)) this.#outbox.put({ form: "gone", id });
     });
-    if (isPassedOn(request)) {
+    if (streamsRequestBody(request)) {
       this.#outbox.put({ form: "request", head, body: "follows" });
       this.#follow(id, request.bodyStream as Readable);
       return;
@@ -170,13 +170,13 @@ class EdgeThread {
   async #readBody(id: number): Promise<void> {
     const request = this.#unread.get(id);
     this.#unread.delete(id);
-    const bytes = await request?.readBody().catch(() => null); // it is told that the client left
+    const bytes = await request?.readBody().catch(() => null); // "gone" was sent
     if (request === undefined || bytes === null) return;
     const body = bytes === undefined ? "too long" : this.#outbox.add(bytes);
     this.#outbox.put({ form: "body", id, bytes: body });
   }
 
-  /** The core looks after the time of what it has heard of. */
+  /** Only for requests that were not handed over yet: the main thread has deadlines for the others. */
   #late(request: HttpRequest): void {
     const head = this.#slow.get(request);
     this.#slow.delete(request);
@@ -188,7 +188,7 @@ class EdgeThread {
     const { id } = head;
     this.#outgoing.set(id, {
       reply: undefined,
-      untoldBytes: 0,
+      unreportedBytes: 0,
       waiting: false,
       to: this.#outflowOf(id, socket),
     });
@@ -234,28 +234,28 @@ class EdgeThread {
   #write(id: number, length: number, write: (outgoing: Outgoing) => boolean): void {
     const outgoing = this.#outgoing.get(id);
     if (outgoing === undefined) return;
-    outgoing.untoldBytes += length;
-    if (!write(outgoing)) this.#tellLater(id, outgoing);
-    else if (outgoing.untoldBytes >= TOLD_BYTES_MIN) this.#tell(id, outgoing);
+    outgoing.unreportedBytes += length;
+    if (!write(outgoing)) this.#reportWhenDrained(id, outgoing);
+    else if (outgoing.unreportedBytes >= REPORT_BYTES_MIN) this.#report(id, outgoing);
   }
 
-  /** The core may write on for a while, but there is one who waits for the client. */
-  #tellLater(id: number, outgoing: Outgoing): void {
+  /** Reports the written bytes once the connection has drained. */
+  #reportWhenDrained(id: number, outgoing: Outgoing): void {
     if (outgoing.waiting) return;
     outgoing.waiting = true;
     void outgoing.to.drained().then(() => {
       outgoing.waiting = false;
-      this.#tell(id, outgoing);
+      this.#report(id, outgoing);
     });
   }
 
-  #tell(id: number, outgoing: Outgoing): void {
-    if (outgoing.untoldBytes === 0) return;
-    this.#outbox.put({ form: "taken", id, count: outgoing.untoldBytes });
-    outgoing.untoldBytes = 0;
+  #report(id: number, outgoing: Outgoing): void {
+    if (outgoing.unreportedBytes === 0) return;
+    this.#outbox.put({ form: "taken", id, count: outgoing.unreportedBytes });
+    outgoing.unreportedBytes = 0;
   }
 
-  /** Passes on what the client sends, as far as the core keeps up. */
+  /** Forwards what the client sends, paused while the main thread does not keep up. */
   #follow(id: number, source: Readable): void {
     const incoming: Incoming = { source, aheadBytes: 0 };
     this.#incoming.set(id, incoming);
@@ -276,7 +276,7 @@ class EdgeThread {
     if (incoming.aheadBytes < AHEAD_BYTES_MAX) incoming.source.resume();
   }
 
-  /** An answer is over with this. A connection that changed its protocol is over when it is closed. */
+  /** Ends a response. An upgraded connection ends when it is closed. */
   #last(id: number): Outgoing | undefined {
     const outgoing = this.#outgoing.get(id);
     if (outgoing?.reply !== undefined) this.#outgoing.delete(id);

@@ -1,20 +1,20 @@
-/** A request that came to the edge, and its answer: the same to whoever answers as one that came here. */
+/** A request whose connection is in the HTTP thread, and its response, as an `Exchange`. */
 import { Readable } from "node:stream";
 import { type Deferred, deferred } from "#lib/async/deferred.ts";
-import { CLIENT_GONE, Leaving } from "../http/client-disconnect.ts";
+import { CLIENT_GONE, ClientDisconnect } from "../http/client-disconnect.ts";
 import type { Deadline } from "../http/deadlines.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
-import type { PieceBytes } from "../response/byte-chunk.ts";
-import { Channel, type EdgeListener, type Wire } from "./channel.ts";
+import type { ChunkBytes } from "../response/byte-chunk.ts";
+import { Channel, type ChannelListener, type Wire } from "./channel.ts";
 import type { RequestHead } from "./messages.ts";
 import { RequestBodyQueue } from "./request-body-queue.ts";
 
-/** "follows": it is passed on as it comes; "late": it did not come in time; "unread": it must be asked for. */
-export type EdgeBody = Buffer | "too long" | "late" | "follows" | "unread";
+/** "follows": it is streamed; "late": it did not arrive in time; "unread": it must be requested. */
+export type ThreadBody = Buffer | "too long" | "late" | "follows" | "unread";
 
-export class EdgeExchange implements Exchange, EdgeListener {
+export class ThreadExchange implements Exchange, ChannelListener {
   readonly peer: Peer;
   auditId: string | undefined = undefined;
   deadline: Deadline | undefined = undefined;
@@ -22,13 +22,13 @@ export class EdgeExchange implements Exchange, EdgeListener {
   readonly #head: RequestHead;
   readonly #outbox: Wire["outbox"];
   readonly #channel: Channel;
-  readonly #body: EdgeBody;
-  readonly #leaving = new Leaving();
+  readonly #body: ThreadBody;
+  readonly #disconnect = new ClientDisconnect();
   #stream: Readable | undefined;
   #bodyQueue: RequestBodyQueue | undefined;
   #reading: Deferred<Uint8Array | undefined> | undefined;
 
-  constructor(head: RequestHead, peer: Peer, body: EdgeBody, wire: Wire) {
+  constructor(head: RequestHead, peer: Peer, body: ThreadBody, wire: Wire) {
     this.peer = peer;
     this.#head = head;
     this.#outbox = wire.outbox;
@@ -53,10 +53,10 @@ export class EdgeExchange implements Exchange, EdgeListener {
     return this.#head.rawHeaders;
   }
   get signal(): AbortSignal {
-    return this.#leaving.signal;
+    return this.#disconnect.signal;
   }
   get gone(): boolean {
-    return this.#leaving.gone;
+    return this.#disconnect.gone;
   }
   get bodyStream(): Readable {
     this.#stream ??= Readable.from(typeof this.#body === "string" ? [] : [this.#body]);
@@ -70,11 +70,12 @@ export class EdgeExchange implements Exchange, EdgeListener {
   }
 
   onGone(listener: () => void): void {
-    this.#leaving.onLeave(listener);
+    this.#disconnect.onLeave(listener);
   }
 
   async readBody(): Promise<Uint8Array | undefined> {
-    if (this.#body === "follows") throw new Error("a body that is passed on is not read");
+    if (this.#body === "follows")
+      throw new Error("a streamed request body cannot be read as a whole");
     if (this.#body === "unread") return this.#askForBody();
     return typeof this.#body === "string" ? undefined : this.#body;
   }
@@ -97,8 +98,8 @@ export class EdgeExchange implements Exchange, EdgeListener {
     return !this.gone && this.#channel.write(bytes);
   }
 
-  writePiece(piece: PieceBytes): boolean {
-    return !this.gone && this.#channel.writePiece(piece);
+  writeChunk(bytes: ChunkBytes): boolean {
+    return !this.gone && this.#channel.writeChunk(bytes);
   }
 
   drained(): Promise<void> {
@@ -127,7 +128,7 @@ export class EdgeExchange implements Exchange, EdgeListener {
 
   left(): void {
     this.deadline?.end();
-    this.#leaving.leave();
+    this.#disconnect.leave();
     this.#reading?.reject(CLIENT_GONE);
     this.#channel.left();
     if (this.#bodyQueue !== undefined) this.#stream?.destroy();

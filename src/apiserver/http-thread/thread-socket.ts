@@ -1,9 +1,9 @@
-/** A connection at the edge that has changed its protocol: to whoever joined it, a socket. */
+/** An upgraded connection of the HTTP thread, as a socket in the main thread. */
 import { Duplex } from "node:stream";
-import { Channel, type EdgeListener, type Wire } from "./channel.ts";
+import { Channel, type ChannelListener, type Wire } from "./channel.ts";
 import { RequestBodyQueue } from "./request-body-queue.ts";
 
-export class EdgeSocket extends Duplex implements EdgeListener {
+export class ThreadSocket extends Duplex implements ChannelListener {
   readonly #id: number;
   readonly #channel: Channel;
   readonly #bodyQueue: RequestBodyQueue;

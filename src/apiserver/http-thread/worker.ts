@@ -1,9 +1,9 @@
-/** The thread of the edge. */
+/** Entry of the HTTP thread. */
 import { parentPort } from "node:worker_threads";
 import { collectWhenQuiet, ownHeap } from "#lib/idle-gc.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
-import { serveEdge } from "./serve-http-thread.ts";
+import { serveHttpThread } from "./serve-http-thread.ts";
 
 if (parentPort === null) throw new Error("this is a worker thread's file");
-serveEdge(parentPort);
+serveHttpThread(parentPort);
 collectWhenQuiet(systemClock, ownHeap(), new AbortController().signal);

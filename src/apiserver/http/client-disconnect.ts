@@ -1,7 +1,5 @@
-/** That a client leaves, for whoever works for it. */
-
-/** A signal that exists once someone has asked for it. */
-export class Leaving {
+/** The client's disconnect, as an AbortSignal that is created on first use, and as one listener. */
+export class ClientDisconnect {
   #controller: AbortController | undefined;
   #listener: (() => void) | undefined;
   gone = false;

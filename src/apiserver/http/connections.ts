@@ -2,18 +2,18 @@
 import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import { UnknownClients } from "./unauthenticated-connections.ts";
+import { UnauthenticatedConnections } from "./unauthenticated-connections.ts";
 
 export class Connections {
-  /** Below TLS, also of those who have not come to an agreement on it. */
+  /** TCP sockets, also of connections that have not finished the TLS handshake. */
   readonly #transports = new Set<Socket>();
-  readonly #unknown = new UnknownClients();
+  readonly #unknown = new UnauthenticatedConnections();
   readonly #sockets = new Set<TLSSocket>();
-  /** Of clients that have not shown who they are. */
+  /** TCP sockets of unauthenticated clients. */
   readonly #transportOf = new WeakMap<TLSSocket, Socket>();
-  /** Of those who agreed on HTTP/2. */
+  /** Sessions of connections that negotiated HTTP/2. */
   readonly #sessions = new Map<TLSSocket, ServerHttp2Session>();
-  /** How many requests of a connection are being answered; absent means none. */
+  /** Requests in flight on a connection; absent means none. */
   readonly #requests = new WeakMap<TLSSocket, number>();
   #closing = false;
 

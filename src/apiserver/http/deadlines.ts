@@ -8,7 +8,7 @@ import type { Clock, Timer } from "#lib/time/clock.ts";
 import { parseQuery } from "./parse-query.ts";
 
 export interface Deadline {
-  /** It was answered, or there is nobody to answer any more. */
+  /** The request was answered, or its client is gone. */
   end(): void;
 }
 

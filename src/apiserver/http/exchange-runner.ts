@@ -1,6 +1,6 @@
 /**
- * What each request goes through wherever its connection is: it has its time, and a fault in the
- * server neither leaves the client waiting nor ends the process.
+ * Runs the handler of each request under a deadline. An exception of the handler destroys the
+ * response; it neither leaves the client waiting nor ends the process.
  */
 import type { Duplex } from "node:stream";
 import type { Logger } from "#lib/logger.ts";
@@ -9,25 +9,25 @@ import type { Peer } from "../request/request.ts";
 import { askedTimeoutMs, Deadlines } from "./deadlines.ts";
 import type { Exchange, HttpRequest, Reply } from "./exchange.ts";
 
-export interface AnswererOptions {
+export interface ExchangeRunnerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** After so long, and with as much of an answer as there is, a request is handed to `expire`. */
+  /** After so long a request is handed to `expire`, whether its response was started or not. */
   readonly timeoutMs?: number;
   expire?(request: HttpRequest, reply: Reply): void;
   handle(request: HttpRequest, reply: Reply): Promise<void>;
-  /** A connection that wants to speak another protocol. The handler owns the socket. */
+  /** A connection upgrade. The handler owns the socket. */
   upgrade(request: UpgradeRequest, peer: Peer, socket: Duplex, sent: Buffer): Promise<void>;
 }
 
 export type UpgradeRequest = Pick<HttpRequest, "method" | "url" | "headers" | "rawHeaders"> &
   Partial<Pick<HttpRequest, "authenticated">>;
 
-export class Answerer {
-  readonly #options: AnswererOptions;
+export class ExchangeRunner {
+  readonly #options: ExchangeRunnerOptions;
   readonly #deadlines: Deadlines<Exchange>;
 
-  constructor(options: AnswererOptions) {
+  constructor(options: ExchangeRunnerOptions) {
     const { clock, timeoutMs = 0 } = options;
     this.#options = options;
     this.#deadlines = new Deadlines(clock, timeoutMs, (exchange) => this.expire(exchange));
@@ -36,14 +36,14 @@ export class Answerer {
   run(exchange: Exchange): void {
     const { handle, logger } = this.#options;
     exchange.deadline = this.#deadlines.begin(exchange, askedTimeoutMs(exchange.url));
-    if (exchange.started) return; // no time at all was given
+    if (exchange.started) return; // the client asked for a timeout of 0
     handle(exchange, exchange).catch((error: unknown) => {
       if (!exchange.gone) logger.error("answering failed", { error, url: exchange.url });
       exchange.destroy();
     });
   }
 
-  /** Its time is over. */
+  /** The deadline has passed. */
   expire(exchange: Exchange): void {
     this.#options.expire?.(exchange, exchange);
   }
@@ -53,7 +53,7 @@ export class Answerer {
     this.#deadlines.stop();
   }
 
-  /** Lets a connection change its protocol. */
+  /** Hands over an upgraded connection. */
   join(request: UpgradeRequest, peer: Peer, socket: Duplex, sent: Buffer): void {
     const { upgrade, logger } = this.#options;
     socket.on("error", () => undefined);

@@ -1,20 +1,20 @@
 /**
- * One request and its answer, over HTTP/1.1 or HTTP/2. Both protocols look the same from above.
+ * One request and its response, with the same interface for HTTP/1.1 and HTTP/2.
  *
  * Promises:
  * 1. A request body is read up to BODY_BYTES_MAX; a longer one is not kept.
- * 2. `write` says whether the client keeps up; `drained` tells when it does again. Nobody has to
- *    buffer for a client that stopped reading.
- * 3. A request's signal aborts as soon as the client is gone. It is made only if it is asked for.
+ * 2. `write` returns false when the client does not keep up; `drained` resolves when it does again.
+ *    So nothing has to be buffered for a client that stopped reading.
+ * 3. A request's signal aborts as soon as the client is gone. It is created on first use.
  */
 
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
-import type { PieceBytes } from "../response/byte-chunk.ts";
+import type { ChunkBytes } from "../response/byte-chunk.ts";
 import type { Deadline } from "./deadlines.ts";
 
 export const BODY_BYTES_MAX = 3 * 1024 * 1024;
-/** So many bytes, or fewer, may be under way before `write` says that the client does not keep up. */
+/** Bytes that may be in flight before `write` returns false. */
 export const AHEAD_BYTES_MAX = 512 * 1024;
 
 export interface HttpRequest {
@@ -28,11 +28,11 @@ export interface HttpRequest {
   readonly signal: AbortSignal;
   /** The client has left. */
   readonly gone: boolean;
-  /** Names the request in its answer and in the audit log; whoever needs it first sets it. */
+  /** Names the request in its answer and in the audit log; set on first use. */
   auditId: string | undefined;
-  /** The client has shown who it is: its connection is no longer one that anybody can open. */
+  /** The client was authenticated: its connection no longer counts against the limit for unauthenticated ones. */
   authenticated(): void;
-  /** Calls back when the client leaves, or has all of its answer; for one listener. */
+  /** Calls back when the client disconnects, or has its whole response. One listener only. */
   onGone(listener: () => void): void;
   /** Undefined when it is longer than BODY_BYTES_MAX. */
   readBody(): Promise<Uint8Array | undefined>;
@@ -43,26 +43,26 @@ export interface HttpRequest {
 export interface Reply {
   /** A whole answer. To HEAD the body is announced, not sent. */
   send(code: number, headers: OutgoingHeaders, body: Uint8Array): void;
-  /** The beginning of an answer that `write` and `end` go on with. */
+  /** Starts a response that `write` and `end` continue. */
   start(code: number, headers: OutgoingHeaders): void;
   /** False when the client does not keep up: write no more before `drained`. */
   write(bytes: Uint8Array): boolean;
-  /** The same for what is sent to many. */
-  writePiece(piece: PieceBytes): boolean;
+  /** The same for a chunk that is sent to many clients. */
+  writeChunk(bytes: ChunkBytes): boolean;
   drained(): Promise<void>;
   end(): void;
-  /** Ends the connection without a proper end of the answer. */
+  /** Ends the connection in the middle of the response. */
   destroy(): void;
-  /** An answer has begun. */
+  /** The response was started. */
   readonly started: boolean;
   /** The client has left. */
   readonly gone: boolean;
 }
 
-/** A request and its answer, with the time they have. It ends the deadline when it is over. */
+/** A request, its response, and their deadline, which the exchange cancels when it is over. */
 export interface Exchange extends HttpRequest, Reply {
   deadline: Deadline | undefined;
 }
 
-/** Answers that have no body, nor the length of one. */
+/** Status codes without a body and without Content-Length. */
 export const BODILESS: ReadonlySet<number> = new Set([204, 304]);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { servingPair } from "#testing/serving-pair.ts";
-import { openEdge } from "../http-thread/http-thread.ts";
+import { startHttpThread } from "../http-thread/http-thread.ts";
 import type { Reply } from "./exchange.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "./http-server.ts";
 
@@ -18,7 +18,7 @@ const tooLate = (): void => undefined;
 
 describe.each([
   ["in this thread", startHttpServer],
-  ["in a thread of its own", (options: HttpServerOptions) => openEdge().listen(options)],
+  ["in the HTTP thread", (options: HttpServerOptions) => startHttpThread().listen(options)],
 ])("%s", (_, start) => {
   let server: HttpServer;
   /** Answers that the test has to end. */
@@ -89,11 +89,11 @@ describe.each([
       assert.ok(performance.now() - startMs >= IDLE_MAX_MS - 1);
     });
 
-    test("HTTP/2, told with GOAWAY", async () => {
+    test("HTTP/2, with GOAWAY", async () => {
       const session = http2();
-      const told = new Promise((resolve) => session.once("goaway", resolve));
+      const goaway = new Promise((resolve) => session.once("goaway", resolve));
       session.request({ ":path": "/" }).on("error", tooLate).resume();
-      assert.equal(await told, 0);
+      assert.equal(await goaway, 0);
       await new Promise((resolve) => session.once("close", resolve));
     });
 
@@ -107,7 +107,7 @@ describe.each([
       assert.equal(await ended, "ended"); // idle from now on
     });
 
-    /** Tells, once a watch is open, how its connection ends. */
+    /** Opens a watch; `ended` resolves when its connection ends. */
     async function watching(): Promise<{ ended: Promise<"ended"> }> {
       for (;;) {
         const session = http2();

@@ -19,7 +19,7 @@ import { type Random, systemRandom } from "#lib/random.ts";
 import type { ClientAuthorities } from "../authn/peer-certificate.ts";
 import type { Peer } from "../request/request.ts";
 import { Connections } from "./connections.ts";
-import { Answerer, type AnswererOptions } from "./exchange-runner.ts";
+import { ExchangeRunner, type ExchangeRunnerOptions } from "./exchange-runner.ts";
 import { HandshakeQueue } from "./handshake-queue.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
@@ -33,7 +33,7 @@ const HANDSHAKE_WITHIN_MS = 10_000;
 /** A connection on which nothing is asked for so long is ended. */
 const IDLE_MAX_MS = 90_000;
 
-export interface HttpServerOptions extends AnswererOptions {
+export interface HttpServerOptions extends ExchangeRunnerOptions {
   readonly tls: TlsOptions;
   readonly host: string;
   readonly port: number;
@@ -56,7 +56,7 @@ export interface TlsOptions {
   readonly context: SecureContextOptions & { readonly ca?: string | string[] };
   /** Who may have signed clients' certificates. */
   readonly authorities: ClientAuthorities;
-  /** Shown to those who ask for a host by one of their names. */
+  /** Certificates selected by SNI. */
   readonly named?: readonly NamedCertificate[];
 }
 
@@ -71,7 +71,7 @@ export interface HttpServer {
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const { tls, clock, streamsMax, idleMaxMs = IDLE_MAX_MS } = options;
   const { goawayChance = 0, random = systemRandom } = options;
-  const answerer = new Answerer(options);
+  const runner = new ExchangeRunner(options);
   const connections = new Connections();
   const peers = new KnownPeers({
     authorities: tls.authorities,
@@ -79,14 +79,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     elapsedMs: () => clock.elapsedMs(),
     ...(options.disconnected && { disconnected: (peer) => options.disconnected?.(peer) }),
   });
-  const http1 = createHttp1Server({ clock, answerer, peers, connections, idleMaxMs });
+  const http1 = createHttp1Server({ clock, runner, peers, connections, idleMaxMs });
   const http1Small = createHttp1Server(
-    { clock, answerer, peers, connections, idleMaxMs },
+    { clock, runner, peers, connections, idleMaxMs },
     SMALL_HEADERS_BYTES_MAX,
   );
   const serveHttp2 = createHttp2Server({
     clock,
-    answerer,
+    runner,
     peers,
     connections,
     idleMaxMs,
@@ -118,7 +118,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       const timer = clock.schedule(graceMs, () => connections.destroy());
       await closed;
       timer.cancel();
-      answerer.stop();
+      runner.stop();
     },
   };
 }
@@ -142,7 +142,7 @@ function createTlsServer(
   server.on("secureConnection", (socket) => {
     // The connection below TLS; the types do not know it, node does.
     connections.add(socket, (socket as unknown as { readonly _parent: Socket })._parent);
-    socket.on("error", () => undefined); // whoever uses it hears of its end by "close"
+    socket.on("error", () => undefined); // "close" follows, which the users of the socket handle
     socket.setNoDelay(true);
     socket.setKeepAlive(true, 30_000);
     serve(socket);

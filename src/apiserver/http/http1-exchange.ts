@@ -5,8 +5,8 @@ import type { Writable } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
-import type { PieceBytes } from "../response/byte-chunk.ts";
-import { Leaving } from "./client-disconnect.ts";
+import type { ChunkBytes } from "../response/byte-chunk.ts";
+import { ClientDisconnect } from "./client-disconnect.ts";
 import type { Connections } from "./connections.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
@@ -24,11 +24,11 @@ export class Http1Exchange implements Exchange {
   readonly #response: ServerResponse;
   readonly #connections: Connections;
   #wantsContinue: boolean;
-  /** Where pieces went last. */
+  /** The socket that the last chunk was written to directly. */
   #direct: Writable | undefined;
-  readonly #leaving = new Leaving();
+  readonly #disconnect = new ClientDisconnect();
 
-  /** `wantsContinue`: the client sends its body when it is told that someone wants it. */
+  /** `wantsContinue`: the client waits for "100 Continue" before it sends its body. */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -44,7 +44,7 @@ export class Http1Exchange implements Exchange {
     response.on("close", () => {
       connections.release(request.socket as TLSSocket);
       this.deadline?.end();
-      this.#leaving.leave();
+      this.#disconnect.leave();
     });
     response.on("error", ignore);
   }
@@ -62,10 +62,10 @@ export class Http1Exchange implements Exchange {
     return this.#request.rawHeaders;
   }
   get signal(): AbortSignal {
-    return this.#leaving.signal;
+    return this.#disconnect.signal;
   }
   get gone(): boolean {
-    return this.#leaving.gone;
+    return this.#disconnect.gone;
   }
   get started(): boolean {
     return this.#response.headersSent;
@@ -80,7 +80,7 @@ export class Http1Exchange implements Exchange {
   }
 
   onGone(listener: () => void): void {
-    this.#leaving.onLeave(listener);
+    this.#disconnect.onLeave(listener);
   }
 
   readBody(): Promise<Uint8Array | undefined> {
@@ -91,7 +91,7 @@ export class Http1Exchange implements Exchange {
   send(code: number, headers: OutgoingHeaders, body: Uint8Array): void {
     const all = headers as OutgoingHttpHeaders;
     const length = BODILESS.has(code) ? {} : { "content-length": body.length };
-    // Whoever is still talking after the answer is not listened to.
+    // A client that is still sending its body after the response is disconnected.
     if (code === 504 && !hasAll(this.#request)) this.#response.shouldKeepAlive = false;
     this.#leaveOutTheUsual();
     if (code === 413) this.#response.statusMessage = "Request Entity Too Large"; // as it once was
@@ -114,7 +114,7 @@ export class Http1Exchange implements Exchange {
    * Past the response, which would take a chunk in three parts and copy them together for each
    * client; but only to a client that takes chunks and has had the answers to all it asked before.
    */
-  writePiece({ bytes, chunk }: PieceBytes): boolean {
+  writeChunk({ bytes, chunk }: ChunkBytes): boolean {
     const { socket, chunkedEncoding } = this.#response;
     if (socket === null || !chunkedEncoding) return this.#response.write(bytes);
     this.#direct = socket;

@@ -5,7 +5,7 @@ import type { TLSSocket } from "node:tls";
 import type { Clock } from "#lib/time/clock.ts";
 import { methodNotAllowedStatus } from "../request/router.ts";
 import type { Connections } from "./connections.ts";
-import type { Answerer } from "./exchange-runner.ts";
+import type { ExchangeRunner } from "./exchange-runner.ts";
 import { Http1Exchange } from "./http1-exchange.ts";
 import type { KnownPeers } from "./known-peers.ts";
 import { hasBadEscape } from "./split-url.ts";
@@ -23,7 +23,7 @@ const LINGER_MS = 500;
 /** What a protocol is served with. */
 export interface ProtocolOptions {
   readonly clock: Clock;
-  readonly answerer: Answerer;
+  readonly runner: ExchangeRunner;
   readonly peers: KnownPeers;
   readonly connections: Connections;
   readonly idleMaxMs: number;
@@ -34,7 +34,7 @@ export function createHttp1Server(
   options: ProtocolOptions,
   headersBytesMax = HEADERS_BYTES_MAX,
 ): Server {
-  const { clock, answerer, peers, connections, idleMaxMs } = options;
+  const { clock, runner, peers, connections, idleMaxMs } = options;
   const server = createServer({
     maxHeaderSize: headersBytesMax,
     requestTimeout: 0,
@@ -63,7 +63,7 @@ export function createHttp1Server(
     const authenticated = (): void => connections.authenticated(request.socket as TLSSocket);
     const head = { method, url, headers, rawHeaders, authenticated };
     socket.once("end", () => socket.end()); // what they speak now has an end of its own
-    answerer.join(head, peers.at(request.socket as TLSSocket), socket, sent);
+    runner.join(head, peers.at(request.socket as TLSSocket), socket, sent);
   });
   server.on("clientError", (error, socket) => {
     answerBadRequest(error, socket as Socket);
@@ -72,9 +72,9 @@ export function createHttp1Server(
   return server;
 }
 
-/** `wantsContinue`: the client sends its body when it is told that someone wants it. */
+/** `wantsContinue`: the client waits for "100 Continue" before it sends its body. */
 function answer(
-  { clock, answerer, peers, connections }: ProtocolOptions,
+  { clock, runner, peers, connections }: ProtocolOptions,
   request: IncomingMessage,
   response: ServerResponse,
   wantsContinue: boolean,
@@ -92,7 +92,7 @@ function answer(
   const peer = peers.at(socket);
   if (peers.isOutdated(socket)) response.shouldKeepAlive = false;
   connections.occupy(socket);
-  answerer.run(new Http1Exchange(request, response, peer, connections, wantsContinue));
+  runner.run(new Http1Exchange(request, response, peer, connections, wantsContinue));
 }
 
 /**
@@ -188,7 +188,7 @@ function answerBadRequest(
   socket.end(`HTTP/1.1 ${body}\r\n${PLAIN_TEXT}Connection: close\r\n\r\n${body}`);
 }
 
-/** Methods in lower case, or that nobody knows, do not get through Node's parser. */
+/** Node's parser refuses methods in lower case and unknown methods. */
 const UNKNOWN_METHOD = `${JSON.stringify(methodNotAllowedStatus())}\n`;
 
 /** What Node says of requests that are none. */

@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from
 import type { TLSSocket } from "node:tls";
 import type { Peer } from "../request/request.ts";
 import type { OutgoingHeaders } from "../response/answer.ts";
-import type { PieceBytes } from "../response/byte-chunk.ts";
-import { Leaving } from "./client-disconnect.ts";
+import type { ChunkBytes } from "../response/byte-chunk.ts";
+import { ClientDisconnect } from "./client-disconnect.ts";
 import type { Connections } from "./connections.ts";
 import type { Deadline } from "./deadlines.ts";
 import { drainOf } from "./drain.ts";
@@ -24,7 +24,7 @@ export class Http2Exchange implements Exchange {
   readonly #stream: ServerHttp2Stream;
   readonly #connections: Connections;
   readonly #socket: TLSSocket;
-  readonly #leaving = new Leaving();
+  readonly #disconnect = new ClientDisconnect();
   /** The client has sent its whole request. */
   #hasAll: boolean;
 
@@ -46,7 +46,7 @@ export class Http2Exchange implements Exchange {
     stream.on("close", () => {
       connections.release(socket);
       this.deadline?.end();
-      this.#leaving.leave();
+      this.#disconnect.leave();
     });
     stream.on("error", ignore);
   }
@@ -58,10 +58,10 @@ export class Http2Exchange implements Exchange {
     return this.headers[":path"] ?? "/";
   }
   get signal(): AbortSignal {
-    return this.#leaving.signal;
+    return this.#disconnect.signal;
   }
   get gone(): boolean {
-    return this.#leaving.gone;
+    return this.#disconnect.gone;
   }
   get started(): boolean {
     return this.#stream.headersSent;
@@ -75,7 +75,7 @@ export class Http2Exchange implements Exchange {
   }
 
   onGone(listener: () => void): void {
-    this.#leaving.onLeave(listener);
+    this.#disconnect.onLeave(listener);
   }
 
   async readBody(): Promise<Uint8Array | undefined> {
@@ -100,7 +100,7 @@ export class Http2Exchange implements Exchange {
     return !this.#stream.destroyed && this.#stream.write(bytes);
   }
 
-  writePiece({ bytes }: PieceBytes): boolean {
+  writeChunk({ bytes }: ChunkBytes): boolean {
     return this.write(bytes);
   }
 

@@ -18,7 +18,7 @@ export interface Http2Options extends ProtocolOptions {
 
 /** Answers what serves a connection. */
 export function createHttp2Server(options: Http2Options): (socket: TLSSocket) => void {
-  const { answerer, peers, connections, idleMaxMs, streamsMax, wantsGoaway } = options;
+  const { runner, peers, connections, idleMaxMs, streamsMax, wantsGoaway } = options;
   // Loaded where connections are, which often is in another thread: it takes its time.
   const { performServerHandshake } = process.getBuiltinModule("node:http2");
   const sessionOptions = {
@@ -47,7 +47,7 @@ export function createHttp2Server(options: Http2Options): (socket: TLSSocket) =>
     ): void => {
       connections.occupy(socket);
       const peer = peers.at(socket);
-      answerer.run(new Http2Exchange(stream, headers, rawHeaders, peer, connections, socket));
+      runner.run(new Http2Exchange(stream, headers, rawHeaders, peer, connections, socket));
       // Both after what is asked on it by now.
       if (peers.isOutdated(socket) || wantsGoaway()) session.close();
     };

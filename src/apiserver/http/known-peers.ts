@@ -52,7 +52,7 @@ export class KnownPeers {
     return isRefused && (this.#handshakes.get(socket) ?? 0) < this.#changes;
   }
 
-  /** Whoever is connected has to be trusted still. Answers which of the connections are outdated. */
+  /** Verifies open connections against new authorities. Returns the connections that are outdated. */
   renew(authorities: ClientAuthorities, connections: Iterable<TLSSocket>): readonly TLSSocket[] {
     const { clientCaPem, frontProxyCaPem } = this.#authorities;
     this.#authorities = authorities;

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { type Authority, issueLeaf, openAuthority } from "#pki/authority.ts";
-import { openEdge } from "../http-thread/http-thread.ts";
+import { startHttpThread } from "../http-thread/http-thread.ts";
 import { type HttpServer, type HttpServerOptions, startHttpServer } from "./http-server.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "k8ts-named-"));
@@ -54,7 +54,7 @@ const cases = [
 
 describe.each([
   ["in this thread", startHttpServer],
-  ["in a thread of its own", (options: HttpServerOptions) => openEdge().listen(options)],
+  ["in the HTTP thread", (options: HttpServerOptions) => startHttpThread().listen(options)],
 ])("certificates by name, %s", (_, start) => {
   let server: HttpServer;
   beforeAll(async () => {

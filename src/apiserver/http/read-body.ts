@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { CLIENT_GONE } from "./client-disconnect.ts";
 import { BODY_BYTES_MAX, type HttpRequest } from "./exchange.ts";
 
-/** Node's streams hold so much of what nobody reads. */
+/** Node's streams buffer so much before anything is read. */
 const SMALL_BYTES_MAX = 16 * 1024;
 
 /** Reading it before its sender is known makes the server hold no more than it would anyway. */
@@ -13,8 +13,8 @@ export function hasSmallBody({ headers }: Pick<HttpRequest, "headers">): boolean
 }
 
 /**
- * A body that is too long is read to its end, so that the client gets to hear of it, but not kept;
- * one that goes on and on is not waited for.
+ * A body that is too long is read to its end, so that the client receives the 413, but not kept; one
+ * that does not end is cut off.
  */
 export function readBody(source: Readable, announced: number): Promise<Uint8Array | undefined> {
   if (announced === 0) return Promise.resolve(NO_BYTES);

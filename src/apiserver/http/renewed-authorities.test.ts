@@ -12,7 +12,7 @@ import { silentLogger } from "#lib/logger.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import type { KeyPair } from "#pki/key-pair.ts";
-import { openEdge } from "../http-thread/http-thread.ts";
+import { startHttpThread } from "../http-thread/http-thread.ts";
 import {
   type HttpServer,
   type HttpServerOptions,
@@ -22,7 +22,7 @@ import {
 
 describe.each([
   ["in this thread", startHttpServer],
-  ["in a thread of its own", (options: HttpServerOptions) => openEdge().listen(options)],
+  ["in the HTTP thread", (options: HttpServerOptions) => startHttpThread().listen(options)],
 ])("%s", (_, start) => {
   let server: HttpServer;
   let tlsFor: (...authorities: KeyPair[]) => TlsOptions;
@@ -68,7 +68,7 @@ describe.each([
       handle: async ({ peer }, reply) => {
         if (hold !== undefined) held += 1;
         await hold;
-        reply.send(200, {}, Buffer.from(peer.certificate?.commonName ?? "nobody"));
+        reply.send(200, {}, Buffer.from(peer.certificate?.commonName ?? "anonymous"));
       },
       upgrade: async () => undefined,
     });
@@ -84,7 +84,7 @@ describe.each([
     for (let tries = 0; tries < 200; tries++) {
       got = await Promise.all(clients.map((client) => client.ask()));
       if (got.join() === want.join()) return;
-      await systemClock.sleep(5); // a thread of its own hears of it a little later
+      await systemClock.sleep(5); // the HTTP thread gets the change a little later
     }
     assert.deepEqual(got, want);
   };
@@ -99,27 +99,27 @@ describe.each([
   });
 
   test("count for connections that are open, too", async () => {
-    await until("jane", "nobody");
+    await until("jane", "anonymous");
     server.renew(tlsFor(...authorities));
     await until("jane", "john");
     server.renew(tlsFor(authorities[1]));
-    await until("nobody", "john");
+    await until("anonymous", "john");
   });
 
   test("count for connections that were busy when they came", async () => {
     server.renew(tlsFor(authorities[0]));
-    await until("jane", "nobody");
+    await until("jane", "anonymous");
     for (const client of clients) client.close(); // the next handshake refuses one of them
-    await until("jane", "nobody");
+    await until("jane", "anonymous");
     const { promise, resolve } = deferred<void>();
     hold = promise;
     const asked = clients.map((client) => client.ask());
     while (held < clients.length) await systemClock.sleep(1);
     server.renew(tlsFor(...authorities));
-    await systemClock.sleep(50); // a thread of its own hears of it, most likely
+    await systemClock.sleep(50); // most likely the HTTP thread has the change by then
     hold = undefined;
     resolve();
-    assert.deepEqual(await Promise.all(asked), ["jane", "nobody"]);
+    assert.deepEqual(await Promise.all(asked), ["jane", "anonymous"]);
     await until("jane", "john");
   });
 });

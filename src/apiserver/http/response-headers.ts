@@ -67,8 +67,8 @@ class ReplyWithHeaders implements Reply {
     return this.#reply.write(bytes);
   }
 
-  writePiece(...args: Parameters<Reply["writePiece"]>): boolean {
-    return this.#reply.writePiece(...args);
+  writeChunk(...args: Parameters<Reply["writeChunk"]>): boolean {
+    return this.#reply.writeChunk(...args);
   }
 
   drained(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Watches and logs for clients that speak WebSocket, as pages in a browser do: an event is a message,
- * and so is each piece of a log. What the client sends is not looked at; when it closes, it is over.
+ * Watches and logs over WebSocket, as pages in a browser use them: each event, and each chunk of a
+ * log, is a message. Messages from the client are ignored; the request ends when the client closes.
  */
 import { drained } from "#lib/async/drained.ts";
 import { acceptWebSocket } from "#lib/websocket/accept.ts";
@@ -64,7 +64,7 @@ export async function serveWebSocket(
     count: api.watches.of(body.feed.kind),
     fanOut: api.fanOuts.of(body.feed.kind),
     reply: {
-      writePiece: ({ bytes }) => !connection.isOpen || socket.write(bytes),
+      writeChunk: ({ bytes }) => !connection.isOpen || socket.write(bytes),
       drained: () => drained(socket),
       end: () => connection.close(),
       destroy: () => connection.destroy(),

@@ -25,7 +25,7 @@ import type { HttpRequest, Reply } from "./exchange.ts";
 import { parseQuery } from "./parse-query.ts";
 import { hasSmallBody } from "./read-body.ts";
 import { type SplitUrl, splitUrl } from "./split-url.ts";
-import { isPassedOn } from "./streams-request-body.ts";
+import { streamsRequestBody } from "./streams-request-body.ts";
 
 const GZIP_BYTES_MIN = 128 * 1024;
 const compress = promisify(gzip);
@@ -143,7 +143,7 @@ class ServedRequest implements ApiRequest {
   }
 }
 
-/** Its time is over: the client hears so, or that the answer breaks off. What lives long has no end. */
+/** The deadline has passed: responds 504, or aborts a started response. Long-running requests have no deadline. */
 export function expire(
   api: Pick<Serving, "newAuditId" | "countTimeout">,
   request: HttpRequest,
@@ -263,10 +263,10 @@ type Body = RequestBody | PendingBody;
  * the stream would hold as much anyway, and it is there when the handler wants it.
  */
 function beginBody(request: HttpRequest): Body {
-  if (isPassedOn(request)) return { form: "stream", stream: request.bodyStream };
+  if (streamsRequestBody(request)) return { form: "stream", stream: request.bodyStream };
   if (request.method === "GET" || request.method === "HEAD") return NO_BODY;
   const reading = hasSmallBody(request) ? request.readBody() : undefined;
-  reading?.catch(() => undefined); // whoever asks for the body is told
+  reading?.catch(() => undefined); // the reader of the body gets the error
   return { form: "pending", reading };
 }
 

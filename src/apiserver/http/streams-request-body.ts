@@ -1,9 +1,9 @@
-/** Requests whose body goes to another server as it comes. */
+/** Whether the body of a request is streamed: proxy requests forward it as it arrives. */
 import type { HttpRequest } from "./exchange.ts";
 
 const PROXIED =
   /^\/api\/v1\/(?:namespaces\/[^/]+\/(?:pods|services)|nodes)\/[^/]+\/proxy(?:[/?]|$)/;
 
-export function isPassedOn({ method, url }: Pick<HttpRequest, "method" | "url">): boolean {
+export function streamsRequestBody({ method, url }: Pick<HttpRequest, "method" | "url">): boolean {
   return method !== "GET" && method !== "HEAD" && PROXIED.test(url);
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { Socket } from "node:net";
 import { test } from "vitest";
-import { UnknownClients } from "./unauthenticated-connections.ts";
+import { UnauthenticatedConnections } from "./unauthenticated-connections.ts";
 
 const sockets = (count: number): Socket[] => Array.from({ length: count }, () => new Socket());
 
 test("unauthenticated connections: the 321st ends the oldest", () => {
-  const clients = new UnknownClients();
+  const clients = new UnauthenticatedConnections();
   const all = sockets(321);
   for (const socket of all) clients.add(socket);
   assert.deepEqual(
@@ -16,7 +16,7 @@ test("unauthenticated connections: the 321st ends the oldest", () => {
 });
 
 test("unauthenticated connections: one that is authenticated is never ended", () => {
-  const clients = new UnknownClients();
+  const clients = new UnauthenticatedConnections();
   const [known, ...others] = sockets(322);
   clients.add(known!);
   clients.remove(known!);
@@ -26,7 +26,7 @@ test("unauthenticated connections: one that is authenticated is never ended", ()
 });
 
 test("unauthenticated connections: 8 may send large headers, and others once those are gone", () => {
-  const clients = new UnknownClients();
+  const clients = new UnauthenticatedConnections();
   const all = sockets(10);
   for (const socket of all) clients.add(socket);
   const may = all.map((socket) => clients.maySendLargeHeaders(socket));

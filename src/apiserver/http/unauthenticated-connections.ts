@@ -1,7 +1,6 @@
 /**
- * Connections whose clients have not shown who they are: without a verified certificate, and without a
- * request that was authenticated. Anybody can open them, so what all of them together can make the
- * server hold is bounded to 64 MB.
+ * Connections of unauthenticated clients: no verified certificate, and no authenticated request yet.
+ * Anyone can open them, so the memory that all of them together can use is bounded to 64 MB.
  *
  * Promises:
  * 1. There are at most CLIENTS_MAX of them: a new one ends the oldest. A connection takes about 70 KB.
@@ -14,7 +13,7 @@ const LARGE_HEADERS_MAX = 8;
 
 export const SMALL_HEADERS_BYTES_MAX = 32 * 1024;
 
-export class UnknownClients {
+export class UnauthenticatedConnections {
   /** Oldest first; whether it may send large headers. */
   readonly #clients = new Map<Socket, boolean>();
   #largeHeaders = 0;

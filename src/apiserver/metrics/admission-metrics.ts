@@ -1,11 +1,11 @@
-/** What is told about admission, under upstream's names: by step, and by plug-in. */
+/** Metrics of admission under upstream's names: by step, and by plug-in. */
 import type { Bind, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Operation } from "../admission/admission-request.ts";
 
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
 const LABELS = ["operation", "rejected", "type"];
 
-/** Told of each time that something was asked. */
+/** Called after each call of a step or plug-in. */
 export type ObserveAdmission = (rejected: boolean, seconds: number) => void;
 
 export interface AdmissionMetrics {

@@ -1,4 +1,4 @@
-/** What the server tells about its work, under upstream's names. */
+/** Metrics of requests under upstream's names. */
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { ApiRequest, RequestInfo } from "../request/request.ts";
 import { mediaTypeOf } from "../response/negotiate.ts";
@@ -67,7 +67,7 @@ export class ApiMetrics {
     });
     this.#sizes = metrics.histogram({
       name: "apiserver_response_sizes",
-      help: "Bytes of answers to those who read, as they were sent.",
+      help: "Bytes of responses to read requests, as they were sent.",
       labels: ["verb", ...PLACE],
       buckets: RESPONSE_BYTES,
     });
@@ -222,7 +222,7 @@ function verbOf({ verb, subresource }: RequestInfo, request: ApiRequest | undefi
   return KNOWN_VERBS.has(method) ? method : "other";
 }
 
-/** Paths outside of resources are told by their first part: they must not fill the memory. */
+/** Non-resource paths are labelled by their first segment, so that the number of series is bounded. */
 function placeOf(info: RequestInfo): string[] {
   const { isResource, verb, group, version, resource, subresource, name, namespace, path } = info;
   if (!isResource) return ["", "", "", ...documentOf(path.split("/")[1] ?? "")];

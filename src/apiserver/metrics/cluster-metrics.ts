@@ -1,4 +1,4 @@
-/** What the server tells about the cluster that it keeps: addresses of Services, APIs of others. */
+/** Metrics of cluster state: allocated Service addresses, availability of APIServices. */
 import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";

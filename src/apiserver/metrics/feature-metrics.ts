@@ -1,5 +1,5 @@
 /**
- * The features of this version by their stage, as upstream has them unless it is told otherwise. What
+ * The features of this version by their stage, with upstream's defaults. What
  * is on is how this server behaves; flags change nothing about it.
  */
 import type { Metrics } from "#lib/metrics.ts";

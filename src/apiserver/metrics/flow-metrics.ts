@@ -1,24 +1,24 @@
 /** Flow control's state among the metrics, read when someone looks. */
 import type { Metrics } from "#lib/metrics.ts";
-import type { LevelState, TurnTaking } from "../flow/concurrency-limiter.ts";
+import type { ConcurrencyLimiter, LevelState } from "../flow/concurrency-limiter.ts";
 import type { LevelCounts } from "../flow/priority-level.ts";
 
 const PREFIX = "apiserver_flowcontrol_";
 const WAIT_SECONDS = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
 const FLOW = ["flow_schema", "priority_level"];
 
-export function addFlowMetrics(metrics: Metrics, flow: TurnTaking | undefined): void {
+export function addFlowMetrics(metrics: Metrics, flow: ConcurrencyLimiter | undefined): void {
   if (flow?.levels === undefined) return;
   const levels = flow.levels.bind(flow);
   observeRequests(metrics, flow);
-  tellLimits(metrics, levels);
-  tellOccupancy(metrics, levels);
+  addLimits(metrics, levels);
+  addOccupancy(metrics, levels);
   countOutcomes(metrics, levels);
 }
 
 type Levels = () => readonly LevelState[];
 
-function observeRequests(metrics: Metrics, flow: TurnTaking): void {
+function observeRequests(metrics: Metrics, flow: ConcurrencyLimiter): void {
   const waits = metrics.histogram({
     name: `${PREFIX}request_wait_duration_seconds`,
     help: "Time that requests waited for their turn, by whether it came.",
@@ -33,7 +33,7 @@ function observeRequests(metrics: Metrics, flow: TurnTaking): void {
   });
   const executed = metrics.histogram({
     name: `${PREFIX}request_execution_seconds`,
-    help: "Time that requests were worked on; watches until they had told what was there.",
+    help: "Execution time of requests; of watches until their initial events were sent.",
     labels: [...FLOW, "type"],
     buckets: WAIT_SECONDS,
   });
@@ -63,35 +63,35 @@ function observeRequests(metrics: Metrics, flow: TurnTaking): void {
 }
 
 /** How many seats each level may use. */
-function tellLimits(metrics: Metrics, levels: Levels): void {
-  const tell = (name: string, help: string, read: (state: LevelState) => number): void =>
+function addLimits(metrics: Metrics, levels: Levels): void {
+  const gauge = (name: string, help: string, read: (state: LevelState) => number): void =>
     metrics.gaugesOf({ name: `${PREFIX}${name}`, help, labels: ["priority_level"] }, () =>
       levels().map((state) => ({ labels: [state.name], value: read(state) })),
     );
   const limited = ({ level }: LevelState): number => level?.seats ?? 0;
-  tell("nominal_limit_seats", "The level's own share of seats.", limited);
-  tell("current_limit_seats", "Seats that the level may use now.", limited);
-  tell(
+  gauge("nominal_limit_seats", "The level's own share of seats.", limited);
+  gauge("current_limit_seats", "Seats that the level may use now.", limited);
+  gauge(
     "lower_limit_seats",
     "Seats that the level never lends.",
     ({ level }) => (level?.seats ?? 0) - (level?.lendable ?? 0),
   );
-  tell("upper_limit_seats", "Seats that the level may use at most.", ({ level }) => {
+  gauge("upper_limit_seats", "Seats that the level may use at most.", ({ level }) => {
     const most = level?.seatsMax ?? 0;
     return Number.isFinite(most) ? most : levels().reduce((sum, one) => sum + limited(one), 0);
   });
 }
 
-/** What runs and what waits. */
-function tellOccupancy(metrics: Metrics, levels: Levels): void {
-  const tell = (name: string, help: string, read: (counts: LevelCounts) => number): void =>
+/** Executing and queued requests. */
+function addOccupancy(metrics: Metrics, levels: Levels): void {
+  const gauge = (name: string, help: string, read: (counts: LevelCounts) => number): void =>
     metrics.gaugesOf({ name: `${PREFIX}${name}`, help, labels: FLOW }, () =>
       levels().flatMap((level) => ofFlows(level, read)),
     );
-  tell("current_executing_seats", "Seats in use.", ({ seats }) => seats);
-  tell("current_executing_requests", "Requests that run.", ({ running }) => running);
-  tell("current_inqueue_requests", "Requests that wait.", ({ waiting }) => waiting);
-  tell("current_inqueue_seats", "Seats that they wait for.", ({ waitingSeats }) => waitingSeats);
+  gauge("current_executing_seats", "Seats in use.", ({ seats }) => seats);
+  gauge("current_executing_requests", "Requests that run.", ({ running }) => running);
+  gauge("current_inqueue_requests", "Requests that wait.", ({ waiting }) => waiting);
+  gauge("current_inqueue_seats", "Seats that they wait for.", ({ waitingSeats }) => waitingSeats);
 }
 
 function countOutcomes(metrics: Metrics, levels: Levels): void {

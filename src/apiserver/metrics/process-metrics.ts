@@ -1,4 +1,4 @@
-/** What the process tells about itself, under the names that every Prometheus client uses. */
+/** Metrics of the process under the names that every Prometheus client uses. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { Metrics } from "#lib/metrics.ts";
 import { PLAIN_VERSION, VERSION } from "../paths/version-path.ts";

@@ -1,4 +1,4 @@
-/** What is told about authentication, authorization, impersonation and audit, under upstream's names. */
+/** Metrics of authentication, authorization, impersonation and audit under upstream's names. */
 
 import { andThen } from "#lib/async/maybe-promise.ts";
 import type { Counter, Histogram, MetricOptions, Metrics } from "#lib/metrics.ts";
@@ -137,7 +137,7 @@ function countAuthorization(
   };
 }
 
-/** What is told of the checks that ended with a result: how many, and after how long. */
+/** Number and duration of the checks by result. */
 function outcomesOf(
   metrics: Metrics,
   attempts: Pick<MetricOptions, "name" | "help">,

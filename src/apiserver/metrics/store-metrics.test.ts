@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
 
-test("requests to the store and what is in it are told under upstream's names", async () => {
+test("metrics of storage requests and objects have upstream's names", async () => {
   await using t = await startTestApi();
   for (const name of ["a", "b"]) await t.want(201, "POST", CONFIG_MAPS, { body: configMap(name) });
   await t.want(200, "PUT", `${CONFIG_MAPS}/a`, { body: configMap("a", { data: { k: "2" } }) });
   await t.want(200, "DELETE", `${CONFIG_MAPS}/b`);
-  const told: string = await t.want(200, "GET", "/metrics");
+  const metrics: string = await t.want(200, "GET", "/metrics");
   const place = 'group="",resource="configmaps"';
   for (const line of [
     `etcd_requests_total{operation="create",${place}} 2`,
@@ -20,6 +20,6 @@ test("requests to the store and what is in it are told under upstream's names", 
     'apiserver_storage_objects{resource="deployments.apps"} 0',
     `apiserver_watch_cache_resource_version{${place}} ${t.api.store.cache.revision}`,
   ]) {
-    assert.ok(told.split("\n").includes(line), line);
+    assert.ok(metrics.split("\n").includes(line), line);
   }
 });

@@ -1,4 +1,4 @@
-/** What the server tells about its store and the caches over it, under upstream's names. */
+/** Metrics of the store and of the watch cache under upstream's names. */
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { StoredResource } from "../storage/resources.ts";
 import type { WatchCache } from "../watch/watch-cache.ts";
@@ -108,9 +108,9 @@ export function addCacheMetrics(metrics: Metrics, cache: WatchCache): void {
         value: changes,
       })),
     );
-  changesOf("apiserver_storage_events_received_total", "Changes that the store told of.");
-  changesOf("apiserver_watch_cache_events_received_total", "Changes that the caches took in.");
-  changesOf("apiserver_watch_cache_events_dispatched_total", "Changes that watchers may hear of.");
+  changesOf("apiserver_storage_events_received_total", "Changes received from the store.");
+  changesOf("apiserver_watch_cache_events_received_total", "Changes applied to the watch cache.");
+  changesOf("apiserver_watch_cache_events_dispatched_total", "Changes dispatched to watchers.");
   const listsOf = (name: string, help: string, read: (of: Cached) => number): void => {
     const labels = name.startsWith("returned") ? PLACE : [...PLACE, "index"];
     metrics.countersOf({ name: `apiserver_cache_list_${name}`, help, labels }, () =>

@@ -1,4 +1,4 @@
-/** What the server tells about the events that watchers were sent, under upstream's names. */
+/** Metrics of the events sent to watchers under upstream's names. */
 import type { Kind } from "#api/kind.ts";
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 

@@ -1,6 +1,6 @@
 /** /debug/api_priority_and_fairness: the state of flow control as tables for people. */
 
-import type { LevelState, TurnTaking } from "../flow/concurrency-limiter.ts";
+import type { ConcurrencyLimiter, LevelState } from "../flow/concurrency-limiter.ts";
 import type { LevelCounts } from "../flow/priority-level.ts";
 import type { PathHandler } from "../request/handler.ts";
 import { textAnswer } from "../response/answer.ts";
@@ -8,7 +8,7 @@ import { textAnswer } from "../response/answer.ts";
 const ROOT = "/debug/api_priority_and_fairness/";
 const COLUMN_WIDTH_MIN = 8;
 
-export function flowPaths(flow: TurnTaking | undefined): PathHandler {
+export function flowPaths(flow: ConcurrencyLimiter | undefined): PathHandler {
   return ({ path }) => {
     if (!path.startsWith(ROOT) || flow?.levels === undefined) return undefined;
     const dump = DUMPS[path.slice(ROOT.length)];

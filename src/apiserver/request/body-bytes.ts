@@ -1,4 +1,4 @@
-/** The bytes of a request's body, for those who have to understand it. */
+/** The bytes of a request body that is decoded, YAML converted to JSON. */
 import { type YamlAsJson, yamlToJson } from "#api/codec/yaml.ts";
 import { failure, type Result, requestTooLargeStatus, success } from "#api/meta/status.ts";
 import { BODY_BYTES_MAX } from "../http/exchange.ts";

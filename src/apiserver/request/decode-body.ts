@@ -1,6 +1,6 @@
 /**
- * From the bytes of a request to an object of the expected kind, in its normal form. Faults are told
- * in the words of upstream's decoder, because users and tests match on them.
+ * Decodes a request body into an object of the expected kind, in its normal form. Errors have the
+ * text of upstream's decoder, because users and tests match on them.
  */
 
 import { decodeJson, normalize, parseJson } from "#api/codec/json.ts";

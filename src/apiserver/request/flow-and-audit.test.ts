@@ -5,7 +5,7 @@ import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { Audit, type Stored } from "../audit/audit.ts";
 import { textAnswer } from "../response/answer.ts";
 import type { Tables } from "../response/table.ts";
-import { inFrame } from "./flow-and-audit.ts";
+import { withFlowAndAudit } from "./flow-and-audit.ts";
 import type { ApiRequest } from "./request.ts";
 import { requestInfoOf } from "./request-info.ts";
 
@@ -37,9 +37,9 @@ async function ask(store: (stage: string) => Stored) {
     },
   });
   const info = requestInfoOf(request.method, request.path, request.query);
-  const frame = { security: { audit }, tables: {} as Tables }; // nobody asks for one
+  const frame = { security: { audit }, tables: {} as Tables }; // not used here
   const identity = { user: { name: "jane", groups: [] } };
-  const answer = await inFrame(frame, request, info, identity, 0, async () => {
+  const answer = await withFlowAndAudit(frame, request, info, identity, 0, async () => {
     order.push("work");
     return textAnswer(200, "ok");
   });
@@ -48,14 +48,14 @@ async function ask(store: (stage: string) => Stored) {
   return { order, code: answer.code };
 }
 
-describe("an audit log that makes requests wait", () => {
-  test("is told before the work and before the answer", async () => {
+describe("a blocking audit log", () => {
+  test("gets its events before the request is processed and before the response is sent", async () => {
     const { order, code } = await ask(async () => true);
     assert.equal(code, 200);
     assert.deepEqual(order, ["RequestReceived", "work", "ResponseComplete", "answer"]);
   });
 
-  test("ends a request of which it cannot be told", async () => {
+  test("fails a request whose audit event cannot be written", async () => {
     const { order, code } = await ask(async () => false);
     assert.equal(code, 500);
     assert.deepEqual(order, ["RequestReceived", "answer"]);

@@ -1,7 +1,7 @@
 /**
- * What stands around every request whose sender is known: its turn (flow control) and its trail
- * (audit). A seat is held while the request is worked on, by a watch until it has told what is there;
- * what lives long holds its place until its answer has ended.
+ * Runs an authenticated request under flow control and audit. A seat is held while the request
+ * executes, by a watch until its initial events are sent; a long-running request counts against its
+ * limit until its response has ended.
  */
 import { andThen, type MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { AuditTrail } from "../audit/audit.ts";
@@ -20,7 +20,7 @@ interface Frame {
   readonly tables: Tables;
 }
 
-export async function inFrame(
+export async function withFlowAndAudit(
   { security: { flow, audit }, tables }: Frame,
   request: ApiRequest,
   info: RequestInfo,
@@ -66,8 +66,8 @@ export async function inFrame(
   }
   const flows = turn !== undefined && (!long || info.verb === "watch");
   const { body, media } = answer;
-  const told = (): unknown => toldObject(body, media, request.query, tables);
-  const ended = withTrail(flows ? withFlow(answer, turn) : answer, trail, long, told);
+  const object = (): unknown => responseObject(body, media, request.query, tables);
+  const ended = withTrail(flows ? withFlow(answer, turn) : answer, trail, long, object);
   const sent = ended instanceof Promise ? await ended : ended;
   const place = turn?.place;
   return place === undefined ? sent : whenSent(sent, () => place.release());
@@ -90,10 +90,10 @@ function withTrail(
   object: () => unknown,
 ): MaybePromise<Answer> {
   if (trail === undefined) return answer;
-  const told = auditedAnswer(answer, object);
-  if (!long && trail.waits) return andThen(trail.completed(told), () => answer);
-  const started = long ? trail.started(told) : undefined;
-  return andThen(started, () => whenSent(answer, () => void trail.completed(told)));
+  const audited = auditedAnswer(answer, object);
+  if (!long && trail.waits) return andThen(trail.completed(audited), () => answer);
+  const started = long ? trail.started(audited) : undefined;
+  return andThen(started, () => whenSent(answer, () => void trail.completed(audited)));
 }
 
 /** The answer, with something to do once it has been sent. */
@@ -120,8 +120,8 @@ function auditedAnswer({ code, body }: Answer, object: () => unknown): AuditedAn
   return { code, status, object: () => status };
 }
 
-/** What the client reads, in the form that it asked for. */
-function toldObject(
+/** Audit's responseObject: the object in the form that the client requested. */
+function responseObject(
   body: AnswerBody,
   media: Media,
   query: URLSearchParams,

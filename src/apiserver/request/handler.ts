@@ -25,7 +25,7 @@ import type { ApiMetrics } from "../metrics/api-metrics.ts";
 import { type Answer, NO_SNIFFING, statusAnswer, textAnswer } from "../response/answer.ts";
 import type { Tables } from "../response/table.ts";
 import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
-import { inFrame, whenSent } from "./flow-and-audit.ts";
+import { whenSent, withFlowAndAudit } from "./flow-and-audit.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
 import { requestInfoOf } from "./request-info.ts";
 import type { RequestSecurity } from "./security.ts";
@@ -90,7 +90,7 @@ function logRequest(
   });
 }
 
-/** Paths of groups that nobody serves are like any other unknown path. */
+/** Paths of API groups that are not served are like any other unknown path. */
 function isServedBelow(resources: ServerParts["resources"], { group, path }: RequestInfo): boolean {
   if (path.startsWith("//")) return false;
   return group === "" ? path.startsWith("/api/") : resources.hasGroup(group);
@@ -135,7 +135,7 @@ async function answerSafely(
     }
     const { user, impersonator = user } = known;
     if (impersonator.name !== anonymousUser.name) request.authenticated?.();
-    return await inFrame(options, request, info, known, receivedMs, (trail) =>
+    return await withFlowAndAudit(options, request, info, known, receivedMs, (trail) =>
       answerOf(options, request, info, known.user, trail),
     );
   } catch (error) {

@@ -44,11 +44,11 @@ export interface ApiRequest {
   readonly auditId?: string;
   /** None until `receiveBody`, if there is such a function. */
   readonly body: RequestBody;
-  /** Called when it is known who asks, unless that is nobody in particular. */
+  /** Called when the request was authenticated, unless as system:anonymous. */
   authenticated?(): void;
   /**
-   * Reads the body of a request that came over HTTP. Called once it is known that the client may do
-   * what it asks, so that nobody else can make the server hold a body. False: the client left.
+   * Reads the body of a request that came over HTTP. Called after authorization, so that unauthorized
+   * clients cannot make the server hold a body. False: the client disconnected.
    */
   receiveBody?(): Promise<boolean>;
   /** What the connection itself proves: the verified client certificate, the address. */
@@ -65,9 +65,9 @@ export type RequestBody =
       /** Of large YAML, converted before it is decoded. */
       readonly yaml?: YamlAsJson;
     }
-  /** More than is read of any, or than a limit of what it consists of. */
+  /** Over the limit of bytes, or over the named limit of the decoder. */
   | { readonly form: "too-long"; readonly limit?: string }
-  /** What is only passed on is not read. */
+  /** The body of a proxy request is streamed, not read. */
   | { readonly form: "stream"; readonly stream: NodeJS.ReadableStream }
   /** In-process callers hand over the object itself; it is never changed. */
   | { readonly form: "object"; readonly object: KubeObject };

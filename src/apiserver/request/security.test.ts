@@ -1,4 +1,4 @@
-/** The whole chain over the real server on the memory store: who asks, may they, what is told of it. */
+/** Authentication, authorization and audit over the real server on the memory store. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { seededRandom } from "#lib/random.ts";
@@ -113,13 +113,18 @@ async function start(): Promise<Running> {
 const PODS = "/api/v1/namespaces/ns/pods";
 const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 
-describe("who asks", () => {
+describe("authentication", () => {
   const cases = [
-    { name: "nobody may see pods", path: PODS, code: 403 },
-    { name: "nobody may see the version", path: "/version", code: 200 },
-    { name: "nobody may not discover", path: "/apis", code: 403 },
-    { name: "a wrong token is refused", path: "/version", token: "x", code: 401 },
-    { name: "everyone known may discover", path: "/apis", token: "alice", code: 200 },
+    { name: "anonymous: list pods is forbidden", path: PODS, code: 403 },
+    { name: "anonymous: /version is allowed", path: "/version", code: 200 },
+    { name: "anonymous: discovery is forbidden", path: "/apis", code: 403 },
+    { name: "an invalid token gets 401", path: "/version", token: "x", code: 401 },
+    {
+      name: "system:authenticated: discovery is allowed",
+      path: "/apis",
+      token: "alice",
+      code: 200,
+    },
     { name: "but not see pods", path: PODS, token: "alice", code: 403 },
     { name: "masters may see everything", path: PODS, token: "root", code: 200 },
     { name: "a node may not list all pods", path: "/api/v1/pods", token: "node", code: 403 },
@@ -133,7 +138,7 @@ describe("who asks", () => {
   }
 });
 
-test("a role that is bound works at once, and nobody gives away what they do not hold", async () => {
+test("RBAC: a binding works at once; privilege escalation is refused", async () => {
   const { ask } = await start();
   await ask("POST", "/api/v1/namespaces", { token: "root", body: { metadata: { name: "ns" } } });
   const binding = (role: string) => ({
@@ -179,7 +184,7 @@ test("others find the keys that tokens are verified with", async () => {
   assert.equal((await ask("GET", "/.well-known/openid-configuration")).code, 403);
 });
 
-test("every request is told, with who really asked", async () => {
+test("audit: every request is logged, with the user and the impersonated user", async () => {
   const { ask, audited } = await start();
   await ask("GET", PODS, { token: "root", headers: { "impersonate-user": "alice" } });
   const event = audited.at(-1)!;

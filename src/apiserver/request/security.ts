@@ -24,7 +24,7 @@ import type { AccessAttributes, Authorizer } from "../authz/authorizer.ts";
 import { type AccessModes, type Authorizers, createAuthorizers } from "../authz/authorizers.ts";
 import { accessDeniedStatus } from "../authz/forbidden.ts";
 import type { RbacRules } from "../authz/rbac-rules.ts";
-import type { TurnTaking } from "../flow/concurrency-limiter.ts";
+import type { ConcurrencyLimiter } from "../flow/concurrency-limiter.ts";
 import { FlowControl, type FlowControlOptions } from "../flow/flow-control.ts";
 import { createMaxInFlight, type MaxInFlightOptions } from "../flow/max-in-flight.ts";
 import type { Objects } from "../storage/objects.ts";
@@ -69,7 +69,7 @@ export interface KnownIdentity {
 
 export type Identity =
   | KnownIdentity
-  /** Refused: nobody, or somebody who may not act as someone else. */
+  /** Refused: not authenticated, or not allowed to impersonate. */
   | { readonly status: Status; readonly refused: User | undefined };
 
 /** What may change while the server runs. */
@@ -88,7 +88,7 @@ export interface RequestSecurity {
     user: User,
     trail?: Pick<AuditTrail, "annotate">,
   ): MaybePromise<Status | undefined>;
-  readonly flow?: TurnTaking;
+  readonly flow?: ConcurrencyLimiter;
   readonly audit?: Audit;
   readonly authorizer: Authorizer;
   readonly decisions: Authorizers["decisions"];
@@ -193,7 +193,7 @@ function turnTaking(
   clock: Clock,
   objects: Objects,
   signal: AbortSignal,
-): TurnTaking {
+): ConcurrencyLimiter {
   if ("reads" in options) return createMaxInFlight(options);
   const flow = new FlowControl({ ...options, clock });
   flow.start(objects, signal);

@@ -1,4 +1,4 @@
-/** What a strict reader minds, one warning each: YAML tells all its faults in one text. */
+/** One warning for each strict decoding error: the YAML decoder reports all of its errors in one text. */
 const YAML_FAULTS = /^(?:error converting YAML to JSON: )?yaml: unmarshal errors:\n/;
 
 export function strictWarnings(errors: readonly string[]): string[] {

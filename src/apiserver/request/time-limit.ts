@@ -1,10 +1,10 @@
-/** Work that is not waited for longer than a limit. It goes on, but nobody hears of its end. */
+/** Waits for work no longer than a limit. The work continues, but its result is dropped. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { timeoutStatus } from "#api/meta/status.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { Deadlines } from "../http/deadlines.ts";
 
-/** What the client of a write hears that took too long. */
+/** The Status for a write that took too long. */
 export function tooLateStatus(): Status {
   return timeoutStatus(
     "request did not complete within requested timeout - context deadline exceeded",
@@ -37,7 +37,7 @@ export class TimeLimit {
     });
   }
 
-  /** Nobody waits any more. */
+  /** Cancels all deadlines. */
   stop(): void {
     this.#deadlines.stop();
   }

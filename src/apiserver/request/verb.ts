@@ -2,7 +2,7 @@
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";
 import { notFoundStatus, type Result } from "#api/meta/status.ts";
-import type { LinesByKey } from "#lib/async/key-locks.ts";
+import type { KeyLocks } from "#lib/async/key-locks.ts";
 import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
@@ -28,11 +28,11 @@ export interface ServerParts {
   /** Watches without a timeout of their own end after once to twice as long. */
   readonly watchTimeoutMinMs: number;
   readonly bookmarkEveryMs: number;
-  /** How long a write may take before its client hears that it did. */
+  /** How long a write may take before its client gets a timeout. */
   readonly writeLimit: TimeLimit;
-  /** Where updates of one object wait that others have overtaken, by its key. */
-  readonly updateLines: LinesByKey;
-  /** Told of requests for what warns about itself. */
+  /** Serializes updates of one object that lost a race, by storage key. */
+  readonly updateLocks: KeyLocks;
+  /** Called for requests to deprecated APIs. */
   deprecated?(info: RequestInfo, warning: string): void;
   /** By `GROUP/PLURAL`. */
   readonly hooks: Readonly<Record<string, WriteHooks | undefined>>;

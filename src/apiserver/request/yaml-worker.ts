@@ -13,6 +13,6 @@ function convert(bytes: Uint8Array): ConvertedYaml {
   const yaml = yamlToJson(Buffer.from(bytes).toString());
   if (!yaml.ok) return { yaml };
   const excess = findJsonExcess(Buffer.from(yaml.json));
-  // What exceeds a limit is not sent back: only the limit is told.
+  // A value that exceeds a limit is not sent back, only the name of the limit.
   return excess === undefined ? { yaml } : { excess };
 }

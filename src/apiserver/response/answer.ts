@@ -18,9 +18,9 @@ export interface Answer {
   readonly headers: OutgoingHeaders;
   /** Texts for Warning headers. */
   readonly warnings: readonly string[];
-  /** Told how long the request was worked on. */
+  /** Observes the execution time. */
   readonly executed?: Histogram;
-  /** Told how many bytes were sent. */
+  /** Observes the bytes sent. */
   readonly sizes?: Histogram;
   /** Called once when the client has all of it, or is gone. */
   readonly sent?: () => void;

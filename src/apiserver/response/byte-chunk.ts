@@ -1,13 +1,13 @@
-/** A run of bytes, also in the form that HTTP/1.1 sends it. */
-export interface PieceBytes {
-  /** A chunk of the chunked transfer coding. */
+/** Bytes of a response, also encoded as a chunk of HTTP/1.1's chunked transfer coding. */
+export interface ChunkBytes {
+  /** Size line, bytes, CRLF. */
   readonly chunk: Uint8Array;
-  /** What is in it. */
+  /** The payload of the chunk. */
   readonly bytes: Uint8Array;
 }
 
-/** Frames of a watch as one run of bytes. */
-export class Piece implements PieceBytes {
+/** Frames of a watch joined into one chunk. */
+export class FrameChunk implements ChunkBytes {
   readonly chunk: Uint8Array;
   readonly bytes: Uint8Array;
   readonly #frames: readonly Uint8Array[];
@@ -24,7 +24,7 @@ export class Piece implements PieceBytes {
     this.bytes = this.chunk.subarray(head.length, head.length + length);
   }
 
-  /** Whether it was made of these very frames. */
+  /** Whether it was made of exactly these frames (by identity). */
   isOf(frames: readonly Uint8Array[]): boolean {
     return (
       frames.length === this.#frames.length &&
@@ -35,8 +35,8 @@ export class Piece implements PieceBytes {
 
 const CHUNK_END = Buffer.from("\r\n");
 
-/** The piece that comes as this chunk. */
-export function pieceOf(chunk: Uint8Array): PieceBytes {
+/** The payload of an encoded chunk. */
+export function chunkOf(chunk: Uint8Array): ChunkBytes {
   const start = chunk.indexOf(LINE_END) + 1;
   return { chunk, bytes: chunk.subarray(start, chunk.length - CHUNK_END.length) };
 }

@@ -1,4 +1,4 @@
-/** Bytes that lie here and there, read in order as if they were one run. */
+/** Bytes in several buffers, read in order as if they were one. */
 
 /** A stretch of bytes. */
 export interface Part {
@@ -29,14 +29,14 @@ const FEW_BYTES = 8;
 export class PartReader {
   readonly #parts: readonly Part[];
   #index = 0;
-  /** How much of the part at hand has been read. */
+  /** Bytes already read of the current part. */
   #done = 0;
 
   constructor(parts: readonly Part[]) {
     this.#parts = parts;
   }
 
-  /** Fills the target as far as there is something; tells how many bytes that were, 0 at the end. */
+  /** Fills the target; returns the number of bytes, 0 at the end. */
   read(target: Buffer): number {
     let used = 0;
     while (used < target.length && this.#index < this.#parts.length) {

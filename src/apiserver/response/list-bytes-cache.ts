@@ -1,9 +1,9 @@
 /**
- * The items of whole lists as one run of bytes, for those who ask for the same again while nothing
- * in it changes, and for clients that come in herds: to gather a thousand items that lie here and
- * there takes almost as long as to encrypt them.
+ * Caches the serialized items of whole lists as one buffer, shared by requests for the same list while
+ * nothing in it changes: gathering a thousand items from separate buffers takes almost as long as
+ * encrypting them.
  *
- * Bounded in bytes and number, and held weakly: the next full collection takes what nobody reads.
+ * Bounded in bytes and number, and held weakly: the next full garbage collection frees unused entries.
  */
 import { joined, lengthOf, type Part, whole } from "./byte-parts.ts";
 

@@ -18,32 +18,32 @@ async function listOf(count: number, size = 10): Promise<ObjectList> {
 }
 
 /** As it is sent: through one buffer that is smaller than most items. */
-function inPieces(text: ListText): Buffer {
+function inChunks(text: ListText): Buffer {
   const reader = text.reader();
   const buffer = Buffer.alloc(100);
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   for (let used = reader.read(buffer); used > 0; used = reader.read(buffer)) {
-    pieces.push(Buffer.from(buffer.subarray(0, used)));
+    chunks.push(Buffer.from(buffer.subarray(0, used)));
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
 const sizes = [
   { name: "an empty list", count: 0 },
   { name: "one item", count: 1 },
   { name: "a few", count: 5 },
-  { name: "items that end in the middle of a piece", count: 40, size: 9_000 },
-  { name: "an item larger than a piece", count: 2, size: 400_000 },
+  { name: "items that end in the middle of a chunk", count: 40, size: 9_000 },
+  { name: "an item larger than a chunk", count: 2, size: 400_000 },
 ];
 
-describe("a list in pieces", () => {
+describe("a LIST response in chunks", () => {
   for (const { name, count, size } of sizes) {
-    test(`${name}, in both forms, says what its items say`, async () => {
+    test(`${name}: JSON and protobuf decode to the same items`, async () => {
       const list = await listOf(count, size);
       const want = list.items.map(({ value }) => value.metadata.name);
 
       const json = jsonText(list);
-      const text = inPieces(json);
+      const text = inChunks(json);
       assert.deepEqual(text, json.whole());
       assert.equal(text.length, json.length);
       const parsed = JSON.parse(text.toString());
@@ -54,7 +54,7 @@ describe("a list in pieces", () => {
       assert.equal(parsed.metadata.resourceVersion, list.resourceVersion);
 
       const protobuf = protobufText(list);
-      const bytes = inPieces(protobuf);
+      const bytes = inChunks(protobuf);
       assert.deepEqual(bytes, protobuf.whole());
       assert.equal(bytes.length, protobuf.length);
       const envelope = readEnvelope(bytes);

@@ -1,7 +1,7 @@
 /**
- * A list as bytes, read piece by piece into memory that the reader brings along: a client that reads
- * slowly, or a list that is very long, never needs the whole of it, and sending one makes no garbage.
- * Items are copied, not encoded again.
+ * A list as bytes, read in chunks into buffers of the reader: a slow client or a very long list never
+ * needs the whole of it in memory, and sending it makes no garbage. Items are copied, not encoded
+ * again.
  *
  * `known`: the items of lists that were asked for before.
  */
@@ -22,7 +22,7 @@ export interface ListText {
 }
 
 export interface ListReader {
-  /** Fills the target as far as there is text; tells how many bytes that were, 0 at the end. */
+  /** Fills the target; returns the number of bytes, 0 at the end. */
   read(target: Buffer): number;
 }
 

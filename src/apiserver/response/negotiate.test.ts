@@ -49,16 +49,16 @@ describe("the form of an answer", () => {
     assert.ok(ask(`${TABLE},application/json`).ok);
   });
 
-  test("a failure is never transformed, and read by whoever accepts nothing", () => {
+  test("a Status is never transformed, and is sent as JSON if Accept matches nothing", () => {
     const query = new URLSearchParams();
-    const told = (accept: string) => {
+    const negotiated = (accept: string) => {
       const { encoding, pretty, as } = negotiateFailure({ accept }, query);
       return [encoding, pretty, as];
     };
-    assert.deepEqual(told("application/yaml"), ["yaml", false, undefined]);
-    assert.deepEqual(told(`${TABLE},application/json`), ["json", false, undefined]);
-    assert.deepEqual(told(TABLE), ["json", true, undefined]);
-    assert.deepEqual(told("text/html"), ["json", true, undefined]);
+    assert.deepEqual(negotiated("application/yaml"), ["yaml", false, undefined]);
+    assert.deepEqual(negotiated(`${TABLE},application/json`), ["json", false, undefined]);
+    assert.deepEqual(negotiated(TABLE), ["json", true, undefined]);
+    assert.deepEqual(negotiated("text/html"), ["json", true, undefined]);
   });
 
   test("a watch is never YAML", () => {

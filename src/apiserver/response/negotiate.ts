@@ -88,7 +88,7 @@ export function negotiateDocument(
   return undefined;
 }
 
-/** What a failure is told in: a Status is never transformed, and someone who accepts nothing reads it. */
+/** The media type of a failure: a Status is never transformed, and is JSON if Accept matches nothing. */
 export function negotiateFailure(headers: Headers, query: URLSearchParams): Media {
   const media = negotiate({ headers, query, transforms: false });
   return media.ok ? media.value : { ...JSON_MEDIA, pretty: true };

@@ -1,4 +1,4 @@
-/** An object of which only metadata is told: PartialObjectMetadata. */
+/** PartialObjectMetadata: an object reduced to its metadata. */
 import type { KubeObject } from "#api/kind.ts";
 
 export function partialMetadata({ metadata }: KubeObject, version: "v1" | "v1beta1"): KubeObject {

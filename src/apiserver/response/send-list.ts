@@ -1,4 +1,4 @@
-/** Sends a list piece by piece, as fast as the client reads. */
+/** Sends a list in chunks, as fast as the client reads. */
 
 import { nextTurn } from "#lib/async/next-turn.ts";
 import type { Histogram } from "#lib/metrics.ts";
@@ -23,21 +23,21 @@ export interface ListSender {
   readonly clock: Clock;
 }
 
-const PIECE_BYTES = AHEAD_BYTES_MAX / 2;
+const CHUNK_BYTES = AHEAD_BYTES_MAX / 2;
 const SPARE_MAX = 16;
 
 /**
- * Memory for pieces of lists. Used again, since that much garbage keeps the collector busy, and
- * shared, so that the thread that sends it needs no copy.
+ * Buffers for chunks of lists. Reused, since that much garbage keeps the collector busy, and in shared
+ * memory, so that the HTTP thread needs no copy.
  */
 export class SpareBuffers {
   readonly #free: Buffer[] = [];
 
   take(): Buffer {
-    return this.#free.pop() ?? Buffer.from(new SharedArrayBuffer(PIECE_BYTES));
+    return this.#free.pop() ?? Buffer.from(new SharedArrayBuffer(CHUNK_BYTES));
   }
 
-  /** Nobody reads it any more. */
+  /** Returns a buffer that is no longer read. */
   give(buffer: Buffer): void {
     if (this.#free.length < SPARE_MAX) this.#free.push(buffer);
   }

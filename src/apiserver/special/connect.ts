@@ -140,8 +140,8 @@ async function proxy(
       targetHost: `${target.host}:${target.port}`,
       ownHost: request.headers.host ?? request.headers[":authority"] ?? "",
     };
-    const { code, headers: told, chunks } = await rewriteAnswer(answered, place);
-    return streamed(code, told, chunks);
+    const rewritten = await rewriteAnswer(answered, place);
+    return streamed(rewritten.code, rewritten.headers, rewritten.chunks);
   } catch (error) {
     const why = `error trying to reach service: ${messageOf(error)}`;
     return failure(serviceUnavailableStatus(why));

@@ -60,8 +60,8 @@ function refuseByBudget(budget: PodDisruptionBudget): Status | undefined {
 function whyNone({ metadata, status }: PodDisruptionBudget): string {
   const name = metadata.name ?? "";
   const condition = status?.conditions?.find(({ type }) => type === "DisruptionAllowed");
-  const told = condition?.status === "False" && condition.message !== "";
-  if (told && condition?.reason === "SyncFailed") {
+  const isExplained = condition?.status === "False" && condition.message !== "";
+  if (isExplained && condition?.reason === "SyncFailed") {
     return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${condition.message}`;
   }
   const { currentHealthy = 0, desiredHealthy = 0 } = status ?? {};
@@ -69,7 +69,7 @@ function whyNone({ metadata, status }: PodDisruptionBudget): string {
     return `The disruption budget ${name} needs ${desiredHealthy} healthy pods and has ${currentHealthy} currently`;
   }
   const base = `The disruption budget ${name} does not allow evicting pods currently`;
-  return told ? `${base} (${condition?.reason}): ${condition?.message}` : base;
+  return isExplained ? `${base} (${condition?.reason}): ${condition?.message}` : base;
 }
 
 function withCause(status: Status, message: string): Status {

@@ -48,7 +48,7 @@ const PING_WITHIN_MS = 2_000;
 /** Asked for to learn whether a revision can still be read; nothing is stored under it. */
 const NO_KEY = "/registry/";
 /** So many own writes count as new: about as many as are under way at once. */
-const NEWS_MAX = 128;
+const RECENT_MAX = 128;
 
 export interface ObjectStoreOptions {
   readonly store: Store;
@@ -94,8 +94,8 @@ export class ObjectStore {
    * writes of one key at the same time only the last is known; the others are parsed.
    */
   readonly #writtenKeys = new Map<string, OwnWrite>();
-  /** The latest of own writes, whose values are at hand for whoever wants to know what is new. */
-  readonly #news = new Ring<Revision>(NEWS_MAX);
+  /** The latest own writes, whose values stay parsed for watchers. */
+  readonly #recent = new Ring<Revision>(RECENT_MAX);
 
   constructor(options: ObjectStoreOptions) {
     this.#options = options;
@@ -327,7 +327,7 @@ export class ObjectStore {
     return cached?.number === number ? cached : this.#decode(resource, key, number, stored);
   }
 
-  /** A write that nobody can see yet is still a write: the client waits, but never in vain. */
+  /** Waits until the cache shows the write. If it does not in time, the write still succeeds. */
   async #seen(revision: number): Promise<void> {
     if (this.cache.revision >= revision) return;
     await this.cache.reached(revision, FRESH_WITHIN_MS);
@@ -354,7 +354,7 @@ export class ObjectStore {
     const own = this.#written.get(stored) ?? this.#ownWrite(key, stored);
     if (own !== undefined) {
       own.revision = Revision.fromWrite(kind, key, number, own.json, own.object);
-      this.#news.push(own.revision)?.letGo();
+      this.#recent.push(own.revision)?.letGo();
       return own.revision;
     }
     if (isEncrypted(stored)) {

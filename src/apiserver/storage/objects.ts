@@ -31,7 +31,7 @@ export interface Objects {
     namespace: string,
     name: string,
   ): Promise<Result<T>>;
-  /** Told of every change of one kind, in order, after the cache shows it. */
+  /** Calls the listener with every change of one kind, in order, after the cache shows it. */
   onChange<T extends KubeObject>(
     kind: KindOf<T>,
     listener: (next: T | undefined, old: T | undefined) => void,

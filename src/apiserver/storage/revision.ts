@@ -2,8 +2,8 @@
  * One object at one revision: JSON bytes with its resourceVersion inside, made once, and the parsed,
  * deeply frozen value, made when it is first asked for. GET, LIST and every watcher send the same
  * bytes; callers in the same process share the same value. A value is several times larger than its
- * bytes, and many are never looked at: it stays only as long as someone uses it, and whoever comes
- * later has it parsed again. What was just written need not be parsed until `letGo`.
+ * bytes, and many are never read: it is held only while it is in use, and parsed again on demand.
+ * What was just written need not be parsed until `letGo`.
  *
  * The text always begins with kind, apiVersion and metadata, in that order, and the resourceVersion
  * follows the uid. So an item of a list (which has no kind and apiVersion of its own) is the tail of
@@ -39,9 +39,9 @@ export class Revision {
   #versionStart = 0;
   /** There is no text yet that it could be read from, or it was just written. */
   #value: KubeObject | undefined;
-  /** As someone may still have it. */
+  /** The value, while it is in use elsewhere. */
   #shared: WeakRef<KubeObject> | undefined;
-  /** As it was just written, without its number. Nobody else has it. */
+  /** The value as it was just written, without its resourceVersion. Not shared. */
   #written: KubeObject | undefined;
   /** The same object in other versions, by apiVersion. */
   #views: Map<string, Revision> | undefined;
@@ -125,7 +125,7 @@ export class Revision {
     return value;
   }
 
-  /** It is no news any more: from now on its value stays only as long as someone uses it. */
+  /** Drops the strong reference to the value; it is parsed again on demand. */
   letGo(): void {
     this.#written = undefined;
     if (this.#value === undefined || this.#line === undefined) return;

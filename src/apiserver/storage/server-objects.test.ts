@@ -6,7 +6,7 @@ import { startTestApi } from "../api.testing.ts";
 const QUOTAS = "/api/v1/namespaces/default/resourcequotas";
 const TYPE = { apiVersion: "v1", kind: "ResourceQuota" };
 
-test("what the server changes of a status it owns, and takes over from whoever wrote it before", async () => {
+test("managedFields: the server owns the status fields that it writes, also those of a previous manager", async () => {
   await using api = await startTestApi();
   const hard = { pods: "10" };
   const metadata = { name: "q" };

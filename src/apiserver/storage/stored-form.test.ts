@@ -34,7 +34,7 @@ describe("stored objects", () => {
     assert.doesNotMatch(text, /resourceVersion/);
   });
 
-  test("protobuf is written when told, and read whatever is told", async () => {
+  test("storage-media-type protobuf is written if configured, and read in any case", async () => {
     const clock = new VirtualClock();
     const store = createMemoryStore({ clock });
     let made: unknown;

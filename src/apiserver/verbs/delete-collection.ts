@@ -5,7 +5,7 @@ import { listOptions } from "../request/query-options.ts";
 import { select } from "../request/selection.ts";
 import type { VerbRequest, VerbResult } from "../request/verb.ts";
 import { deleteObject } from "../write/write-object.ts";
-import { tellOptions } from "./delete.ts";
+import { auditDeleteOptions } from "./delete.ts";
 import { listSelected } from "./list.ts";
 
 /** Deletes that wait together share a commit of the store. */
@@ -19,7 +19,7 @@ export async function deleteCollection(verb: VerbRequest): Promise<VerbResult> {
   if (!selection.ok) return selection;
   const deleteOptions = decodeDeleteOptions(request);
   if (!deleteOptions.ok) return deleteOptions;
-  tellOptions(verb, deleteOptions.value);
+  auditDeleteOptions(verb, deleteOptions.value);
   const { deletion } = resource.stored.kind;
   for (const warning of deletion?.warnings?.(deleteOptions.value) ?? []) verb.warn(warning);
   const listed = await listSelected(verb, selection.value, options.value);

@@ -10,7 +10,7 @@ import { deleteObject } from "../write/write-object.ts";
 export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {
   const options = decodeDeleteOptions(verb.request);
   if (!options.ok) return options;
-  tellOptions(verb, options.value);
+  auditDeleteOptions(verb, options.value);
   const { resource } = verb;
   const rules = resource.stored.kind.deletion ?? {};
   const refusal = rules.refusal?.(verb.info.name);
@@ -29,8 +29,8 @@ export async function deleteOne(verb: VerbRequest): Promise<VerbResult> {
   return success({ code, body: { form: "value", value: deletedStatus(verb, revision) } });
 }
 
-/** Those that came in a body. */
-export function tellOptions({ request, sent }: VerbRequest, options: DeleteOptions): void {
+/** Logs the DeleteOptions of the body as audit's requestObject. */
+export function auditDeleteOptions({ request, sent }: VerbRequest, options: DeleteOptions): void {
   if (request.body.form !== "bytes" || request.body.bytes.length === 0) return;
   const apiVersion = "meta.k8s.io/__internal"; // what upstream's log calls it
   sent?.({ ...options, kind: "DeleteOptions", apiVersion });

@@ -144,7 +144,7 @@ describe("a list", () => {
     }
   });
 
-  test("a revision that nobody has seen is waited for, but not for ever", async () => {
+  test("LIST with a resourceVersion in the future waits for it, but not for ever", async () => {
     await using t = await startTestApi();
     const asking = t.ask("GET", `${CONFIG_MAPS}?resourceVersion=${t.api.store.cache.revision + 1}`);
     await fill(t, ["a"]);

@@ -21,7 +21,7 @@ function seen(feed: EventFeed): string[] {
 }
 
 describe("a watch", () => {
-  test("tells every change after its revision once, in order", async () => {
+  test("sends every change after its resourceVersion once, in order", async () => {
     await using t = await startTestApi();
     const { metadata } = await t.want(200, "GET", CONFIG_MAPS);
     const at = Number(metadata.resourceVersion);
@@ -41,7 +41,7 @@ describe("a watch", () => {
     assert.deepEqual(seen(late), want.slice(2));
   });
 
-  test("that wants no initial events begins now; one that has ended already tells nothing", async () => {
+  test("that wants no initial events begins now; one that has ended already sends nothing", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
     const none = "watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
@@ -89,7 +89,7 @@ describe("a watch", () => {
     ]);
   });
 
-  test("an initial state of which little matches the labelSelector is looked through in pieces", async () => {
+  test("an initial state of which little matches the labelSelector is scanned over several turns", async () => {
     await using t = await startTestApi();
     for (let n = 0; n < 600; n++) {
       const metadata = n === 599 ? { labels: { x: "1" } } : {};
@@ -142,7 +142,7 @@ describe("a watch", () => {
     assert.deepEqual(seen(placed), [`ADDED mine@${now + 2}`]);
   });
 
-  test("bookmarks tell how far it is, and one comes before it times out", async () => {
+  test("bookmarks carry the current resourceVersion, and one is sent before the timeout", async () => {
     await using t = await startTestApi();
     const now = t.api.store.cache.revision;
     using feed = await t.watch(
@@ -185,7 +185,7 @@ describe("a watch", () => {
     assert.deepEqual(seen(feed), [`ADDED b@${now + 2}`]);
   });
 
-  test("the same object is told in the version that was asked for", async () => {
+  test("objects are sent in the requested API version", async () => {
     await using t = await startTestApi();
     using feed = await t.watch("/apis/events.k8s.io/v1/namespaces/default/events?watch=1");
     await t.want(201, "POST", "/api/v1/namespaces/default/events", {

@@ -102,13 +102,13 @@ describe("writes", () => {
     assert.deepEqual([made.metadata.generation, made.status], [1, { loadBalancer: {} }]);
     const moved = await t.want(200, "PUT", `${INGRESSES}/i`, { body: ingress(81) });
     assert.deepEqual([moved.metadata.generation, moved.status], [2, { loadBalancer: {} }]);
-    const told = await t.want(200, "PUT", `${INGRESSES}/i/status`, { body: ingress(99) });
-    assert.equal(told.metadata.generation, 2);
-    assert.equal(told.spec.defaultBackend.service.port.number, 81);
-    assert.deepEqual(told.status.loadBalancer.ingress, [{ ip: "192.0.2.1" }]);
+    const updated = await t.want(200, "PUT", `${INGRESSES}/i/status`, { body: ingress(99) });
+    assert.equal(updated.metadata.generation, 2);
+    assert.equal(updated.spec.defaultBackend.service.port.number, 81);
+    assert.deepEqual(updated.status.loadBalancer.ingress, [{ ip: "192.0.2.1" }]);
   });
 
-  test("an object of another kind is told what it cannot become", async () => {
+  test("a body of another kind is refused with the expected kind in the message", async () => {
     await using t = await startTestApi();
     const body = { apiVersion: "v1", kind: "Pod", metadata: { name: "a" } };
     const message = async (path: string): Promise<string> =>
@@ -163,7 +163,7 @@ describe("writes", () => {
     assert.equal(Object.keys(data).length, 31);
   });
 
-  test("nothing is applied to lists whose items cannot be told apart", async () => {
+  test("apply: lists with duplicate keys are refused", async () => {
     await using t = await startTestApi();
     const accounts = "/api/v1/namespaces/default/serviceaccounts";
     const account = (more: object) => ({

@@ -10,7 +10,7 @@ const newFanOut = (): FanOut => new FanOut(new VirtualClock());
 
 const frame = (text: string): Uint8Array => Buffer.from(text);
 
-test("everyone sends once, after what else is done in the turn, in the order of asking", async () => {
+test("each watch flushes once, at the end of the turn, in the order of scheduling", async () => {
   const fanOut = newFanOut();
   const order: string[] = [];
   for (const name of ["a", "b"]) fanOut.schedule(() => order.push(name));
@@ -23,7 +23,7 @@ test("everyone sends once, after what else is done in the turn, in the order of 
   assert.deepEqual(order, ["answer", "a", "b", "again"]);
 });
 
-test("very many do not send all in one turn", async () => {
+test("very many watches are flushed over several turns", async () => {
   const fanOut = newFanOut();
   let sent = 0;
   for (let n = 0; n < 1_200; n++) fanOut.schedule(() => (sent += 1));
@@ -35,7 +35,7 @@ test("very many do not send all in one turn", async () => {
   assert.deepEqual(turns, [500, 1_000, 1_200]);
 });
 
-describe("a rest", () => {
+describe("the pause after a fan-out", () => {
   const rows = [
     { name: "a few send again at once", watches: 19, restMs: 0 },
     { name: "many rest for as long as many are", watches: 100, restMs: 5 },
@@ -62,7 +62,7 @@ describe("a rest", () => {
     });
   }
 
-  test("is over for whoever comes later: a change that comes alone waits for nothing", async () => {
+  test("does not delay a single change that comes later", async () => {
     using clock = new VirtualClock();
     const fanOut = new FanOut(clock);
     let sent = 0;
@@ -74,7 +74,7 @@ describe("a rest", () => {
     assert.equal(sent, 201);
   });
 
-  test("is not for those who are behind", async () => {
+  test("does not delay watches that are behind", async () => {
     using clock = new VirtualClock();
     const fanOut = new FanOut(clock);
     let [sent, caughtUp] = [0, 0];
@@ -92,7 +92,7 @@ describe("a rest", () => {
     assert.equal(sent, 201);
   });
 
-  test("of one kind is none of another", async () => {
+  test("of one kind does not delay another kind", async () => {
     using clock = new VirtualClock();
     const fanOuts = new FanOuts(clock);
     assert.equal(fanOuts.of(podKind), fanOuts.of(podKind));
@@ -105,20 +105,20 @@ describe("a rest", () => {
   });
 });
 
-test("the same frames are one piece for all who send in a turn, other frames are another", async () => {
+test("watches that send the same frames in a turn share one chunk", async () => {
   const fanOut = newFanOut();
   const [a, b] = [frame("aa\n"), frame("b\n")];
-  const pieces = new Map<string, unknown>();
+  const chunks = new Map<string, unknown>();
   const sends: Record<string, Uint8Array[]> = { one: [a, b], two: [a, b], less: [a], later: [b] };
   for (const [name, frames] of Object.entries(sends)) {
-    fanOut.schedule(() => pieces.set(name, fanOut.join(frames)));
+    fanOut.schedule(() => chunks.set(name, fanOut.join(frames)));
   }
   await nextTurn();
-  assert.equal(pieces.get("two"), pieces.get("one"));
-  assert.equal(new Set(pieces.values()).size, 3);
+  assert.equal(chunks.get("two"), chunks.get("one"));
+  assert.equal(new Set(chunks.values()).size, 3);
 });
 
-test("a piece is its frames, and a chunk of HTTP/1.1", () => {
+test("a joined chunk has the bytes of its frames, also in chunked transfer coding", () => {
   const { bytes, chunk } = newFanOut().join([frame("0123456789"), frame("abcdef\n")]);
   assert.equal(Buffer.from(bytes).toString(), "0123456789abcdef\n");
   assert.equal(Buffer.from(chunk).toString(), "11\r\n0123456789abcdef\n\r\n");

@@ -1,30 +1,30 @@
 /**
- * Lets all watches of a kind send at the end of a turn of the event loop, one after the other.
+ * Schedules the writes of all watches of a kind: they are flushed at the end of an event loop turn.
  *
  * Promises:
- * 1. What several changes of one turn bring goes out in one write for each watch, after the answers
- *    to those who made the changes. A change that comes alone waits for nothing.
- * 2. What several watches send alike in a turn is put together once.
- * 3. Sending to very many does not keep the server from its other work: it goes on in the next turn,
- *    and when all have had their turn there is a rest. What changes meanwhile goes out together,
- *    which costs each watch hardly more than one change: the busier the server, the fewer its writes.
- * 4. Who is behind does not rest: a client that reads a long history gets it as fast as it reads.
+ * 1. All changes of one turn are one write for each watch, after the responses to the requests that
+ *    made the changes. A single change is not delayed.
+ * 2. Watches that send the same frames in a turn share one buffer.
+ * 3. Sending to very many watches does not block other work: it continues in the next turn, and after
+ *    the last watch there is a pause. Changes during the pause are batched, which costs each watch
+ *    hardly more than one change: the busier the server, the fewer its writes.
+ * 4. Watches that are behind do not pause: a client that reads a long history gets it as fast as it reads.
  */
 import type { Kind } from "#api/kind.ts";
 import { nextTurn } from "#lib/async/next-turn.ts";
 import type { Clock } from "#lib/time/clock.ts";
-import { Piece } from "../response/byte-chunk.ts";
+import { FrameChunk } from "../response/byte-chunk.ts";
 
-/** So many send before others have their turn. */
+/** Watches that send in one turn of the event loop. */
 const AT_A_TIME = 500;
-/** About twice what a write costs, so most of the time is left for what makes the changes. */
+/** About twice the cost of a write, so most of the CPU time is left for the requests. */
 const REST_MS_PER_WRITE = 0.05;
-/** A shorter rest is none. */
+/** Shorter pauses are skipped. */
 const REST_MIN_MS = 1;
-/** Nobody notices that an event is so late. */
+/** The longest delay of an event. */
 const REST_MAX_MS = 20;
 
-/** One for each kind: what many hear of does not hold up what a few wait for. */
+/** One for each kind, so that a kind with many watchers does not delay the others. */
 export class FanOuts {
   readonly #clock: Clock;
   readonly #byKind = new WeakMap<Kind, FanOut>();
@@ -49,30 +49,30 @@ export class FanOut {
   #running = false;
   #catchingUp = false;
   #restUntilMs = 0;
-  readonly #pieces = new Map<Uint8Array, Piece>();
+  readonly #chunks = new Map<Uint8Array, FrameChunk>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Calls it once, at the end of this turn or after the rest: there is news. */
+  /** Calls `flush` once, at the end of this turn or after the pause. */
   schedule(flush: () => void): void {
     this.#due.push(flush);
     if (!this.#running) void this.#run();
   }
 
-  /** Calls it once, at the end of this turn or in one of the next. */
+  /** Calls `flush` once, at the end of this turn or in one of the next, without a pause. */
   catchUp(flush: () => void): void {
     this.#behind.push(flush);
     if (!this.#catchingUp) void this.#runBehind();
   }
 
-  /** The frames as one piece, made by the first who asks for it in this turn. */
-  join(frames: readonly Uint8Array[]): Piece {
-    const known = this.#pieces.get(frames[0]!);
+  /** The frames as one chunk, shared by all watches that send the same in this turn. */
+  join(frames: readonly Uint8Array[]): FrameChunk {
+    const known = this.#chunks.get(frames[0]!);
     if (known?.isOf(frames) === true) return known;
-    const made = new Piece(frames);
-    this.#pieces.set(frames[0]!, made);
+    const made = new FrameChunk(frames);
+    this.#chunks.set(frames[0]!, made);
     return made;
   }
 
@@ -106,7 +106,7 @@ export class FanOut {
     for (let from = 0; from < due.length; from += AT_A_TIME) {
       if (from > 0) await nextTurn();
       for (const flush of due.slice(from, from + AT_A_TIME)) flush();
-      this.#pieces.clear();
+      this.#chunks.clear();
     }
   }
 }

@@ -4,7 +4,7 @@
  * Promises:
  * 1. `apply` is synchronous: when it returns, reads show the change and its watchers were woken.
  * 2. Objects come in the order of their keys, as from the store.
- * 3. A subscription hears of every change after its start once, in order, or that it was overtaken.
+ * 3. A subscription gets every change after its start once, in order, or is "overtaken".
  *    It holds a cursor, not a queue.
  */
 import { OrderedMap } from "#lib/collections/ordered-map.ts";
@@ -21,7 +21,7 @@ export interface Trigger {
 export interface SubscriptionOptions {
   /** Changes of other objects may be left out, but need not be. */
   readonly trigger?: Trigger | undefined;
-  /** Hear of changes after this revision. */
+  /** Deliver changes after this revision. */
   readonly afterRevision: number;
   /** There is something to pull. Called once until the next pull that finds nothing. */
   wake(): void;
@@ -35,14 +35,14 @@ export class ResourceCache {
   #resource: StoredResource;
   #isRemoved = false;
   readonly #objects = OrderedMap.byString<Revision>();
-  /** The same, for finding one: every write looks for what it replaces. */
+  /** The same objects by key: every write looks up the object that it replaces. */
   readonly #byKey = new Map<string, Revision>();
   readonly #window: WatchWindow;
-  /** With what is called when there will be no more changes. */
+  /** Each with the callback for the end of its changes. */
   readonly #subscriptions = new Map<Subscription, () => void>();
   readonly #observers = new Map<Observer, AbortSignal>();
   readonly #triggered = new Map<string, Map<string, Set<Subscription>>>();
-  /** Lists that were answered from it, the objects that they looked at, and those that they found. */
+  /** Lists served from this cache, the objects that they examined, and those that they returned. */
   readonly lists = { count: 0, looked: 0, found: 0 };
   /** Keys of objects that are in the store but cannot be decrypted: what there is of them is outdated. */
   readonly unreadable = new Set<string>();
@@ -78,7 +78,7 @@ export class ResourceCache {
     return this.#subscriptions.size;
   }
 
-  /** Those that hear of every change; the others choose by a field. */
+  /** Subscriptions without a trigger: they get every change. */
   get generalSubscriptions(): number {
     return this.#triggered.get(ALWAYS.field)?.get(ALWAYS.value)?.size ?? 0;
   }
@@ -97,7 +97,7 @@ export class ResourceCache {
     return this.#window.completeSince;
   }
 
-  /** Lets go of changes that have become too old to be asked for. */
+  /** Drops changes that are too old to be watched from. */
   trim(nowMs: number): void {
     this.#window.trim(nowMs);
   }
@@ -118,13 +118,13 @@ export class ResourceCache {
     }
   }
 
-  /** The same as a list, of `countMax` at most: cheaper, for those who want to have them all. */
+  /** The same as an array of at most `countMax`: cheaper when all of them are needed. */
   list(prefix: string, after?: string, countMax?: number): Revision[] {
     if (this.#byKey.size === 0) return [];
     return this.#objects.valuesBetween(startOf(prefix, after), endOf(prefix), countMax);
   }
 
-  /** How many they are. */
+  /** Number of objects whose keys begin with `prefix`, after the key `after` if given. */
   count(prefix: string, after?: string): number {
     return this.#objects.countBetween(startOf(prefix, after), endOf(prefix));
   }
@@ -136,7 +136,7 @@ export class ResourceCache {
 
   /**
    * Takes the whole state as of a revision. Changes in between are lost, so every subscription is
-   * overtaken; observers are told the difference.
+   * overtaken; observers are called with the differences.
    */
   load(revisions: Iterable<Revision>, at: number): void {
     const before = this.#objects.fork();
@@ -153,7 +153,7 @@ export class ResourceCache {
     }
     for (const subscription of this.#subscriptions.keys())
       subscription.notice(this.#window.start - 1);
-    if (this.#observers.size > 0) this.#tellDifference(before);
+    if (this.#observers.size > 0) this.#notifyOfDifference(before);
   }
 
   /** The same objects under another definition of the resource. Watches begin anew. */
@@ -173,13 +173,13 @@ export class ResourceCache {
     for (const ended of [...this.#subscriptions.values()]) ended();
   }
 
-  /** Those who observe the other cache observe this one from now on. */
+  /** Moves the observers of another cache to this one. */
   takeObservers(other: ResourceCache): void {
     for (const [observer, signal] of other.#observers) this.observe(observer, signal);
     other.#observers.clear();
   }
 
-  /** Told of every change, in order, after reads show it. */
+  /** Calls the observer with every change, in order, after reads show it. */
   observe(observer: Observer, signal: AbortSignal): void {
     if (signal.aborted) return;
     this.#observers.set(observer, signal);
@@ -218,14 +218,15 @@ export class ResourceCache {
     return subscription;
   }
 
-  #tellDifference(before: OrderedMap<string, Revision>): void {
+  #notifyOfDifference(before: OrderedMap<string, Revision>): void {
     for (const [key, old] of before.entriesFrom()) {
-      if (!this.#byKey.has(key)) for (const tell of this.#observers.keys()) tell(undefined, old);
+      if (!this.#byKey.has(key))
+        for (const observer of this.#observers.keys()) observer(undefined, old);
     }
     for (const [key, revision] of this.#objects.entriesFrom()) {
       const old = before.get(key);
       if (old?.number !== revision.number)
-        for (const tell of this.#observers.keys()) tell(revision, old);
+        for (const observer of this.#observers.keys()) observer(revision, old);
     }
   }
 
@@ -321,7 +322,7 @@ export class Subscription implements Disposable {
     return changes;
   }
 
-  /** The change with this number concerns it. */
+  /** Notifies the subscription of a change that it wants. */
   notice(number: number): void {
     this.#cursor ??= number;
     if (this.#awake) return;

@@ -3,14 +3,14 @@ import { describe, test } from "vitest";
 import { nextTurn } from "#lib/async/next-turn.ts";
 import { CONFIG_MAPS, configMap, startTestApi, type TestApi } from "../api.testing.ts";
 import type { Reply } from "../http/exchange.ts";
-import type { Piece } from "../response/byte-chunk.ts";
+import type { FrameChunk } from "../response/byte-chunk.ts";
 import { JSON_MEDIA } from "../response/negotiate.ts";
 import { streamWatch } from "./stream-watch.ts";
 import { createFrameEncoder } from "./watch-frames.ts";
 
 const KILOBYTE = 1024;
 
-/** A client that reads nothing until it is told to. */
+/** A client that reads nothing until `read` is called. */
 class Stalled implements Reply {
   readonly gone = false;
   readonly started = true;
@@ -27,7 +27,7 @@ class Stalled implements Reply {
   write(): boolean {
     return false;
   }
-  writePiece({ bytes }: Piece): boolean {
+  writeChunk({ bytes }: FrameChunk): boolean {
     this.bytes += bytes.length;
     this.writes += 1;
     this.text += Buffer.from(bytes).toString();
@@ -98,7 +98,7 @@ test("a watch whose feed fails is rejected, and does not end the process", async
   await assert.rejects(watching, /not converted/);
 });
 
-/** The watch hears that the client reads again in one turn and sends at the end of the next. */
+/** The watch notices in one turn that the client reads again, and sends at the end of the next. */
 async function flushed(): Promise<void> {
   await nextTurn();
   await nextTurn();
@@ -113,7 +113,7 @@ async function rewrite(t: TestApi, times: number, bytes: number): Promise<void> 
 }
 
 describe("a client that does not read", () => {
-  test("is sent one piece of bounded size, however much happens", async () => {
+  test("is sent one chunk of bounded size, however many events there are", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
     const { client, leave, done } = await begin(t, `${CONFIG_MAPS}?watch=1`);
@@ -126,7 +126,7 @@ describe("a client that does not read", () => {
     assert.ok(client.ended);
   });
 
-  test("holds what is in one piece and a few objects more, also when it reads a little", async () => {
+  test("holds one chunk and a few objects in memory, also when it reads a little", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
     const { client, leave, done, held } = await begin(t, `${CONFIG_MAPS}?watch=1`);
@@ -140,16 +140,16 @@ describe("a client that does not read", () => {
     await done;
   });
 
-  test("gets what has piled up in pieces of 256 KiB and a few objects at most", async () => {
+  test("gets its backlog in chunks of at most 256 KiB and a few objects", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
     const { client, leave, done } = await begin(t, `${CONFIG_MAPS}?watch=1`);
     await rewrite(t, 60, 20 * KILOBYTE);
     let largest = 0;
-    const write = client.writePiece.bind(client);
-    client.writePiece = (piece) => {
-      largest = Math.max(largest, piece.bytes.length);
-      return write(piece);
+    const write = client.writeChunk.bind(client);
+    client.writeChunk = (chunk) => {
+      largest = Math.max(largest, chunk.bytes.length);
+      return write(chunk);
     };
     client.read();
     await flushed();
@@ -157,12 +157,12 @@ describe("a client that does not read", () => {
     const metrics = await t.want(200, "GET", "/metrics");
     const place = 'group="",version="v1",resource="configmaps"';
     assert.ok(metrics.includes(`apiserver_watch_events_total{${place}} 61\n`)); // ADDED too
-    assert.ok(largest <= (256 + 8 * 21) * KILOBYTE, `a piece of ${largest} bytes`);
+    assert.ok(largest <= (256 + 8 * 21) * KILOBYTE, `a chunk of ${largest} bytes`);
     leave();
     await done;
   });
 
-  test("is not waited for when the server ends", async () => {
+  test("does not delay the shutdown of the server", async () => {
     await using t = await startTestApi();
     await t.want(201, "POST", CONFIG_MAPS, { body: configMap("a") });
     const closing = new AbortController();

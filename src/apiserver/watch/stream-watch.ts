@@ -1,21 +1,21 @@
 /**
- * Delivers a watch feed to one client. Writes only while the client keeps up; what comes meanwhile
- * stays in the feed, which holds no copy of it. A server that closes ends its watches properly.
+ * Delivers a watch feed to one client. Writes only while the client keeps up; later events stay in
+ * the feed, which holds no copies. A server that shuts down ends its watches properly.
  *
  * Written with callbacks: a promise for each event and watcher would cost more than the event.
  */
 
 import type { Reply } from "../http/exchange.ts";
 import type { CountEvent } from "../metrics/watch-metrics.ts";
-import type { Piece } from "../response/byte-chunk.ts";
+import type { FrameChunk } from "../response/byte-chunk.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { EventFeed } from "./watch-feed.ts";
 import type { FrameEncoder } from "./watch-frames.ts";
 
 /**
- * What is joined into one write, so that a client that stops reading holds little: when so many bytes
- * are together no more is taken from the feed. A few events are taken at a time, because each may be
- * as large as an object can be.
+ * Bounds the bytes of one write, so that a client that stops reading holds little memory: beyond it no
+ * more events are pulled. They are pulled a few at a time, because each may be as large as an object
+ * can be.
  */
 const BYTES_MAX = 256 * 1024;
 const EVENTS_AT_A_TIME = 8;
@@ -24,7 +24,7 @@ export interface WatchDelivery {
   readonly encode: FrameEncoder;
   readonly count: CountEvent;
   readonly fanOut: FanOut;
-  readonly reply: Pick<Reply, "writePiece" | "drained" | "end" | "destroy">;
+  readonly reply: Pick<Reply, "writeChunk" | "drained" | "end" | "destroy">;
   /** Aborts when the client has left. */
   readonly signal: AbortSignal;
   /** Aborts when the server closes. */
@@ -62,16 +62,16 @@ export function streamWatch(
     };
     const send = (): void => {
       for (;;) {
-        const piece = nextPiece(feed, encode, count, fanOut);
-        if (piece === "over") {
+        const chunk = nextChunk(feed, encode, count, fanOut);
+        if (chunk === "over") {
           finish();
           return;
         }
-        if (piece === "none") {
+        if (chunk === "none") {
           state = "idle";
           return;
         }
-        if (!reply.writePiece(piece)) break;
+        if (!reply.writeChunk(chunk)) break;
       }
       state = "blocked";
       void reply.drained().then(() => fanOut.catchUp(flush));
@@ -94,13 +94,13 @@ export function streamWatch(
   });
 }
 
-/** What is there for now, up to a good size. */
-function nextPiece(
+/** The pending events as one chunk of about BYTES_MAX at most. */
+function nextChunk(
   feed: EventFeed,
   encode: FrameEncoder,
   count: CountEvent,
   fanOut: FanOut,
-): Piece | "none" | "over" {
+): FrameChunk | "none" | "over" {
   const frames: Uint8Array[] = [];
   let bytes = 0;
   while (bytes < BYTES_MAX) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "vitest";
 import { CONFIG_MAPS, configMap, startTestApi } from "../api.testing.ts";
 
-test("old changes go even if no new ones come", async () => {
+test("old changes leave the watch window even if no new ones come", async () => {
   await using t = await startTestApi();
   const { metadata } = await t.want(201, "POST", CONFIG_MAPS, { body: configMap("it") });
   await t.clock.advance(30_000);

@@ -24,14 +24,14 @@ import { ResourceCache } from "./resource-cache.ts";
 const PAGE = 1_000;
 const RETRY_MS = 250;
 const LOADING_EVENTS_MAX = 20_000;
-/** How long a new resource waits for the changes up to what was read of it. */
+/** How long a new resource waits until the watch reaches the revision at which it was read. */
 const LOAD_WITHIN_MS = 30_000;
-/** How long after a change all kinds are trimmed, also those that do not change any more. */
+/** Delay after a change until all kinds are trimmed, including idle ones. */
 const TRIM_AFTER_MS = 80_000;
 const SUPERSEDE_AFTER_MS = 60_000;
-/** Upstream's; no object lies there. */
+/** Upstream's key; no object has it. */
 const COMPACTION_KEY = "compact_rev_key";
-/** All keys: so each revision of the store is a change that comes here, and none has to be asked for. */
+/** All keys: so each revision of the store arrives here as a change, without progress requests. */
 const EVERYTHING = "";
 
 export interface WatchCacheOptions {
@@ -39,7 +39,7 @@ export interface WatchCacheOptions {
   readonly resources: KindRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes an object of what the store holds. */
+  /** Decodes a stored value. */
   decode(resource: StoredResource, key: string, revision: number, stored: Uint8Array): Revision;
 }
 
@@ -47,7 +47,7 @@ export class WatchCache {
   readonly #options: WatchCacheOptions;
   readonly #caches = new Map<StoredResource, ResourceCache>();
   readonly #byFirst = new Map<string, ResourceCache[]>();
-  /** Of earlier definitions of resources, for requests that were under way when they changed. */
+  /** Caches of earlier definitions of resources, for requests in flight when they changed. */
   readonly #retired = new WeakMap<StoredResource, ResourceCache>();
   readonly #loading = new Set<Loading>();
   readonly #waiters = new Set<Waiter>();
@@ -125,22 +125,22 @@ export class WatchCache {
 
   /**
    * Takes an object that could not be decrypted when its change came. The change is shown as one of
-   * now. A newer one that has come, or is on its way, counts more.
+   * now. A newer change of the object wins.
    */
   recover(resource: StoredResource, object: Revision): void {
     const cache = this.of(resource);
     const { key } = object;
     const previous = cache.get(key);
-    const isNews = (previous?.number ?? 0) < object.number && object.number <= this.#revision;
-    if (!cache.unreadable.has(key) || !isNews) return;
+    const isNewer = (previous?.number ?? 0) < object.number && object.number <= this.#revision;
+    if (!cache.unreadable.has(key) || !isNewer) return;
     const change = { revision: this.#revision, key, object, previous, frames: undefined };
     cache.apply({ ...change, deleted: false }, this.#options.clock.nowMs());
   }
 
   /**
-   * Sees to it that a revision does not stay the newest for ever: the store keeps that one however old
-   * it is, so in an idle cluster pages of a listing would never expire. Upstream's compactor writes the
-   * same key every five minutes; here it is written only if somebody has such a page.
+   * Writes a new revision if this one is still the newest after a while: the store never compacts the
+   * newest one, so in an idle cluster continue tokens would never expire. Upstream's compactor writes
+   * the same key every five minutes; here it is written only if a continue token was handed out.
    */
   supersede(revision: number): void {
     const { clock, store, logger } = this.#options;
@@ -194,7 +194,7 @@ export class WatchCache {
     if (this.#trimTimer === undefined) this.#trimLater();
   }
 
-  /** And again, if anything changed meanwhile: that is not old enough then. */
+  /** Repeats if anything changed meanwhile, because that is not old enough yet. */
   #trimLater(): void {
     const { clock } = this.#options;
     const revision = this.#revision;
@@ -325,7 +325,7 @@ export class WatchCache {
     this.#byFirst.set(first, [...(this.#byFirst.get(first) ?? []), cache]);
   }
 
-  /** It takes no more changes, unless it is added again. */
+  /** Stops applying changes to the resource, unless it is added again. */
   #retire(cache: ResourceCache): void {
     const { resource } = cache;
     this.#caches.delete(resource);
@@ -368,7 +368,7 @@ function keepFor(loading: Loading, event: WatchEvent): void {
   loading.events.length = 0;
 }
 
-/** What is in the cache of one is what would be loaded for the other. */
+/** Whether both definitions decode stored objects the same way, so that the cache can be kept. */
 function isStoredAlike(a: StoredResource, b: StoredResource): boolean {
   return (
     a.prefix === b.prefix &&

@@ -1,14 +1,14 @@
 /**
- * What one watch request hears, pulled by whoever delivers it: first the state it asked for, then
- * every change that concerns it, bookmarks in between, and an error if it was overtaken.
+ * The events of one watch request, pulled by the code that sends them: first the initial state, then
+ * every change that matches, bookmarks in between, and an error event if the window was outrun.
  *
  * Promises:
  * 1. Nothing is queued for a slow reader. It holds a copy-on-write snapshot while it reads the
  *    initial state, and a cursor afterwards.
  * 2. An object that stops matching the selectors is DELETED for this watch, one that begins to is
  *    ADDED, always as of the revision of the change.
- * 3. Changes that are not all there any more are told as an error in the feed, as upstream does, not
- *    as a refusal of the request.
+ * 3. If changes have left the window, the watch gets an ERROR event (410 Gone), as upstream does; the
+ *    request itself is not refused.
  * 4. When the resource is removed or redefined the feed ends after what is pending.
  * 5. `wake` is called when a pull would find something after one that found nothing.
  */
@@ -60,21 +60,21 @@ export interface WatchFeedOptions {
 
 type Source = Pick<Subscription, "pull" | typeof Symbol.dispose>;
 
-/** The changes that were asked for are not all there any more. */
+/** Changes after the requested revision have left the window. */
 const OVERTAKEN: Source = { pull: () => "overtaken", [Symbol.dispose]: () => undefined };
 
-/** What delivers events to a client pulls them from. */
+/** A source of events from which the sending code pulls. */
 export interface EventFeed extends Disposable {
   readonly kind: Kind;
-  /** It delivers what is pending and no more. */
+  /** Whether the feed ends after the pending events. */
   readonly ending: boolean;
   /** `wake` is called when a pull would find something after one that found nothing. */
   onWake(wake: () => void): void;
-  /** Calls once, when the initial state has been taken, or nobody will. */
+  /** Calls back once, when the initial state was delivered or the feed was disposed. */
   whenCaughtUp(then: () => void): void;
   /** Up to about `countMax` events; none when there are none for now; "over" when it has ended. */
   pull(countMax: number): readonly FeedEvent[] | "over";
-  /** Ends it after what is pending. */
+  /** Ends the feed after the pending events. */
   end(): void;
 }
 
@@ -111,7 +111,7 @@ export class WatchFeed implements EventFeed {
     this.#wake = wake;
   }
 
-  /** Calls once, when the initial state has been taken, or nobody will. */
+  /** Calls back once, when the initial state was delivered or the feed was disposed. */
   whenCaughtUp(then: () => void): void {
     if (this.#state === undefined) then();
     else this.#caughtUp = then;
@@ -139,12 +139,12 @@ export class WatchFeed implements EventFeed {
     return this.#over ? "over" : events;
   }
 
-  /** It delivers what is pending and no more. */
+  /** Whether the feed ends after the pending events. */
   get ending(): boolean {
     return this.#over;
   }
 
-  /** Ends it after what is pending. */
+  /** Ends the feed after the pending events. */
   end(): void {
     this.#over = true;
     this.#wake();
@@ -182,7 +182,7 @@ export class WatchFeed implements EventFeed {
     return events.length > 0 ? events : (this.pull(countMax) as readonly FeedEvent[]);
   }
 
-  /** Many objects that do not match are looked at in several pulls, so that others have their turn. */
+  /** Spreads the scan of many objects that do not match over several turns of the event loop. */
   #goOnSoon(events: readonly FeedEvent[]): readonly FeedEvent[] {
     if (events.length === 0) void nextTurn().then(() => this.#wake());
     return events;
@@ -197,7 +197,7 @@ export class WatchFeed implements EventFeed {
   #translate(change: Change): FeedEvent | undefined {
     const { prefix, from } = this.#options;
     if (!change.key.startsWith(prefix)) return undefined;
-    // A watch may ask for what comes after a revision that is not there yet.
+    // A watch may start after a revision in the future.
     if (from.point === "after" && change.revision <= from.revision) return undefined;
     return eventOf(change, this.#options);
   }
@@ -233,7 +233,7 @@ export class WatchFeed implements EventFeed {
   }
 }
 
-/** The event that a change is to a watch with these selectors; undefined when it is none. */
+/** The event that a change means for a watch with these selectors; undefined if there is none. */
 export function eventOf(
   change: Change,
   { matches, kind }: Pick<WatchFeedOptions, "matches" | "kind">,

@@ -1,6 +1,6 @@
 /**
- * Events of a watch as bytes: a line of JSON each, or a length and a protobuf message. What many
- * watchers ask for is made once and kept with the change.
+ * Events of a watch as bytes: a line of JSON each, or a length and a protobuf message. Encodings that
+ * several watchers need are made once and kept with the change.
  */
 import { escapeHtml } from "#api/codec/html-escapes.ts";
 import { encodeJson } from "#api/codec/json.ts";
@@ -42,7 +42,7 @@ export function createFrameEncoder(
   };
 }
 
-/** Headers stand in the first table only, so every watcher has frames of its own. */
+/** Only the first table has column definitions, so frames of tables are not shared between watchers. */
 function tableFrames(
   kind: Kind,
   media: Media,

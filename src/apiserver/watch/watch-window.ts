@@ -2,10 +2,10 @@
  * The latest changes of one resource, oldest first, numbered without gaps. Watchers are cursors
  * into it, so a slow one costs no memory of its own; one that is overtaken has to list again.
  *
- * Limits: WINDOW_CHANGES_MAX changes and BYTES_MAX of JSON that nothing but the window needs, which is what was
- * replaced or deleted; beyond COUNT_MIN, changes older than AGE_MAX_MS go too. Only the latest
- * FRAMES_MAX keep their encoded frames: whoever is behind has them made again. Nothing goes by itself,
- * only when a change is added or `trim` is called.
+ * Limits: WINDOW_CHANGES_MAX changes, and BYTES_MAX of JSON of replaced and deleted objects, which only
+ * the window holds; beyond COUNT_MIN, changes older than AGE_MAX_MS are dropped too. Only the latest
+ * FRAMES_MAX keep their encoded frames; a watcher that is behind encodes them again. Changes are
+ * dropped only when one is added or `trim` is called.
  */
 import type { Revision } from "../storage/revision.ts";
 
@@ -92,7 +92,7 @@ export class WatchWindow {
     return this.#first + low - this.#head;
   }
 
-  /** Forgets everything: what was before this revision cannot be told any more. */
+  /** Drops all changes: watches can start at this revision or later only. */
   reset(completeSince: number): void {
     this.#first = this.end + 1; // leaves a gap, so that every cursor is overtaken
     this.#slots = [];

@@ -110,7 +110,7 @@ function applyPatch(
   return merged.ok ? success({ document: merged.value, patchErrors: [] }) : merged;
 }
 
-/** Text that nests too deep fails later than other faults do, and is told otherwise. */
+/** Text that is nested too deeply fails later than other errors, with another message. */
 function unreadablePatch(type: PatchType, error: string): string {
   if (type === "strategic") return error;
   if (!error.endsWith(TOO_DEEP)) return `error decoding patch: ${error}`;

@@ -61,13 +61,13 @@ import { applyCreateRules, applyUpdateRules, finishObject } from "./write-rules.
 const NAME_ATTEMPTS_MAX = 8;
 
 /**
- * Creates, updates, patches and applies. Tries until the object is written, or until the client has
- * heard that it took too long. A write that was overtaken gets in line, and so does one that comes
- * while there is a line, so that a client that is slower than others has its turn, too.
+ * Creates, updates, patches and applies. Retries until the object is written or the write times out. A
+ * write that lost a race waits for the key's lock, and so does one that comes while others wait, so
+ * that a slow client is not starved.
  */
 export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
   if (write.change.form === "create") return await createObject(verb, write);
-  const { objects, updateLines, writeLimit, clock } = verb.parts;
+  const { objects, updateLocks, writeLimit, clock } = verb.parts;
   const { stored } = verb.resource;
   const key = keyOf(stored, verb.info.namespace, verb.info.name);
   const startMs = clock.elapsedMs();
@@ -85,7 +85,7 @@ export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promis
     if (!step.ok) return step;
     return step.value.outcome === "written" ? success(step.value) : "overtaken";
   };
-  if (!updateLines.isBusy(key)) {
+  if (!updateLocks.isBusy(key)) {
     const cached = write.options.dryRun ? undefined : objects.peek(stored, key);
     const written =
       cached === undefined
@@ -94,7 +94,7 @@ export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promis
     if (written !== "overtaken") return written;
   }
   while (clock.elapsedMs() - startMs < writeLimit.ms) {
-    using _turn = await updateLines.enter(key);
+    using _turn = await updateLocks.enter(key);
     const written = await attempt(await objects.read(stored, key));
     if (written !== "overtaken") return written;
   }

@@ -7,7 +7,7 @@ import { processSurroundings } from "../component/process-surroundings.ts";
 import { FlagError, refuseFlags } from "../flags/parse-flags.ts";
 import { parseFlags } from "./flags/flags.ts";
 import { runApiServer } from "./run.ts";
-import { edgeThread } from "./use-http-thread.ts";
+import { useHttpThread } from "./use-http-thread.ts";
 
 /** Requests that are being answered get this long when the server is told to end. */
 const GRACE_MS = 1_500;
@@ -28,7 +28,7 @@ export const apiserverCommand: Command = {
         random,
         logger,
         hostname: hostname(),
-        edge: edgeThread(),
+        httpThread: useHttpThread(),
       },
       signal,
     );

@@ -1,6 +1,6 @@
 /**
  * Runs an API server from its flags: opens the data directory, the store, encryption, keys and audit
- * log, starts the server on them, serves HTTPS (in this thread or behind the edge thread), and creates
+ * log, starts the server on them, serves HTTPS (in this thread or in a worker thread), and creates
  * what a fresh cluster has. Closing goes the other way: readiness first, the store last.
  */
 import { networkInterfaces } from "node:os";
@@ -12,7 +12,7 @@ import { type HttpServer, startHttpServer, type TlsOptions } from "#apiserver/ht
 import { withResponseHeaders } from "#apiserver/http/response-headers.ts";
 import { expire, serve } from "#apiserver/http/serve.ts";
 import { serveUpgrade } from "#apiserver/http/serve-upgrade.ts";
-import { type Edge, openEdge } from "#apiserver/http-thread/http-thread.ts";
+import { type HttpThread, startHttpThread } from "#apiserver/http-thread/http-thread.ts";
 import { type ApiServer, startApiServer } from "#apiserver/server.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { openAuditLog } from "./audit-log.ts";
@@ -45,17 +45,17 @@ export async function runApiServer(
   surroundings: Surroundings,
   signal: AbortSignal,
 ): Promise<RunningApiServer> {
-  const edge = surroundings.edge ? openEdge() : undefined; // starts while the rest is made ready
+  const httpThread = surroundings.httpThread ? startHttpThread() : undefined; // starts while the rest is made ready
   try {
-    return await runBehind(edge, flags, surroundings, signal);
+    return await runOn(httpThread, flags, surroundings, signal);
   } catch (error) {
-    await edge?.[Symbol.asyncDispose]();
+    await httpThread?.[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-async function runBehind(
-  edge: Edge | undefined,
+async function runOn(
+  httpThread: HttpThread | undefined,
   flags: ApiServerFlags,
   surroundings: Surroundings,
   signal: AbortSignal,
@@ -88,7 +88,7 @@ async function runBehind(
   const opened = { store, keys, audit, metrics, encryption };
   const parts: Parts = { flags, surroundings, advertiseAddress, connect, ...opened };
   const api = await startApiServer(apiServerOptions(parts), life.signal);
-  const server = await listen(edge, flags, surroundings, keys, api);
+  const server = await listen(httpThread, flags, surroundings, keys, api);
   keys.listeningOn(server.port);
   const announcement = new Announcement();
   const bootstrapped = bootstrap(parts, api, server.port, announcement, life.signal);
@@ -156,7 +156,7 @@ function bootstrap(
 }
 
 async function listen(
-  edge: Edge | undefined,
+  httpThread: HttpThread | undefined,
   flags: ApiServerFlags,
   { clock, random, logger }: Surroundings,
   keys: Keys,
@@ -167,7 +167,7 @@ async function listen(
     authorities: keys.authorities(),
     named: keys.namedCertificates(),
   });
-  const start = edge === undefined ? startHttpServer : edge.listen;
+  const start = httpThread === undefined ? startHttpServer : httpThread.listen;
   const server = await start({
     tls: tls(),
     host: flags.bindAddress,

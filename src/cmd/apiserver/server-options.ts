@@ -45,7 +45,7 @@ export interface Surroundings {
   /** Parts of the control plane that run in this process, and are not to be asked over HTTPS. */
   readonly components?: Readonly<Record<string, ComponentCheck>>;
   /** Speaks HTTP in a thread of its own. */
-  readonly edge?: boolean;
+  readonly httpThread?: boolean;
 }
 
 /** What the flags lead to and has to be opened, or found out, before the server. */

@@ -10,7 +10,7 @@ import { Metrics } from "#lib/metrics.ts";
 import { localUrl } from "#pki/local-url.ts";
 import { makeDataDir } from "../apiserver/data-dir.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
-import { edgeThread } from "../apiserver/use-http-thread.ts";
+import { useHttpThread } from "../apiserver/use-http-thread.ts";
 import type { Command } from "../command.ts";
 import {
   type ProcessSurroundings,
@@ -132,7 +132,7 @@ async function runCluster(
   };
   const logger = shared.logger.child({ component: APISERVER });
   const components = componentsOf(
-    { ...shared, logger, edge: edgeThread() },
+    { ...shared, logger, httpThread: useHttpThread() },
     onRunning,
     flags,
     nodes,

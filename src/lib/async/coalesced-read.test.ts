@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { SharedRead } from "./coalesced-read.ts";
+import { CoalescedRead } from "./coalesced-read.ts";
 import { type Deferred, deferred } from "./deferred.ts";
 
 /** Reads that end when they are told to. */
 function reads() {
   const started: Deferred<string>[] = [];
-  const shared = new SharedRead(() => {
+  const shared = new CoalescedRead(() => {
     const read = deferred<string>();
     started.push(read);
     return read.promise;

@@ -2,7 +2,7 @@
  * One read for all who want to know the same. Nobody gets an answer to a question that was asked
  * before they came: who comes while a read is under way shares the one that follows it.
  */
-export class SharedRead<T> {
+export class CoalescedRead<T> {
   readonly #read: () => Promise<T>;
   #running: Promise<T> | undefined;
   #following: Promise<T> | undefined;

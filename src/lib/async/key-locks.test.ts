@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { VirtualClock } from "../time/virtual-clock.ts";
-import { LinesByKey } from "./key-locks.ts";
+import { KeyLocks } from "./key-locks.ts";
 
-test("LinesByKey: one works at a time for a key, in the order of coming", async () => {
+test("KeyLocks: one works at a time for a key, in the order of coming", async () => {
   using clock = new VirtualClock();
-  const lines = new LinesByKey(clock, 1_000);
+  const lines = new KeyLocks(clock, 1_000);
   const log: string[] = [];
   const work = async (key: string, name: string): Promise<void> => {
     using _turn = await lines.enter(key);
@@ -24,9 +24,9 @@ test("LinesByKey: one works at a time for a key, in the order of coming", async 
   assert.equal(lines.isBusy("k"), false);
 });
 
-test("LinesByKey: who has waited long enough goes on beside the first, the rest keep their order", async () => {
+test("KeyLocks: who has waited long enough goes on beside the first, the rest keep their order", async () => {
   using clock = new VirtualClock();
-  const lines = new LinesByKey(clock, 100);
+  const lines = new KeyLocks(clock, 100);
   const stuck = await lines.enter("k");
   const late = lines.enter("k");
   await clock.advance(50);

@@ -12,7 +12,7 @@
 import { Fifo } from "../collections/fifo.ts";
 import type { Clock } from "../time/clock.ts";
 
-export class LinesByKey {
+export class KeyLocks {
   readonly #clock: Clock;
   readonly #waitMsMax: number;
   /** Those who wait behind the first; no entry where nobody works. */

@@ -1,6 +1,6 @@
 /** The store's contract on etcd's KV, Watch and Lease services. */
 
-import { SharedRead } from "#lib/async/coalesced-read.ts";
+import { CoalescedRead } from "#lib/async/coalesced-read.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { checkOperations } from "#store/check-operations.ts";
 import {
@@ -45,7 +45,7 @@ export class EtcdStore implements Store {
   readonly #leases: Leases;
   readonly #watches = new Set<EtcdWatch>();
   readonly #closing = new AbortController();
-  readonly #newest = new SharedRead(async () => {
+  readonly #newest = new CoalescedRead(async () => {
     const nothing = { key: Buffer.of(0), countOnly: true };
     return revisionOf(await this.#range(nothing));
   });
