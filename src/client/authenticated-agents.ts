@@ -9,6 +9,7 @@
  */
 import { Agent, type AgentOptions } from "node:https";
 import { messageOf } from "#lib/caught.ts";
+import type { TlsOptions } from "#lib/http2/connect-http2.ts";
 import type { Credentials } from "./exec-credentials.ts";
 import type { Connection } from "./kubeconfig.ts";
 import { TransportError } from "./transport.ts";
@@ -20,6 +21,8 @@ export type ConnectionUse = "requests" | "watches";
 
 export interface PreparedRequest {
   readonly agent: Agent;
+  /** For a connection that is not the agent's. The same object while the identity is the same. */
+  readonly tls: TlsOptions;
   /** The value of the header, if the user has a token or a password. */
   readonly authorization: string | undefined;
 }
@@ -44,7 +47,7 @@ export class AuthenticatedAgents implements Disposable {
     const token = given?.token ?? (await this.#connection.token?.());
     const bearer = token === undefined ? undefined : `Bearer ${token}`;
     const authorization = username === undefined ? bearer : basic(username, password ?? "");
-    return { agent: this.#agents[use], authorization };
+    return { agent: this.#agents[use], tls: this.#agents.tls, authorization };
   }
 
   /** Must be called when the server answers 401: credentials are asked for again. */
@@ -74,6 +77,7 @@ interface Agents {
   readonly requests: Agent;
   readonly watches: Agent;
   readonly certificate: string | undefined;
+  readonly tls: TlsOptions;
   end(): void;
 }
 
@@ -96,7 +100,15 @@ function agentsFor(
     requests.destroy();
     watches.destroy();
   };
-  return { requests, watches, certificate: cert, end };
+  const identity: TlsOptions = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName === undefined ? {} : { serverName }),
+    insecure: insecure === true,
+    offersHttp1: true,
+  };
+  return { requests, watches, certificate: cert, tls: identity, end };
 }
 
 function basic(username: string, password: string): string {

@@ -1,12 +1,15 @@
 /**
- * A transport over HTTPS: kept-alive HTTP/1.1 connections for requests, one connection a watch.
- * Answers are JSON; a watch is a stream of JSON lines.
+ * A transport over HTTPS: for requests kept-alive HTTP/1.1 connections, or one HTTP/2 connection if
+ * asked for and offered by the server; one connection a watch. Answers are JSON; a watch is a stream
+ * of JSON lines.
  */
 import type { IncomingMessage } from "node:http";
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import { failure, type Result, success } from "#api/meta/status.ts";
 import { statusFrom } from "#api/meta/status-from.ts";
+import type { Clock } from "#lib/time/clock.ts";
 import { AuthenticatedAgents, type ConnectionUse } from "./authenticated-agents.ts";
+import { Http1Required, Http2Requests } from "./http2-requests.ts";
 import type { Connection } from "./kubeconfig.ts";
 import { linesOf } from "./read-lines.ts";
 import type { BeginRequest } from "./request-metrics.ts";
@@ -21,20 +24,35 @@ import {
   type WatchEvent,
 } from "./transport.ts";
 
+export interface HttpsTransportOptions {
+  /** Sends requests over HTTP/2, for components with many of them. By the clock it is kept alive. */
+  readonly http2?: { readonly clock: Clock };
+}
+
 export class HttpsTransport implements Transport, Disposable {
   readonly #connection: Connection;
   readonly #userAgent: string;
   readonly #begin: BeginRequest | undefined;
   readonly #agents: AuthenticatedAgents;
+  #http2: Http2Requests | undefined;
 
-  constructor(connection: Connection, userAgent: string, begin?: BeginRequest) {
+  constructor(
+    connection: Connection,
+    userAgent: string,
+    begin?: BeginRequest,
+    { http2 }: HttpsTransportOptions = {},
+  ) {
     this.#connection = connection;
     this.#userAgent = userAgent;
     this.#begin = begin;
     this.#agents = new AuthenticatedAgents(connection);
+    if (http2 !== undefined && connection.server.startsWith("https:")) {
+      this.#http2 = new Http2Requests(connection.server, userAgent, http2.clock);
+    }
   }
 
   [Symbol.dispose](): void {
+    this.#http2?.[Symbol.dispose]();
     this.#agents[Symbol.dispose]();
   }
 
@@ -42,20 +60,19 @@ export class HttpsTransport implements Transport, Disposable {
     const contentType =
       call.patchType === undefined ? "application/json" : PATCH_MEDIA_TYPES[call.patchType];
     const path = withQuery(pathOf(call), call.query);
-    const answer = await this.#request(
-      METHODS[call.verb],
-      path,
-      call.body,
-      contentType,
-      "requests",
-      signal,
-    );
-    return resultOf(answer, await textOf(answer));
+    const bytes = bytesOf(call.body);
+    const method = METHODS[call.verb];
+    if (this.#http2 !== undefined) {
+      const result = await this.#overHttp2(this.#http2, method, path, bytes, contentType, signal);
+      if (result !== undefined) return result;
+    }
+    const answer = await this.#request(method, path, bytes, contentType, "requests", signal);
+    return resultOf(answerOf(answer), await textOf(answer));
   }
 
   async raw(path: string, signal?: AbortSignal): Promise<Result<unknown>> {
     const answer = await this.#request("GET", path, undefined, "", "requests", signal);
-    return resultOf(answer, await textOf(answer));
+    return resultOf(answerOf(answer), await textOf(answer));
   }
 
   async *watch(call: WatchCall, signal: AbortSignal): AsyncGenerator<WatchEvent> {
@@ -63,7 +80,7 @@ export class HttpsTransport implements Transport, Disposable {
     const answer = await this.#request("GET", path, undefined, "", "watches", signal);
     if (answer.statusCode !== 200) {
       const { statusCode = 0 } = answer;
-      const result = resultOf(answer, await textOf(answer));
+      const result = resultOf(answerOf(answer), await textOf(answer));
       const unexpected = `unexpected answer ${statusCode} to a watch`;
       yield {
         type: "ERROR",
@@ -82,17 +99,47 @@ export class HttpsTransport implements Transport, Disposable {
     }
   }
 
+  /** Undefined if the server has no HTTP/2. */
+  async #overHttp2(
+    http2: Http2Requests,
+    method: string,
+    path: string,
+    body: Buffer | undefined,
+    contentType: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Result<unknown> | undefined> {
+    const { tls, authorization } = await this.#agents.prepare("requests");
+    const done = this.#begin?.(method);
+    const sentBytes = body?.length ?? 0;
+    try {
+      const answer = await http2.send(
+        { method, path, body, contentType, authorization, tls },
+        signal,
+      );
+      const { code, receivedBytes } = answer;
+      done?.({ code, sentBytes, receivedBytes });
+      if (code === 401) this.#agents.refused();
+      return resultOf(answer, answer.text);
+    } catch (error) {
+      if (error instanceof Http1Required) {
+        this.#http2 = undefined;
+        return undefined;
+      }
+      done?.({ code: undefined, sentBytes });
+      throw error;
+    }
+  }
+
   async #request(
     method: string,
     path: string,
-    body: unknown,
+    bytes: Buffer | undefined,
     contentType: string,
     use: ConnectionUse,
     signal: AbortSignal | undefined,
   ): Promise<IncomingMessage> {
     const { server } = this.#connection;
     const { agent, authorization } = await this.#agents.prepare(use);
-    const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers: Record<string, string | number> = {
       accept: "application/json",
       "user-agent": this.#userAgent,
@@ -146,8 +193,20 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function resultOf(answer: IncomingMessage, text: string): Result<unknown> {
-  const { statusCode: code = 0, headers } = answer;
+interface AnswerHead {
+  readonly code: number;
+  readonly retryAfter: string | undefined;
+}
+
+function answerOf({ statusCode, headers }: IncomingMessage): AnswerHead {
+  return { code: statusCode ?? 0, retryAfter: headers["retry-after"] };
+}
+
+function bytesOf(body: unknown): Buffer | undefined {
+  return body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+}
+
+function resultOf({ code, retryAfter }: AnswerHead, text: string): Result<unknown> {
   let body: unknown = text;
   try {
     body = JSON.parse(text);
@@ -156,7 +215,7 @@ function resultOf(answer: IncomingMessage, text: string): Result<unknown> {
   }
   if (code >= 200 && code < 300) return success(body);
   const status = statusFrom(code, body);
-  const retryAfterSeconds = Number(headers["retry-after"] ?? Number.NaN);
+  const retryAfterSeconds = Number(retryAfter ?? Number.NaN);
   if (!Number.isInteger(retryAfterSeconds) || status.details?.retryAfterSeconds !== undefined)
     return failure(status);
   return failure({ ...status, details: { ...status.details, retryAfterSeconds } });

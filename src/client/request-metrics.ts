@@ -56,6 +56,8 @@ export class RequestMetrics {
   to(host: string): BeginRequest {
     const requests = new Map<string, Counter>();
     const seconds = new Map<string, Histogram>();
+    const sent = new Map<string, Histogram>();
+    const received = new Map<string, Histogram>();
     return (method) => {
       const startMs = this.#clock.elapsedMs();
       return ({ code, sentBytes, receivedBytes }) => {
@@ -64,15 +66,22 @@ export class RequestMetrics {
         remembered(seconds, method, () => this.#seconds(host, method)).observe(
           (this.#clock.elapsedMs() - startMs) / 1000,
         );
-        if (sentBytes !== undefined) this.#sent(host, method).observe(sentBytes);
-        if (receivedBytes !== undefined) this.#received(host, method).observe(receivedBytes);
+        if (sentBytes !== undefined) {
+          remembered(sent, method, () => this.#sent(host, method)).observe(sentBytes);
+        }
+        if (receivedBytes !== undefined) {
+          remembered(received, method, () => this.#received(host, method)).observe(receivedBytes);
+        }
       };
     };
   }
 }
 
 function remembered<T>(known: Map<string, T>, key: string, make: () => T): T {
-  const found = known.get(key) ?? make();
-  known.set(key, found);
+  let found = known.get(key);
+  if (found === undefined) {
+    found = make();
+    known.set(key, found);
+  }
   return found;
 }

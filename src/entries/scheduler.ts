@@ -53,7 +53,9 @@ export async function runScheduler(options: RunSchedulerOptions): Promise<void> 
     format: process.stderr.isTTY ? "pretty" : "json",
     write: (line) => process.stderr.write(line),
   });
-  using transport = new HttpsTransport(connection, "kube-scheduler");
+  using transport = new HttpsTransport(connection, "kube-scheduler", undefined, {
+    http2: { clock },
+  });
   const client = new Client({ transport, clock, random, fieldManager: "kube-scheduler" });
   const { synced, records, done } = startScheduler(
     {

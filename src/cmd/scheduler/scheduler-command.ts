@@ -35,7 +35,7 @@ export const schedulerCommand: Command = {
     const metrics = new Metrics();
     addProcessMetrics(metrics, clock.nowMs() / 1000);
     const requests = new RequestMetrics(metrics, clock).to(new URL(connection.server).host);
-    using transport = new HttpsTransport(connection, FIELD_MANAGER, requests);
+    using transport = new HttpsTransport(connection, FIELD_MANAGER, requests, { http2: { clock } });
     const client = new Client({ transport, clock, random, fieldManager: FIELD_MANAGER });
     let records: DecisionRecords | undefined;
     if (serving.port !== 0) {

@@ -7,15 +7,21 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { Http2Connection } from "./http2-connection.ts";
-import { Http2Error } from "./http2-error.ts";
+import { type Http2Code, Http2Error } from "./http2-error.ts";
 import type { KeepAliveTimes } from "./keep-alive.ts";
 
 export interface TlsOptions {
   /** PEM. The system's authorities if none is given. */
-  readonly ca?: Buffer;
+  readonly ca?: Buffer | string;
   /** PEM, for servers that ask for a client certificate. */
-  readonly cert?: Buffer;
-  readonly key?: Buffer;
+  readonly cert?: Buffer | string;
+  readonly key?: Buffer | string;
+  /** The name that the certificate must have, if not the host's. */
+  readonly serverName?: string;
+  /** The server's certificate is not checked. */
+  readonly insecure?: boolean;
+  /** Also offers HTTP/1.1, so that a server without HTTP/2 answers with HTTP_1_1_REQUIRED. */
+  readonly offersHttp1?: boolean;
 }
 
 export type Address =
@@ -46,10 +52,10 @@ export function connectHttp2(options: ConnectOptions): Promise<Http2Connection> 
       timer.cancel();
       signal.removeEventListener("abort", abort);
     };
-    const fail = (message: string): void => {
+    const fail = (message: string, code: Http2Code = "CONNECT_ERROR"): void => {
       settle();
       socket.destroy();
-      reject(new Http2Error("CONNECT_ERROR", message, { notProcessed: true }));
+      reject(new Http2Error(code, message, { notProcessed: true }));
     };
     const timer = clock.schedule(connectTimeoutMs, () => fail("the connection takes too long"));
     const abort = (): void => fail("the attempt was given up");
@@ -58,7 +64,7 @@ export function connectHttp2(options: ConnectOptions): Promise<Http2Connection> 
     socket.once("error", onError);
     socket.once(tls === undefined ? "connect" : "secureConnect", () => {
       if (tls !== undefined && (socket as TLSSocket).alpnProtocol !== "h2") {
-        fail("the server does not offer HTTP/2");
+        fail("the server does not offer HTTP/2", "HTTP_1_1_REQUIRED");
         return;
       }
       socket.setNoDelay(true);
@@ -77,14 +83,16 @@ export function connectHttp2(options: ConnectOptions): Promise<Http2Connection> 
   });
 }
 
-function openTls(address: Address, { ca, cert, key }: TlsOptions): Socket {
+function openTls(address: Address, options: TlsOptions): Socket {
+  const { ca, cert, key, serverName, insecure = false, offersHttp1 = false } = options;
   // TLS does not allow an address where a name is expected. The certificate is checked against `host`.
   const name = "host" in address && isIP(address.host) === 0 ? address.host : "";
   return connectTls({
     ...address,
-    servername: name,
-    ALPNProtocols: ["h2"],
+    servername: serverName ?? name,
+    ALPNProtocols: offersHttp1 ? ["h2", "http/1.1"] : ["h2"],
     minVersion: "TLSv1.2",
+    rejectUnauthorized: !insecure,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),

@@ -1,5 +1,5 @@
 /** The scheduler's metrics, under upstream's names. */
-import type { Bind, Counter, Histogram, Metrics } from "#lib/metrics.ts";
+import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { QueuedPod } from "#scheduler/queue/queued-pod.ts";
 import type { SchedulingQueue } from "#scheduler/queue/scheduling-queue.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
@@ -41,6 +41,18 @@ export function registerSchedulerMetrics(
     buckets: exponential(1, 2, 5),
   })();
   registerGauges(metrics, queue, snapshot);
+  const observed = new Map<string, { attempts: Counter; seconds: Histogram }>();
+  const observe = (result: string, profile: string, durationMs: number): void => {
+    const key = `${result} ${profile}`;
+    let series = observed.get(key);
+    if (series === undefined) {
+      series = { attempts: attempts(result, profile), seconds: duration(result, profile) };
+      observed.set(key, series);
+    }
+    series.attempts.add(1);
+    series.seconds.observe(durationMs / 1000);
+  };
+  const sliByAttempts: Histogram[] = [];
   return {
     algorithmDuration: metrics.histogram({
       name: "scheduler_scheduling_algorithm_duration_seconds",
@@ -57,25 +69,15 @@ export function registerSchedulerMetrics(
       buckets: exponential(1, 2, 7),
     })(),
     scheduled: (profile, pod, durationMs, nowMs) => {
-      observe(attempts, duration, "scheduled", profile, durationMs);
+      observe("scheduled", profile, durationMs);
       podAttempts.observe(pod.attempts);
-      const label = pod.attempts >= ATTEMPTS_LABEL_MAX ? "15+" : String(pod.attempts);
-      sli(label).observe((nowMs - (pod.firstAttemptMs ?? nowMs)) / 1000);
+      const count = Math.min(pod.attempts, ATTEMPTS_LABEL_MAX);
+      sliByAttempts[count] ??= sli(count === ATTEMPTS_LABEL_MAX ? `${count}+` : String(count));
+      sliByAttempts[count].observe((nowMs - (pod.firstAttemptMs ?? nowMs)) / 1000);
     },
     failed: (profile, isError, durationMs) =>
-      observe(attempts, duration, isError ? "error" : "unschedulable", profile, durationMs),
+      observe(isError ? "error" : "unschedulable", profile, durationMs),
   };
-}
-
-function observe(
-  attempts: Bind<Counter>,
-  duration: Bind<Histogram>,
-  result: string,
-  profile: string,
-  durationMs: number,
-): void {
-  attempts(result, profile).add(1);
-  duration(result, profile).observe(durationMs / 1000);
 }
 
 function registerGauges(metrics: Metrics, queue: SchedulingQueue, snapshot: Snapshot): void {
