@@ -27,6 +27,7 @@ process.once("SIGINT", () => controller.abort(new Error("interrupted")));
 
 const files = readdirSync(new URL(".", import.meta.url)).filter((f) => f.endsWith(".bench.ts"));
 const results: BenchResult[] = [];
+const failed: string[] = [];
 for (const file of files.sort()) {
   const name = file.replace(".bench.ts", "");
   if (positionals.length > 0 && !positionals.some((p) => name.startsWith(p))) continue;
@@ -34,9 +35,15 @@ for (const file of files.sort()) {
   const rows: Row[] = [];
   const progress = (text: string): void => showProgress(`${name}: ${text}`);
   progress("starting");
-  for await (const row of bench.run({ quick: values.quick, signal: controller.signal, progress })) {
-    rows.push(row);
-    progress(row.name);
+  try {
+    const options = { quick: values.quick, signal: controller.signal, progress };
+    for await (const row of bench.run(options)) {
+      rows.push(row);
+      progress(row.name);
+    }
+  } catch (error) {
+    failed.push(name);
+    process.stderr.write(`${name} ended early: ${error instanceof Error ? error.stack : error}\n`);
   }
   showProgress("");
   process.stdout.write(`${name} (Node ${process.version})\n${formatRows(rows)}\n`);
@@ -49,7 +56,8 @@ else {
   writeResult(values.html, htmlPage(results, { caption }));
   process.stdout.write(`written: ${values.json}, ${values.html}\n`);
 }
-process.exitCode = results.length === 0 || results.some((r) => r.rows.some(isMissed)) ? 1 : 0;
+const isMissedSomewhere = results.some((r) => r.rows.some(isMissed));
+process.exitCode = results.length === 0 || failed.length > 0 || isMissedSomewhere ? 1 : 0;
 
 function withRatio(row: Row): Row {
   const ratio = ratioOf(row);

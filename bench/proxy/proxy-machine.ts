@@ -23,7 +23,7 @@ export interface BenchedProxy extends AsyncDisposable {
   memoryMb(): Promise<number>;
 }
 
-const START_TIMEOUT_MS = 120_000;
+const START_TIMEOUT_MS = 400_000;
 
 export async function startProxyBench(): Promise<ProxyBench> {
   const network = await startNodeNetwork();

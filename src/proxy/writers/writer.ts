@@ -2,7 +2,7 @@
  * A writer puts one family's rules into the kernel.
  *
  * Promises:
- * 1. `sync` is one transaction: packets see the old rules or the new ones, never a part.
+ * 1. Packets see a Service's old rules or its new ones, never a part. A small sync is one transaction.
  * 2. After a failed `sync` the next one writes everything again.
  * 3. `isIntact` is cheap and tells whether the rules that were last written are still there.
  * 4. `cleanup` removes everything that this kind of writer makes, whoever made it.

@@ -1,24 +1,37 @@
 /**
- * Writes rules with `iptables-restore --noflush`, IPv6 with `ip6tables-restore`. Shared chains are
- * written whole, chains of Services only where they changed.
+ * Writes rules with `iptables-restore --noflush`, IPv6 with `ip6tables-restore`. Chains of Services are
+ * written only where they changed, shared chains only if one of their rules changed.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import { mustRun, runProgram } from "#host/run-program.ts";
-import type { BaseRules, RuleWorld, RuleWriter } from "../writer.ts";
-import { FILTER_CHAINS, filterTail, JUMPS, type Jump, NAT_CHAINS, natTail } from "./render-base.ts";
-import { type IptablesLines, renderService, type SharedChain } from "./render-service.ts";
+import type { RuleWorld, RuleWriter } from "../writer.ts";
+import { FILTER_CHAINS, JUMPS, type Jump, NAT_CHAINS } from "./render-base.ts";
+import {
+  type OwnChains,
+  renderRemoval,
+  renderRestores,
+  type SharedLines,
+} from "./render-restores.ts";
+import { renderService } from "./render-service.ts";
 
 const OWN_CHAIN = /^:(KUBE-(?:SVC|SVL|EXT|FW|SEP)-[A-Z2-7]{16}) /gm;
 const SAVE_BYTES_MAX = 256 * 1024 * 1024;
 /** Seconds to wait for another program that holds the lock of iptables. */
 const WAIT = ["-w", "5"];
 
+/** What later syncs need to know of a Service. */
+interface WrittenService {
+  readonly shared: SharedLines;
+  readonly chainNames: readonly string[];
+}
+
 export class IptablesWriter implements RuleWriter {
   readonly #program: "iptables" | "ip6tables";
   /** What is in the kernel; undefined until the first sync and after a failure. */
   #written:
-    | { readonly baseText: string; readonly services: Map<string, IptablesLines> }
+    | { readonly baseText: string; readonly services: Map<string, WrittenService> }
     | undefined;
 
   constructor(family: IpFamily) {
@@ -30,21 +43,26 @@ export class IptablesWriter implements RuleWriter {
     const baseText = JSON.stringify(base);
     const isWhole = last === undefined || changed === "all" || last.baseText !== baseText;
     const keys = isWhole ? [...services.keys()] : [...changed];
-    const known = isWhole ? new Map<string, IptablesLines>() : last.services;
+    const known = isWhole ? new Map<string, WrittenService>() : last.services;
     const stale = new Set<string>(isWhole ? await this.#ownChains() : []);
-    const chains = new Map<string, readonly string[]>();
-    for (const key of keys) {
-      for (const name of known.get(key)?.chains.keys() ?? []) stale.add(name);
-      const ports = services.get(key) ?? [];
-      const lines = renderService(base, ports);
-      if (ports.length === 0) known.delete(key);
-      else known.set(key, lines);
-      for (const [name, rules] of lines.chains) chains.set(name, rules);
-    }
-    for (const name of chains.keys()) stale.delete(name);
+    const own: OwnChains[] = [];
+    let isSharedChanged = isWhole;
     this.#written = undefined;
-    const input = render(base, known, chains, stale);
-    await mustRun(`${this.#program}-restore`, [...WAIT, "--noflush"], { input });
+    for (const key of keys) {
+      const before = known.get(key);
+      for (const name of before?.chainNames ?? []) stale.add(name);
+      const ports = services.get(key) ?? [];
+      const { shared, chains } = renderService(base, ports);
+      isSharedChanged ||= !isDeepStrictEqual(shared, before?.shared ?? new Map());
+      if (ports.length === 0) known.delete(key);
+      else known.set(key, { shared, chainNames: [...chains.keys()] });
+      if (chains.size > 0) own.push(chains);
+    }
+    for (const chains of own) for (const name of chains.keys()) stale.delete(name);
+    const shared = isSharedChanged ? [...known.values()].map((each) => each.shared) : undefined;
+    for (const input of renderRestores({ base, own, shared, stale, isWhole })) {
+      await mustRun(`${this.#program}-restore`, [...WAIT, "--noflush"], { input });
+    }
     if (isWhole) for (const each of JUMPS) await this.#ensureJump(each);
     this.#written = { baseText, services: known };
   }
@@ -65,18 +83,13 @@ export class IptablesWriter implements RuleWriter {
         if ((await runProgram(this.#program, args)).exitCode !== 0) break;
       }
     }
-    const chains = {
-      filter: [...FILTER_CHAINS],
-      nat: [...NAT_CHAINS, ...(await this.#ownChains())],
-    };
-    const input = Object.entries(chains).flatMap(([table, names]) => [
-      `*${table}`,
-      ...names.map((name) => `:${name} - [0:0]`),
-      ...names.map((name) => `-X ${name}`),
-      "COMMIT",
-    ]);
-    const restore = [...WAIT, "--noflush"];
-    await mustRun(`${this.#program}-restore`, restore, { input: `${input.join("\n")}\n` });
+    const names = { filter: FILTER_CHAINS, nat: [...NAT_CHAINS, ...(await this.#ownChains())] };
+    for (const input of [
+      ...renderRemoval("filter", names.filter),
+      ...renderRemoval("nat", names.nat),
+    ]) {
+      await mustRun(`${this.#program}-restore`, [...WAIT, "--noflush"], { input });
+    }
   }
 
   /** Chains of Services that are in the kernel, whoever made them. */
@@ -97,38 +110,4 @@ export class IptablesWriter implements RuleWriter {
     const { table, from, to, match } = each;
     await mustRun(this.#program, [...WAIT, "-t", table, "-I", from, ...match, "-j", to]);
   }
-}
-
-function render(
-  base: BaseRules,
-  services: ReadonlyMap<string, IptablesLines>,
-  chains: ReadonlyMap<string, readonly string[]>,
-  stale: ReadonlySet<string>,
-): string {
-  const shared = (of: SharedChain): string[] => {
-    const [, chain] = of.split(" ");
-    return [...services.values()].flatMap(({ shared: lines }) =>
-      (lines.get(of) ?? []).map((rule) => `-A ${chain} ${rule}`),
-    );
-  };
-  const own = [...chains].flatMap(([name, rules]) => rules.map((rule) => `-A ${name} ${rule}`));
-  const declare = (names: Iterable<string>): string[] =>
-    [...names].map((name) => `:${name} - [0:0]`);
-  return `${[
-    "*filter",
-    ...declare(FILTER_CHAINS),
-    ...shared("filter KUBE-SERVICES"),
-    ...shared("filter KUBE-EXTERNAL-SERVICES"),
-    ...shared("filter KUBE-PROXY-FIREWALL"),
-    ...filterTail(base),
-    "COMMIT",
-    "*nat",
-    ...declare([...NAT_CHAINS, ...chains.keys(), ...stale]),
-    ...shared("nat KUBE-SERVICES"),
-    ...shared("nat KUBE-NODEPORTS"),
-    ...own,
-    ...natTail(base),
-    ...[...stale].map((name) => `-X ${name}`),
-    "COMMIT",
-  ].join("\n")}\n`;
 }

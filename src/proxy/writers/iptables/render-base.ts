@@ -67,12 +67,19 @@ export function natTail(base: BaseRules): string[] {
       : base.nodePortAddresses.map((ip) => `${nodePorts} -d ${ip} -j KUBE-NODEPORTS`);
   return [
     ...toNode,
-    `-A ${MARK_MASQUERADE} -j MARK --or-mark ${mark}`,
-    ...base.podNetworks.map((network) => `-A ${MARK_OUTSIDE} -s ${network} -j RETURN`),
-    `-A ${MARK_OUTSIDE} -j ${MARK_MASQUERADE}`,
+    ...markRules(base),
     `-A KUBE-POSTROUTING -m mark ! --mark ${mark}/${mark} -j RETURN`,
     `-A KUBE-POSTROUTING -j MARK --xor-mark ${mark}`,
     '-A KUBE-POSTROUTING -m comment --comment "kubernetes service traffic requiring SNAT" -j MASQUERADE --random-fully',
+  ];
+}
+
+/** The chains to which chains of Services lead. */
+export function markRules(base: BaseRules): string[] {
+  return [
+    `-A ${MARK_MASQUERADE} -j MARK --or-mark ${hex(base.masqueradeMark)}`,
+    ...base.podNetworks.map((network) => `-A ${MARK_OUTSIDE} -s ${network} -j RETURN`),
+    `-A ${MARK_OUTSIDE} -j ${MARK_MASQUERADE}`,
   ];
 }
 
