@@ -28,7 +28,7 @@ export interface OpenApiInput {
 }
 
 /** A part of a document, and the names of the definitions elsewhere that it refers to. */
-export interface OpenApiPiece {
+export interface OpenApiFragment {
   readonly paths: Json;
   readonly definitions: Json;
   readonly roots: readonly string[];
@@ -37,7 +37,7 @@ export interface OpenApiPiece {
 /** The document at /openapi/v2. */
 export function openApiV2(input: OpenApiInput): Json {
   const { resources } = input;
-  const pieces = [...resources.map(resourcePieceV2), serverPieceV2(resources)];
+  const pieces = [...resources.map(resourceFragmentV2), serverFragmentV2(resources)];
   const roots = new Set(pieces.flatMap((piece) => piece.roots));
   const customs = pieces.map(({ definitions }) => definitions);
   const definitions = Object.assign(
@@ -66,7 +66,7 @@ export function openApiV2Tail(): Json {
 }
 
 /** The paths of one resource and, if it is a custom one, its definitions. */
-export function resourcePieceV2(resource: OpenApiResource): OpenApiPiece {
+export function resourceFragmentV2(resource: OpenApiResource): OpenApiFragment {
   const items = pathItems(resource);
   const own = customDefinitions([resource], "v2");
   const references = [...own.values()].flatMap(referencesIn);
@@ -75,7 +75,7 @@ export function resourcePieceV2(resource: OpenApiResource): OpenApiPiece {
 }
 
 /** What can be asked about groups, and the paths of the server itself. */
-export function serverPieceV2(resources: readonly OpenApiResource[]): OpenApiPiece {
+export function serverFragmentV2(resources: readonly OpenApiResource[]): OpenApiFragment {
   const items = [...Object.values(discoveryItems(resources)), ...Object.values(SERVER_ITEMS)];
   return { paths: renderPaths(items, "v2"), definitions: {}, roots: rootsOf(items) };
 }
@@ -95,7 +95,7 @@ export function openApiV3Paths(resources: readonly OpenApiResource[]): string[] 
 
 /** The document at /openapi/v3/PATH; undefined if there is none. */
 export function openApiV3(input: OpenApiInput, path: string): Json | undefined {
-  const pieces = openApiV3Pieces(input, path);
+  const pieces = openApiV3Entries(input, path);
   if (pieces === undefined) return undefined;
   const paths: Record<string, Json> = {};
   const schemas: Record<string, Json> = {};
@@ -109,7 +109,7 @@ export function openApiV3(input: OpenApiInput, path: string): Json | undefined {
 type OpenApiV3Piece = readonly [section: "paths" | "schemas", name: string, value: Json];
 
 /** The same in pieces, each of which is made when it is taken. */
-export function openApiV3Pieces(
+export function openApiV3Entries(
   input: OpenApiInput,
   path: string,
 ): Iterable<OpenApiV3Piece> | undefined {

@@ -1,4 +1,4 @@
-/** The file of `--admission-control-config-file`: what single plug-ins are told. */
+/** The file of `--admission-control-config-file`: configuration of individual plug-ins. */
 import { messageOf } from "#lib/caught.ts";
 import {
   ANY_CONFIG,

@@ -1,4 +1,4 @@
-/** Requests that no webhook or policy sees, so that a bad one can always be removed and nobody is locked out. */
+/** Requests exempt from webhooks and policies, so that a broken one can always be removed. */
 import type { AdmissionRequest } from "./admission-request.ts";
 
 const POLICIES: readonly string[] = [

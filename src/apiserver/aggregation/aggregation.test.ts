@@ -59,7 +59,7 @@ const client = issueLeaf(
   Date.now(),
 );
 
-/** Serves wardle.example.com/v1alpha1 to those who show a certificate of the front proxy. */
+/** Serves wardle.example.com/v1alpha1 to clients with a front-proxy certificate. */
 async function startWardle(): Promise<Wardle> {
   const asked: Wardle["asked"] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

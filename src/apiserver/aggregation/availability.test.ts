@@ -48,7 +48,7 @@ describe("what keeps an API from being reached", () => {
       message: /^cannot find endpointslices for service\/s in "n"$/,
     },
     {
-      name: "nobody ready",
+      name: "no ready endpoint",
       backend: { service: service(), slices: [slice(false, "https"), slice(true, "other")] },
       reason: "MissingEndpoints",
       message: /^endpointslices for service\/s in "n" have no addresses with port name "https"$/,
@@ -86,16 +86,16 @@ test("APIService: the condition Available follows Services and EndpointSlices", 
       apiServiceKind,
       completed(apiServiceKind, { metadata: { name }, spec: { ...spec, ...more } }),
     );
-  const told = async (name: string): Promise<string[]> => {
+  const conditionOf = async (name: string): Promise<string[]> => {
     await clock.advance(0);
     const [condition] = objects.get(apiServiceKind, "", name)?.status?.conditions ?? [];
     return [condition?.type ?? "", condition?.status ?? "", condition?.reason ?? ""];
   };
   put("v1.local", {});
   put("v1.remote", { service: { name: "s", namespace: "n", port: 443 } });
-  assert.deepEqual(await told("v1.local"), ["Available", "True", "Local"]);
-  assert.deepEqual(await told("v1.remote"), ["Available", "False", "ServiceNotFound"]);
+  assert.deepEqual(await conditionOf("v1.local"), ["Available", "True", "Local"]);
+  assert.deepEqual(await conditionOf("v1.remote"), ["Available", "False", "ServiceNotFound"]);
   objects.put(serviceKind, service());
-  assert.deepEqual(await told("v1.remote"), ["Available", "False", "EndpointsNotFound"]);
+  assert.deepEqual(await conditionOf("v1.remote"), ["Available", "False", "EndpointsNotFound"]);
   life.abort();
 });

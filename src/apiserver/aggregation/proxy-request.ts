@@ -1,9 +1,9 @@
 /**
- * Hands requests below `/apis/GROUP/VERSION` on to the server that the APIService names, with the
- * front-proxy headers of the authenticated user and the front-proxy client certificate. Answers and
- * watches are passed on as they come; connections that change their protocol are joined.
+ * Proxies requests below `/apis/GROUP/VERSION` to the server that the APIService names, with the
+ * front-proxy headers of the authenticated user and the front-proxy client certificate. Responses and
+ * watches are streamed; upgraded connections are tunnelled.
  *
- * A server that is not available is not asked: the client gets 503 at once. Requests for discovery
+ * If the APIService is not available the client gets 503 at once. Requests for discovery
  * documents have DISCOVERY_TIMEOUT_MS, so that one slow server does not hold up clients that read all.
  */
 import { requestTooLargeStatus } from "#api/meta/status.ts";

@@ -39,7 +39,7 @@ export interface RemoteDiscoveryOptions {
 const REFRESH_MS = 60_000;
 const TIMEOUT_MS = 5_000;
 const RETRY = { baseMs: 500, capMs: REFRESH_MS } as const;
-/** Of one document. It is parsed in one piece. */
+/** Limit of one document, which is parsed as a whole. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 const ACCEPT = ["v2", "v2beta1"]
   .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`)
@@ -96,7 +96,7 @@ export class RemoteDiscovery {
     this.#known.delete(name);
   }
 
-  #fetchSoon(name: string, isNews: boolean): void {
+  #fetchSoon(name: string, isChanged: boolean): void {
     const { clock, random } = this.#options;
     const known = this.#known.get(name) ?? {
       backoff: new Backoff({ ...RETRY, random }),
@@ -106,7 +106,7 @@ export class RemoteDiscovery {
       isFetching: false,
     };
     this.#known.set(name, known);
-    if (this.#signal.aborted || (!isNews && known.timer !== undefined)) return;
+    if (this.#signal.aborted || (!isChanged && known.timer !== undefined)) return;
     known.backoff.reset();
     known.timer?.cancel();
     known.timer = clock.schedule(0, () => void this.#fetch(name, known));

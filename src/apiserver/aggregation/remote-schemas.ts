@@ -31,7 +31,7 @@ export interface RemoteSchemasOptions {
 
 const REFRESH_MS = 60_000;
 const TIMEOUT_MS = 30_000;
-/** Of one document. It is parsed in one piece. */
+/** Limit of one document, which is parsed as a whole. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Known {

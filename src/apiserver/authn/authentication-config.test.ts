@@ -143,7 +143,7 @@ describe("what is wrong is named", () => {
       /userValidationRules\[0\]\.expression: .*undefined field 'foo'/,
     ],
     [
-      "an address that nobody verified",
+      "an e-mail address without email_verified",
       config({ claimMappings: { username: { expression: "claims.?email.orValue('')" } } }),
       /claims\.email_verified must be used in claimMappings\.username\.expression or/,
     ],
@@ -170,7 +170,7 @@ describe("what is wrong is named", () => {
       /audienceMatchPolicy must be MatchAny for multiple audiences/,
     ],
     [
-      "places where nobody may be nobody",
+      "anonymous conditions without enabled",
       config({}, { anonymous: { enabled: false, conditions: [{ path: "/x" }] } }),
       /anonymous\.conditions: Invalid value: \[\{"Path":"\/x"\}\]: enabled should be set to true/,
     ],
@@ -188,7 +188,7 @@ test("an address counts once its verification is looked at", () => {
   assert.doesNotThrow(() => read(config({ ...mapped, claimValidationRules: rules })));
 });
 
-test("who may be nobody cannot change while the server runs", () => {
+test("the anonymous section cannot change while the server runs", () => {
   const anonymous = { enabled: true, conditions: [{ path: "/livez" }] };
   const before = read(config({}, { anonymous }));
   assert.deepEqual(before.anonymous, { enabled: true, paths: ["/livez"] });

@@ -1,6 +1,6 @@
 /**
- * The file of `--authentication-config`: issuers of tokens, how their claims become users, and where
- * callers may be nobody. Expressions are compiled when the file is read.
+ * The file of `--authentication-config`: issuers of tokens, how their claims become users, and
+ * which paths allow anonymous requests. Expressions are compiled when the file is read.
  */
 import {
   duplicate,
@@ -93,7 +93,7 @@ export interface AuthenticationConfigSource {
   readonly file: string;
   /** They sign service account tokens and may not be listed. */
   readonly ownIssuers: readonly string[];
-  /** Read before: who may be nobody cannot change while the server runs. */
+  /** The previous configuration: its anonymous section cannot change while the server runs. */
   readonly before?: AuthenticationConfig;
 }
 

@@ -85,9 +85,9 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: known({ name: "bob", groups: ["system:authenticated"] }),
   },
   {
-    name: "a certificate that names nobody",
+    name: "a client certificate without a common name",
     request: request({}, { certificate: { ...certificate, commonName: "" } }),
-    answer: { outcome: "refused", reason: "the client certificate names nobody" },
+    answer: { outcome: "refused", reason: "the client certificate has no common name" },
   },
   {
     name: "a token of the file, with groups",

@@ -19,7 +19,7 @@ export function createBearerAuthenticator(tokens: TokenAuthenticator): Authentic
   };
 }
 
-/** Whoever shows a token is never taken for anonymous. */
+/** A request with a bearer token is never anonymous. */
 function insist(answer: Authentication): Authentication {
   return answer.outcome === "unknown" ? INVALID_TOKEN : answer;
 }

@@ -1,6 +1,6 @@
 /**
- * The authenticators of the server, asked in order. Whoever shows wrong credentials is refused;
- * only who shows none at all is anonymous.
+ * The authenticators of the server, called in order. Invalid credentials are refused; only a request
+ * without credentials is anonymous.
  */
 import { aggregateText } from "../config/aggregate-text.ts";
 import type { ApiRequest } from "../request/request.ts";
@@ -33,8 +33,9 @@ export function chainAuthenticators(
       reasons = add(reasons, answer);
     }
     if (reasons.length > 0) return { outcome: "refused", reason: aggregateText(reasons) };
-    const mayBeNobody = anonymous.enabled && (anonymous.paths?.includes(request.path) ?? true);
-    return mayBeNobody ? ANONYMOUS : { outcome: "refused", reason: "no credentials" };
+    const isAnonymousAllowed =
+      anonymous.enabled && (anonymous.paths?.includes(request.path) ?? true);
+    return isAnonymousAllowed ? ANONYMOUS : { outcome: "refused", reason: "no credentials" };
   };
   return {
     name: "union",

@@ -1,6 +1,6 @@
 /**
- * Headers that say who the client is. They are meant for this server and are never passed on to pods,
- * services, nodes or other API servers: whoever receives them could believe them.
+ * Headers with credentials or identities. They are never forwarded to pods, services, nodes or other
+ * API servers, which could use or trust them.
  */
 import type { FrontProxyOptions } from "./front-proxy.ts";
 

@@ -57,7 +57,12 @@ const cases: {
   authorizer: Authorizer;
   want: unknown;
 }[] = [
-  { name: "nobody", headers: {}, authorizer: allowing(), want: { outcome: "none" } },
+  {
+    name: "no impersonation headers",
+    headers: {},
+    authorizer: allowing(),
+    want: { outcome: "none" },
+  },
   {
     name: "a user, the old way",
     headers: { "impersonate-user": "alice" },
@@ -154,7 +159,7 @@ for (const { name, headers, authorizer, want } of cases) {
 
 const refusals = [
   {
-    name: "the first refusal is told",
+    name: "the message is that of the first refusal",
     headers: { "impersonate-user": "alice" },
     authorizer: allowing(),
     message:
@@ -162,7 +167,7 @@ const refusals = [
       'resource "pods" in API group "" in the namespace "ns"',
   },
   {
-    name: "nobody becomes a member of system:masters by a constrained grant",
+    name: "a constrained grant never allows system:masters",
     headers: { "impersonate-user": "alice", "impersonate-group": "system:masters" },
     authorizer: allowing(
       "impersonate-on:user-info:list pods any",
@@ -192,7 +197,7 @@ for (const { name, headers, authorizer, message } of refusals) {
   });
 }
 
-test("the kind of grant that worked last is tried first, and its refusal told", async () => {
+test("the kind of grant that worked last is tried first, and its refusal is returned", async () => {
   const last = new LastModes();
   const authorizer = allowing("impersonate users jane");
   const as = (name: string) =>

@@ -45,8 +45,8 @@ const EXTRA_PREFIX = "impersonate-extra-";
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Which kind of grant let each user act as others last: it is tried first the next time, and its
- * refusal is the one that is told.
+ * Which kind of grant last allowed each user to impersonate: it is tried first the next time, and its
+ * refusal is the one that is returned.
  */
 export class LastModes {
   readonly #byUser = new Map<string, Mode>();
@@ -262,7 +262,7 @@ function impersonatedUser(mode: Mode, { name, uid, groups: given, extra }: Wante
   };
 }
 
-/** The same answer for an account on all its nodes: only which extras it has is told. */
+/** Cache key without the values of extra: an account gets the same decision on all its nodes. */
 function withoutExtra(user: User): User {
   const keys = Object.keys(user.extra ?? {}).sort();
   return { ...user, extra: { "authentication.kubernetes.io/associated-node-keys": keys } };

@@ -63,7 +63,7 @@ export function signToken(claims: Claims, key: KeyObject): string {
   return `${signed}.${signature.toString("base64url")}`;
 }
 
-/** The key's id is a hash, so that nobody takes the id for the key. */
+/** The key id is a hash of the public key. */
 export function verificationKey(key: KeyObject): VerificationKey {
   const bytes = key.export({ type: "spki", format: "der" });
   const id = createHash("sha256").update(bytes).digest("base64url");

@@ -66,7 +66,7 @@ export function legacyFault(
     return `ServiceAccount UID (${account.metadata.uid}) does not match claim (${accountUid})`;
   }
   if (secret.metadata.labels?.[INVALID_SINCE]) {
-    noteUse(claims, surroundings); // whoever clears them up wants to know that one is missed
+    noteUse(claims, surroundings); // records the last use, which the token cleaner reads
     return (
       `the token in secret ${namespace}/${secretName} for service account ${namespace}/` +
       `${accountName} has been marked invalid. Use tokens from the TokenRequest API or manually ` +
@@ -99,7 +99,7 @@ export function noteUse(claims: Claims, { objects, clock }: Surroundings): void 
     .catch(() => undefined);
 }
 
-/** Where such a token comes from; those that nobody asked for are warned of. */
+/** Audit annotations that name the Secret of the token; auto-generated tokens get a warning. */
 export function legacyNotes(claims: Claims, { objects }: Surroundings): AuthenticationNotes {
   const { subject, namespace, secretName, accountName } = readLegacy(claims);
   const account = objects.get(serviceAccountKind, namespace, accountName);

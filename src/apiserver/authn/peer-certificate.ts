@@ -26,7 +26,7 @@ export function peerOf(socket: TLSSocket, authorities: ClientAuthorities): Peer 
   if (!socket.authorized) return fault(String(socket.authorizationError ?? "not trusted"));
 
   const byClientCa = isSignedBy(certificate, authorities.clientCaPem);
-  // Both may be the same authority: then the proxy is told from others by its name.
+  // Both may be the same authority: then the proxy is recognized by its common name.
   const byFrontProxy = isSignedBy(certificate, authorities.frontProxyCaPem);
   if (!byClientCa && !byFrontProxy) return fault("certificate signed by unknown authority");
 

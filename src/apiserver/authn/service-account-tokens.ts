@@ -115,7 +115,7 @@ export function createServiceAccountTokenAuthenticator(
   };
 }
 
-/** Tokens of pods live on after the time that was asked for; who still uses one is told of. */
+/** Pod tokens are valid beyond the requested expiration; the use of such a stale token is audited. */
 function staleNotes(claims: Claims, nowMs: number): AuthenticationNotes | undefined {
   const { warnafter } = (claims["kubernetes.io"] ?? {}) as Claims;
   if (typeof warnafter !== "number") return undefined;

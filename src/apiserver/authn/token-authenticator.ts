@@ -10,7 +10,7 @@ export interface TokenAuthenticator {
   ): Authentication | Promise<Authentication>;
 }
 
-/** The first that knows the token decides; otherwise every refusal is told. */
+/** The first authenticator that accepts the token decides; otherwise all errors are returned. */
 export function unionTokens(all: readonly TokenAuthenticator[]): TokenAuthenticator {
   const ask = (
     token: string,

@@ -53,7 +53,7 @@ export type IssueToken = (
 
 const GROUP = "authentication.k8s.io";
 const KIND = { group: GROUP, kind: "TokenRequest" };
-/** Kubelets ask for this odd time, so that the server can tell that the pod did not choose it. */
+/** Kubelets request this odd expiration as a marker that the pod did not choose it. */
 const KUBELET_EXPIRATION_SECONDS = 3607;
 const EXTENDED_EXPIRATION_SECONDS = 365 * 24 * 3600;
 

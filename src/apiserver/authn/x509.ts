@@ -13,11 +13,11 @@ export function createX509Authenticator(clock: Pick<Clock, "nowMs">): Authentica
       if (certificateFault !== undefined) return { outcome: "refused", reason: certificateFault };
       if (certificate === undefined) return { outcome: "unknown" };
       if (!certificate.client) {
-        // A front-proxy certificate identifies nobody by itself; the proxy has to name a user.
+        // A front-proxy certificate is no user by itself; the proxy has to send user headers.
         return { outcome: "refused", reason: "x509: certificate signed by unknown authority" };
       }
       if (certificate.commonName === "") {
-        return { outcome: "refused", reason: "the client certificate names nobody" };
+        return { outcome: "refused", reason: "the client certificate has no common name" };
       }
       if (clock.nowMs() > certificate.notAfterMs) {
         return { outcome: "refused", reason: "the client certificate has expired" };

@@ -50,7 +50,7 @@ const cases: readonly { name: string; policy: object; asked: Asked; allowed: boo
     ["anyone who is known", { user: "bob", groups: [] }, true],
   ]),
   ...table({ spec: { namespace: "*", resource: "*", apiGroup: "*" } }, [
-    ["nobody named", {}, false],
+    ["neither user nor group", {}, false],
   ]),
   ...table({ spec: { user: "alice", nonResourcePath: "/logs/*" } }, [
     ["below a path", { path: "/logs/a" }, true],
@@ -141,7 +141,7 @@ const faults = [
   },
 ];
 
-describe("a line that is no policy is told with its file and number", () => {
+describe("errors of an ABAC policy file name the file and the line", () => {
   test.each(faults)("$line", ({ line, says }) => {
     assert.throws(
       () => readAbacFile(`# first\n{"user":"a"}\n${line}`, "/etc/p.jsonl"),

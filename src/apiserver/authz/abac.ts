@@ -38,7 +38,7 @@ function allows(policy: AbacPolicy, attributes: AccessAttributes): boolean {
   );
 }
 
-/** Whom it names, by user, group or both; a policy that names nobody concerns nobody. */
+/** Whether the policy's user, group or both match; a policy with neither matches no one. */
 function concerns({ user, group }: AbacPolicy, asker: User): boolean {
   if (user === "" && group === "") return false;
   if (user !== "" && user !== asker.name) return false;

@@ -1,4 +1,4 @@
-/** The authorizers that a server was told to ask. Others can take their place while it runs. */
+/** The configured authorizers, which can be replaced while the server runs. */
 import type { Clock } from "#lib/time/clock.ts";
 import type { Objects } from "../storage/objects.ts";
 import { createAbacAuthorizer } from "./abac.ts";

@@ -1,4 +1,4 @@
-/** How often each authorizer decided, whoever asked it. */
+/** Counts the decisions of each authorizer. */
 import type { AccessAttributes, Authorizer, Decision } from "./authorizer.ts";
 
 export interface DecisionCount {

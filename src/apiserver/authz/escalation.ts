@@ -1,6 +1,6 @@
 /**
- * Nobody hands out permissions that they do not hold: writes of roles and bindings are refused
- * unless the writer holds every rule in them, or may `escalate` roles or `bind` that very role.
+ * RBAC privilege escalation check: writes of roles and bindings are refused unless the user holds
+ * every rule in them, or may `escalate` roles or `bind` that very role.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Status } from "#api/generated/meta.v1.ts";
@@ -129,7 +129,7 @@ function hasSelectors(rule: ClusterRole["aggregationRule"]): boolean {
   return (rule?.clusterRoleSelectors ?? []).length > 0;
 }
 
-/** A role that is not there; what is told missing is of the kind that was written, as upstream does. */
+/** The referenced role does not exist; the NotFound names the kind that was written, as upstream does. */
 function unresolved({ names }: Kind, { roleRef }: RoleBinding, fault: string): Status {
   return roleRef.kind === "Role" || roleRef.kind === "ClusterRole"
     ? notFoundStatus({ group: GROUP, resource: names.plural }, roleRef.name)

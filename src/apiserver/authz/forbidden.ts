@@ -1,4 +1,4 @@
-/** How a refusal is told: `pods "x" is forbidden: User "u" cannot get resource "pods" in …`. */
+/** The text of a refusal: `pods "x" is forbidden: User "u" cannot get resource "pods" in …`. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { forbiddenStatus } from "#api/meta/status.ts";
@@ -11,7 +11,7 @@ export function accessDeniedStatus(attributes: AccessAttributes, reason: string)
   return forbiddenStatus({ group, resource }, name, reason === "" ? text : `${text}: ${reason}`);
 }
 
-/** What keeps the server from looking at a request at all is told in plain text. */
+/** Errors before a request can be authorized are sent as plain text. */
 export function undecidedText({ rawUrl, path }: ApiRequest, why: string): string {
   return escapeMarkup(`Internal Server Error: ${goQuote(rawUrl ?? path)}: ${why}\n`);
 }

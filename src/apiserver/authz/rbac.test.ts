@@ -181,7 +181,7 @@ describe("who holds them", () => {
     });
   });
 
-  test("a binding to a role that is not there is told", async () => {
+  test("a binding to a missing role is reported in the reason", async () => {
     const { objects, authorizer } = world();
     objects.put(clusterRoleBindingKind, clusterBinding("a", "x", { kind: "User", name: "alice" }));
     objects.put(

@@ -16,7 +16,7 @@ const resourceAttributes = { verb: "get", resource: "pods", namespace: "ns" };
 
 const malformed: { name: string; spec: Spec; message: string }[] = [
   {
-    name: "nothing asked of nobody",
+    name: "neither attributes nor user",
     spec: {},
     message:
       '.authorization.k8s.io "" is invalid: [spec.resourceAttributes: Invalid value: null: exactly ' +

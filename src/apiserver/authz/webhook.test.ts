@@ -80,7 +80,7 @@ const rows: {
     want: asked,
   },
   {
-    name: "no opinion where a condition cannot be told",
+    name: "no opinion if a match condition fails to evaluate",
     attributes: getHealth,
     conditions: [RESOURCE, VERB],
     want: failed("noOpinion", RESOURCE, VERB),

@@ -74,7 +74,7 @@ export function createWebhookAuthorizer(options: WebhookAuthorizerOptions): Auth
   };
 }
 
-/** One condition that does not hold outweighs others that cannot be told. */
+/** A condition that is false takes precedence over conditions that fail to evaluate. */
 function matchOf(
   conditions: readonly AccessCondition[],
   spec: SubjectAccessReviewSpec,

@@ -1,5 +1,5 @@
 /**
- * The roles of the components of a cluster and of those who look after it.
+ * The bootstrap roles of the components and add-ons of a cluster.
  *
  * A line at the margin is a role's name; below it, one rule per line (see role-notation.ts).
  */

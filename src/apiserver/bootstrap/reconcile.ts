@@ -146,7 +146,7 @@ interface WithSpec extends KubeObject {
 function decideFlow<T extends WithSpec>(existing: T, wanted: T): Verdict<T> {
   const mandatory = MANDATORY.has(wanted.metadata.name!);
   const annotation = existing.metadata.annotations?.[AUTO_UPDATE];
-  // Without the annotation, an object that nobody ever changed is still the server's.
+  // Without the annotation, an object of generation 1 was never changed, so the server still owns it.
   const own = annotation === undefined ? existing.metadata.generation === 1 : annotation === "true";
   const stale = !isDeepStrictEqual(existing.spec, wanted.spec) && (mandatory || own);
   const unmarked = mandatory ? annotation !== "true" : annotation === undefined;

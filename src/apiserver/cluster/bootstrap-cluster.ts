@@ -42,7 +42,7 @@ export interface BootstrapOptions {
   readonly ports?: PortAllocator;
   /** As it is now. */
   published(): Omit<PublishedConfig, "nowMs">;
-  /** Told of each step when it is done. */
+  /** Called when a step is done. */
   finished?(step: StartStep): void;
 }
 

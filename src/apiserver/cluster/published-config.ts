@@ -1,4 +1,4 @@
-/** What the server tells others about itself in ConfigMaps. */
+/** ConfigMaps in which the server publishes its certificate authorities and front-proxy settings. */
 
 import { X509Certificate } from "node:crypto";
 import type { ConfigMap } from "#api/generated/core.v1.ts";

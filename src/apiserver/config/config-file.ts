@@ -1,6 +1,6 @@
 /**
  * Files that configure the server: objects of kinds that are read at the start and never stored.
- * They are read strictly, and what is wrong with them is told as for any object.
+ * They are decoded strictly, with the same errors as for API objects.
  */
 
 import { decodeJson } from "#api/codec/json.ts";
@@ -24,7 +24,7 @@ export function decodeConfig(text: string, kind: ConfigKind): unknown {
   return decodeJsonConfig(converted.json, kind, converted.strictErrors);
 }
 
-/** The same, but what is unknown or stands there twice is told and left out. */
+/** The same, but unknown and duplicate fields are reported and ignored. */
 export function decodeLeniently(
   text: string,
   kind: ConfigKind,

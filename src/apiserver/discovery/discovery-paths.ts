@@ -23,7 +23,7 @@ export function discoveryPaths(discovery: Discovery, serverAddress: string): Pat
     const all = request.path === "/apis" ? aggregated(discovery, false, request) : undefined;
     return all ?? plain(discovery.groupList(), request);
   };
-  // The lists of groups are told to every method, as upstream does; the others only to GET.
+  // Group lists are served to every HTTP method, as upstream does; the others only to GET.
   return (request) => {
     const path = request.path.replace(/\/$/, "");
     if (path === "/api") return getOnly(request, core(request));

@@ -61,7 +61,7 @@ export class Discovery {
     remote?.onChange(forget);
   }
 
-  /** Named groups; the core group is told elsewhere. */
+  /** Named groups; the core group is served below /api. */
   get groups(): readonly GroupVersions[] {
     return this.#view.groups.filter(({ group }) => group !== "");
   }
@@ -159,8 +159,11 @@ export class Discovery {
 }
 
 function groupOf({ group, versions }: GroupVersions): Record<string, unknown> {
-  const told = versions.map((version) => ({ groupVersion: apiVersionOf(group, version), version }));
-  return { name: group, versions: told, preferredVersion: told[0] };
+  const listed = versions.map((version) => ({
+    groupVersion: apiVersionOf(group, version),
+    version,
+  }));
+  return { name: group, versions: listed, preferredVersion: listed[0] };
 }
 
 function resourceEntries(resource: ServedResource): Record<string, unknown>[] {
@@ -219,7 +222,7 @@ function responseKindOf(
   return custom && answered.version === "" ? { group, version, kind: answered.kind } : answered;
 }
 
-/** Tells whether two servers store a resource in the same version; reviews are not stored. */
+/** Equal if two servers store a resource in the same version; undefined for reviews, which are not stored. */
 function storageVersionHash({ kind, stored }: ServedResource): string | undefined {
   if (!kind.verbs.includes("update")) return undefined;
   const { kind: one } = stored;

@@ -25,10 +25,10 @@ import {
   openApiV2Tail,
   openApiV3,
   openApiV3Document,
+  openApiV3Entries,
   openApiV3Paths,
-  openApiV3Pieces,
-  resourcePieceV2,
-  serverPieceV2,
+  resourceFragmentV2,
+  serverFragmentV2,
 } from "#api/openapi/documents.ts";
 import type { OpenApiResource } from "#api/openapi/resource.ts";
 import { encodeOpenApiV2 } from "#api/openapi/v2-protobuf.ts";
@@ -39,7 +39,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import type { KindRegistry } from "../registry/kind-registry.ts";
 import { subresourcesOf } from "../request/subresource-routes.ts";
 import type { ServedResource } from "../storage/resources.ts";
-import { Entries, type PieceTexts, pieceTexts, V2Builder } from "./v2-builder.ts";
+import { Entries, type FragmentTexts, fragmentTexts, V2Builder } from "./v2-builder.ts";
 
 export interface Document {
   readonly hash: string;
@@ -74,8 +74,8 @@ export class OpenApi {
   readonly #making = new Map<string, Promise<Document | undefined>>();
   readonly #described = new WeakMap<ServedResource, OpenApiResource>();
   readonly #hashes = new WeakMap<OpenApiResource, string>();
-  /** Of custom resources: their part of /openapi/v2. */
-  readonly #pieces = new WeakMap<OpenApiResource, Buffer>();
+  /** Compressed fragments of /openapi/v2 of custom resources. */
+  readonly #fragments = new WeakMap<OpenApiResource, Buffer>();
   #known: Known | undefined;
 
   /** It follows the registry. */
@@ -150,11 +150,11 @@ export class OpenApi {
   /** Undefined if nothing is served at the path. */
   v3(path: string): Promise<Document | undefined> {
     return this.#document("json", path, async (now) => {
-      const pieces = openApiV3Pieces(now.input(), path);
-      if (pieces === undefined) return undefined;
+      const entries = openApiV3Entries(now.input(), path);
+      if (entries === undefined) return undefined;
       const paths = new Entries();
       const schemas = new Entries();
-      for (const [section, name, value] of pieces) {
+      for (const [section, name, value] of entries) {
         await this.#slice.over();
         (section === "paths" ? paths : schemas).set(name, textOf(value));
       }
@@ -249,10 +249,10 @@ export class OpenApi {
     const input = now.input();
     for (const resource of now.resources) {
       await this.#slice.over();
-      if (resource.custom === undefined) builder.addPiece(resourcePieceV2(resource));
-      else builder.addTexts(await this.#customPiece(resource));
+      if (resource.custom === undefined) builder.addFragment(resourceFragmentV2(resource));
+      else builder.addTexts(await this.#customFragment(resource));
     }
-    builder.addPiece(serverPieceV2(now.resources));
+    builder.addFragment(serverFragmentV2(now.resources));
     for (const [name, definition] of definitionsV2(builder.roots, input)) {
       await this.#slice.over();
       builder.definitions.set(name, textOf(definition));
@@ -261,11 +261,11 @@ export class OpenApi {
     return builder;
   }
 
-  async #customPiece(resource: OpenApiResource): Promise<PieceTexts> {
-    const known = this.#pieces.get(resource);
-    if (known !== undefined) return JSON.parse((await unzip(known)).toString()) as PieceTexts;
-    const texts = pieceTexts(resourcePieceV2(resource));
-    this.#pieces.set(resource, await zip(textOf(texts), LEVEL));
+  async #customFragment(resource: OpenApiResource): Promise<FragmentTexts> {
+    const known = this.#fragments.get(resource);
+    if (known !== undefined) return JSON.parse((await unzip(known)).toString()) as FragmentTexts;
+    const texts = fragmentTexts(resourceFragmentV2(resource));
+    this.#fragments.set(resource, await zip(textOf(texts), LEVEL));
     return texts;
   }
 

@@ -4,7 +4,7 @@
  * definition gets a new name (`_v2`, `_v3`, …).
  */
 import type { Json } from "#api/openapi/definition.ts";
-import type { OpenApiPiece } from "#api/openapi/documents.ts";
+import type { OpenApiFragment } from "#api/openapi/documents.ts";
 import type { RemoteDocument } from "./openapi.ts";
 
 export class V2Builder {
@@ -13,13 +13,13 @@ export class V2Builder {
   /** Names of definitions that are still to be described. */
   readonly roots = new Set<string>();
 
-  addPiece({ paths, definitions, roots }: OpenApiPiece): void {
+  addFragment({ paths, definitions, roots }: OpenApiFragment): void {
     this.paths.addAll(paths);
     this.definitions.addAll(definitions);
     for (const root of roots) this.roots.add(root);
   }
 
-  addTexts({ paths, definitions, roots }: PieceTexts): void {
+  addTexts({ paths, definitions, roots }: FragmentTexts): void {
     for (const [name, text] of Object.entries(paths)) this.paths.set(name, text);
     for (const [name, text] of Object.entries(definitions)) this.definitions.set(name, text);
     for (const root of roots) this.roots.add(root);
@@ -96,14 +96,14 @@ function withReferences(text: string, renamed: ReadonlyMap<string, string>): str
   });
 }
 
-/** A piece with its members as JSON texts. */
-export interface PieceTexts {
+/** A fragment with its members as JSON texts. */
+export interface FragmentTexts {
   readonly paths: Readonly<Record<string, string>>;
   readonly definitions: Readonly<Record<string, string>>;
   readonly roots: readonly string[];
 }
 
-export function pieceTexts({ paths, definitions, roots }: OpenApiPiece): PieceTexts {
+export function fragmentTexts({ paths, definitions, roots }: OpenApiFragment): FragmentTexts {
   return { paths: textsOf(paths), definitions: textsOf(definitions), roots };
 }
 

@@ -32,7 +32,7 @@ const slow: Transformer = {
 };
 
 for (const [name, transformer] of [
-  ["with keys at hand", gcm],
+  ["with local keys", gcm],
   ["with keys of a KMS plugin", slow],
 ] as const) {
   describeStore(`encrypted, ${name}`, async () => {
@@ -106,14 +106,14 @@ describe("an encrypted store", () => {
     await using inner = createMemoryStore({ clock: new VirtualClock() });
     const store = encryptedBy(gcm, inner);
     const abort = new AbortController();
-    const heard: Uint8Array[] = [];
+    const received: Uint8Array[] = [];
     const watching = store.watch("/", { signal: abort.signal }).deliverTo(({ events }) => {
-      for (const { value } of events) heard.push(value);
+      for (const { value } of events) received.push(value);
     });
     const value = Buffer.from("1");
     const wrote = store.put("/a", value);
     assert.deepEqual(
-      heard.map((one) => one === value),
+      received.map((one) => one === value),
       [true],
     );
     await wrote;

@@ -16,7 +16,7 @@ export async function rewriteStale(
     if (signal.aborted) break;
     const { key, number, value } = revision;
     const result = await store.replace(resource, key, revision, value);
-    // A conflict means that somebody else has written it just now, with the new key.
+    // A conflict means that another client has just written the object, with the new key.
     if (!result.ok) throw new Error(result.status.message);
     if (result.value.outcome === "written" && result.value.revision.number !== number) written += 1;
   }

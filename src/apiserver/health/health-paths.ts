@@ -15,7 +15,7 @@ export interface HealthCheck {
   check(): string | undefined | Promise<string | undefined>;
 }
 
-/** Told of each check that was made because someone asked for all of them. */
+/** Called for each check of a request for all checks. */
 export type CountCheck = (root: string, name: string, well: boolean) => void;
 
 export interface HealthChecks {

@@ -1,4 +1,4 @@
-/** / tells which paths there are. */
+/** `/` lists the served paths. */
 
 import type { Discovery } from "../discovery/discovery.ts";
 import type { HealthChecks } from "../health/health-paths.ts";

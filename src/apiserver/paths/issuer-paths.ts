@@ -16,16 +16,16 @@ const CACHED = { "cache-control": "public, max-age=3600" };
 export function issuerPaths({ issuer }: RequestSecurity, keysUrl: string): PathHandler {
   const documents = issuerDocuments(issuer.url, issuer.keysUrl ?? keysUrl, issuer.keys);
   if (documents === undefined) return () => undefined;
-  const told = (contentType: string, text: string) => {
+  const cached = (contentType: string, text: string) => {
     const body = { form: "bytes", contentType, bytes: Buffer.from(text) } as const;
     return answer(200, body, { headers: CACHED });
   };
   return (request) => {
     const path = request.path.replace(/\/$/, "");
     if (path === CONFIGURATION_PATH) {
-      return getOnly(request, told(JSON_TYPE, documents.configuration), [JSON_TYPE]);
+      return getOnly(request, cached(JSON_TYPE, documents.configuration), [JSON_TYPE]);
     }
     if (path !== KEYS_PATH) return undefined;
-    return getOnly(request, told(KEYS_TYPE, documents.keys), [KEYS_TYPE]);
+    return getOnly(request, cached(KEYS_TYPE, documents.keys), [KEYS_TYPE]);
   };
 }

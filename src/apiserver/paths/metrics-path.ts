@@ -18,7 +18,7 @@ export interface MetricsPathOptions {
 
 export function metricsPath(options: MetricsPathOptions): PathHandler {
   const { metrics, checks, checkCounts, startSeconds } = options;
-  const told = (text: string, { headers }: ApiRequest): Answer => {
+  const textAnswer = (text: string, { headers }: ApiRequest): Answer => {
     const zips = ZIPS.test(headers["accept-encoding"] ?? "");
     const bytes = zips ? gzipSync(text, { level: 1 }) : Buffer.from(text);
     return answer(
@@ -33,9 +33,9 @@ export function metricsPath(options: MetricsPathOptions): PathHandler {
     );
   };
   return (request) => {
-    if (request.path === "/metrics") return told(metrics.text(), request);
+    if (request.path === "/metrics") return textAnswer(metrics.text(), request);
     if (request.path !== "/metrics/slis") return undefined;
-    return states(checks).then((text) => told(`${text}${checkCounts.text()}`, request));
+    return states(checks).then((text) => textAnswer(`${text}${checkCounts.text()}`, request));
   };
 }
 

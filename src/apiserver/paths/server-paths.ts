@@ -32,7 +32,7 @@ export interface ServerPathsOptions {
   /** Whether profiles of the process can be taken. */
   readonly profiling: boolean;
   readonly flags: Readonly<Record<string, string>>;
-  /** `HOST:PORT` that clients outside are told to use. */
+  /** `HOST:PORT` published to clients outside the cluster. */
   readonly externalAddress: string;
   prose(): Prose;
   /** The OpenAPI documents of aggregated servers. */

@@ -1,6 +1,6 @@
 /**
- * Asks another server to change the connection's protocol. What goes wrong on the way is told in the
- * words that upstream's clients know.
+ * Requests a connection upgrade from another server. Errors have the texts that upstream's clients
+ * know.
  */
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";

@@ -5,14 +5,14 @@ import { messageOf } from "#lib/caught.ts";
 
 const EXIT_CODE = "ExitCode";
 
-/** `told`: a Status as JSON; nothing at all means that all went well. */
-export function exitStatus(told: string): Status {
-  if (told === "") return { metadata: {}, status: "Success" };
+/** `text`: a Status as JSON; an empty text means success. */
+export function exitStatus(text: string): Status {
+  if (text === "") return { metadata: {}, status: "Success" };
   let status: Status;
   try {
-    status = JSON.parse(told) as Status;
+    status = JSON.parse(text) as Status;
   } catch (error) {
-    const why = `error stream protocol error: ${messageOf(error)} in ${JSON.stringify(told)}`;
+    const why = `error stream protocol error: ${messageOf(error)} in ${JSON.stringify(text)}`;
     return internalErrorStatus(why);
   }
   if (status.status === "Success") return { metadata: {}, status: "Success" };

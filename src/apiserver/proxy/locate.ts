@@ -23,7 +23,7 @@ export interface LocateOptions {
   readonly objects: Objects;
   readonly kubelets: Kubelets;
   readonly random: Random;
-  /** Headers that are not passed on. */
+  /** Headers that are not forwarded. */
   readonly isCredential: IsCredentialHeader;
 }
 

@@ -39,7 +39,7 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
   return text === "" ? undefined : Number(text);
 }
 
-/** What cannot be read at all is told before anything is judged. */
+/** Syntax errors of parameters are reported before any value is validated. */
 function syntaxFault(query: URLSearchParams): string | undefined {
   for (const name of NUMBERS) {
     const text = query.get(name) ?? "";

@@ -35,8 +35,8 @@ export function execCall(
   const parameters = new URLSearchParams();
   if (what === "exec")
     for (const part of query.getAll("command")) parameters.append("command", part);
-  for (const [asked, told] of Object.entries(STREAM_FLAGS)) {
-    if (isTrue(query.get(asked))) parameters.set(told, "1");
+  for (const [asked, parameter] of Object.entries(STREAM_FLAGS)) {
+    if (isTrue(query.get(asked))) parameters.set(parameter, "1");
   }
   const call = podCall(objects, namespace, name, query, what, parameters);
   return call.ok && call.value.nodeName === "" ? noHost(name) : call;

@@ -72,20 +72,20 @@ const LINKS: Readonly<Record<string, readonly string[]>> = {
   video: ["poster", "src"],
 };
 
-/** Comments, and the insides of scripts and styles, are nobody's tags. */
-const PIECES =
+/** Tags; comments and the contents of scripts and styles are matched as a whole, so that they stay unchanged. */
+const TAGS =
   /<!--.*?-->|(<(script|style)\b[^>]*>)(.*?<\/\2\s*>)|<([a-zA-Z][^\s/>]*)((?:"[^"]*"|'[^']*'|[^'">])*)>/gis;
 const ATTRIBUTES = /([^\s"'>/=]+)(\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)/g;
 
 function rewriteLinks(html: string, place: ProxyPlace): string {
   return html.replace(
-    PIECES,
-    (piece, opening: string | undefined, _name, inside, tag, attributes) => {
+    TAGS,
+    (match, opening: string | undefined, _name, inside, tag, attributes) => {
       if (opening !== undefined) {
         return `${rewriteTag(opening, /^<(\w+)/.exec(opening)![1]!, place)}${inside as string}`;
       }
-      if (tag === undefined) return piece;
-      return attributes === "" ? piece : rewriteTag(piece, tag as string, place);
+      if (tag === undefined) return match;
+      return attributes === "" ? match : rewriteTag(match, tag as string, place);
     },
   );
 }

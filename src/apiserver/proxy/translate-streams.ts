@@ -3,8 +3,8 @@
  * only: each numbered channel of the WebSocket is a stream of the kubelet's.
  *
  * Promises:
- * 1. The client is answered first; whatever goes wrong after that is told as a Status on the error
- *    channel, where clients look for the exit code too.
+ * 1. The client is answered first; later errors are sent as a Status on the error channel, where
+ *    clients also read the exit code.
  * 2. The client's `close` of its standard input ends the command's.
  */
 import type { IncomingMessage } from "node:http";
@@ -49,7 +49,7 @@ export async function translateStreams(
   if (socket === undefined) return;
   const send = (channel: number, data: Uint8Array): Promise<void> =>
     socket.send(Buffer.concat([Buffer.of(channel), data]));
-  // An empty message tells the client that all is set up.
+  // An empty message signals the client that the streams are ready.
   const first = wanted.stdout ? CHANNEL.stdout : wanted.stderr ? CHANNEL.stderr : CHANNEL.error;
   await send(first, new Uint8Array(0));
   const status = await run(request, wanted, client, socket, send);

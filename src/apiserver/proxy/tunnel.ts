@@ -22,7 +22,7 @@ export type TunnelKind =
   /** The client's SPDY comes inside a WebSocket. */
   | { readonly form: "unwrapped" };
 
-/** Resolves when both ends are done; rejects if there was nothing to tell the client with yet. */
+/** Resolves when both ends are done; rejects on errors before the client was answered. */
 export async function runTunnel(tunnel: Tunnel, client: ClientEnd): Promise<void> {
   switch (tunnel.how.form) {
     case "joined":

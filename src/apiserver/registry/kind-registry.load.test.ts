@@ -11,7 +11,7 @@ import { WIDGETS, widget, widgetKind } from "./widget-kind.testing.ts";
 
 const ROUNDS = 40;
 const CLIENTS = 4;
-/** Own writes that the store keeps at hand; more push out all that were before. */
+/** More than the number of recent own writes whose values the object store keeps parsed. */
 const RECENT_WRITES = 130;
 
 const WATCH_TIMEOUT_MAX_MS = 3_600_000;

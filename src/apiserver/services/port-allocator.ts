@@ -126,7 +126,7 @@ export class PortOperation {
     return { ok: true, port };
   }
 
-  /** Any free port; the lower band is left to those who choose their ports themselves. */
+  /** Any free port; the lower band is reserved for explicitly requested ports. */
   allocateNext(): PortAllocation {
     const { range, random } = this.#options;
     const size = range.last - range.first + 1;

@@ -30,7 +30,7 @@ export type Repair = { readonly complaint?: Complaint } & (
   | { readonly do: "delete"; readonly address: string }
 );
 
-/** A Service's addresses are taken before it is written: until then nobody owns them. */
+/** A Service's addresses are allocated before it is written, so for a while they have no owner. */
 const UNOWNED_MS_MAX = 60_000;
 const REVERTED_MS_MAX = 5_000;
 
@@ -70,16 +70,16 @@ function serviceRepairs(
     const known = byName.get(address);
     if (known === undefined) {
       const note = `Cluster IP [${family}]: ${address} is not allocated; repairing`;
-      const told = complain("ClusterIPNotAllocated", note);
-      return [{ do: "create", address, owner: service, ...told }];
+      const complaint = complain("ClusterIPNotAllocated", note);
+      return [{ do: "create", address, owner: service, ...complaint }];
     }
     const reference = known.spec.parentRef ?? {};
     const other = services.get(keyOf(reference));
     const isService = !reference.group && reference.resource === "services";
     if (!isService || other === undefined) {
       const note = `the ClusterIP [${family}]: ${address} for Service ${place} has a wrong reference; repairing`;
-      const told = complain("ClusterIPNotAllocated", note);
-      return [{ do: "recreate", address, owner: service, ...told }];
+      const complaint = complain("ClusterIPNotAllocated", note);
+      return [{ do: "recreate", address, owner: service, ...complaint }];
     }
     if (other !== service && other.spec.clusterIPs?.includes(address)) {
       const note = `Cluster IP [${family}]:${address} was assigned to multiple services; please recreate service`;

@@ -5,7 +5,7 @@ import type { Complaint } from "./repair-addresses.ts";
 
 export interface PortRepair {
   readonly taken: ReadonlySet<number>;
-  /** Ports that nobody uses any more, with the number of rounds that they are still kept. */
+  /** Ports that no Service uses any more, with the number of rounds that they are still kept. */
   readonly leaks: ReadonlyMap<number, number>;
   readonly complaints: readonly Complaint[];
 }

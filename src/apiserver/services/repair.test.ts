@@ -111,7 +111,7 @@ describe("ports", () => {
   const range = { first: 30_000, last: 30_009 };
   const withPorts = (name: string, ...ports: object[]) => service(name, [], { ports });
 
-  test("what Services use is taken; what is wrong with it is told", () => {
+  test("node ports of Services are allocated; conflicts are reported", () => {
     const services = [
       withPorts("a", { nodePort: 30_001 }, { nodePort: 30_001, protocol: "UDP" }),
       withPorts("b", { nodePort: 30_001 }, { nodePort: 40_000 }),
@@ -128,7 +128,7 @@ describe("ports", () => {
     );
   });
 
-  test("what nobody uses is kept for a while, then given back", () => {
+  test("leaked node ports are kept for some rounds, then released", () => {
     let leaks: ReadonlyMap<number, number> = new Map();
     const stored = new Set([30_002]);
     const rounds: boolean[] = [];
@@ -141,7 +141,7 @@ describe("ports", () => {
   });
 });
 
-test("a round puts right what is stored, and tells it by events", async () => {
+test("a repair round fixes the stored allocations and records Events", async () => {
   await using t = await startTestApi();
   const ranges = "/apis/networking.k8s.io/v1/servicecidrs";
   const cidr = { metadata: { name: "kubernetes" }, spec: { cidrs: ["10.96.0.0/24"] } };

@@ -1,7 +1,7 @@
 /**
- * Puts right what is wrong between Services and what was taken for them: at the start, whenever an
- * address or a range changes by another hand, and now and then. What needs a person's hand is told by
- * events.
+ * Repairs cluster IP and node port allocations: at the start, whenever an IPAddress or ServiceCIDR is
+ * changed by another client, and periodically. Problems that need an administrator are recorded as
+ * Events.
  */
 
 import type { IPAddress } from "#api/generated/networking.v1.ts";
@@ -77,13 +77,15 @@ export async function repairOnce(
     nowMs: clock.nowMs(),
   });
   for (const repair of repairs) {
-    if (repair.complaint !== undefined) await tell(options, "ipallocator", repair.complaint);
+    if (repair.complaint !== undefined)
+      await recordComplaint(options, "ipallocator", repair.complaint);
     await carryOut(objects, repair);
   }
   const repaired = await ports.rebuild((stored, range) =>
     decidePortRepair([...objects.list(serviceKind)], stored, leaked, range),
   );
-  for (const complaint of repaired.complaints) await tell(options, "portallocator", complaint);
+  for (const complaint of repaired.complaints)
+    await recordComplaint(options, "portallocator", complaint);
   return repaired.leaks;
 }
 
@@ -95,7 +97,7 @@ async function carryOut(objects: Objects, repair: Repair): Promise<void> {
   await objects.create(ipAddressKind, object);
 }
 
-async function tell(
+async function recordComplaint(
   { objects, clock, logger, hostname }: RepairOptions,
   who: string,
   { about, reason, action, note }: Complaint,

@@ -34,7 +34,7 @@ export interface WebhookCall {
   readonly signal?: AbortSignal;
 }
 
-/** Of one answer. It is parsed in one piece. */
+/** Limit of one response, which is parsed as a whole. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
 /** The webhook was asked and answered with an HTTP status that is no success. */

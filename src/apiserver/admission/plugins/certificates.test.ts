@@ -73,7 +73,7 @@ describe("who may approve and sign", () => {
   });
 });
 
-describe("nobody asks to become a master", () => {
+describe("CertificateSubjectRestriction: system:masters is refused", () => {
   const asking = (...organizations: string[]): string => {
     const info = der.sequence(der.integer(0), encodeSubject({ commonName: "x", organizations }));
     const pem = toPem("CERTIFICATE REQUEST", der.sequence(info));

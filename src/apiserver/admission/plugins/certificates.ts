@@ -1,4 +1,4 @@
-/** Who may approve and sign certificate requests, and for whom nobody may ask. */
+/** CertificateApproval, CertificateSigning and CertificateSubjectRestriction. */
 import { isDeepStrictEqual } from "node:util";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";

@@ -1,4 +1,4 @@
-/** EventRateLimit: nobody may write so many Events that the rest of the cluster suffers. */
+/** EventRateLimit: limits the rate of Events for the server, and by namespace, user or object. */
 import type { Event } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { tooManyRequestsStatus } from "#api/meta/status.ts";
@@ -25,7 +25,7 @@ interface Limit {
   readonly type: (typeof TYPES)[number];
   readonly qps: number;
   readonly burst: number;
-  /** How many namespaces, users or objects are told apart. */
+  /** Number of namespaces, users or objects with a bucket of their own. */
   readonly cacheSize?: number;
 }
 

@@ -77,7 +77,7 @@ describe("images are reviewed elsewhere", () => {
     assert.equal(asked.length, 3);
   });
 
-  test("a refusal is told with its reason", async () => {
+  test("a refusal has the webhook's reason", async () => {
     const { ask } = world({}, () => ({ status: { allowed: false, reason: "old" } }));
     assert.equal(
       (await ask()).message,

@@ -18,7 +18,7 @@ export const namespaceLifecycle: AdmissionPlugin = {
       return failure(forbiddenStatus(resource, name, "this namespace may not be deleted"));
     }
     if (namespace === "" || operation === "DELETE" || operation === "CONNECT") return;
-    // An answer about the namespace would tell someone who may not look whether it is there.
+    // The response would disclose whether the namespace exists.
     if (isOf(kind, "authorization.k8s.io", "localsubjectaccessreviews")) return;
 
     const found = objects.get(namespaceKind, "", namespace);

@@ -19,7 +19,7 @@ export const alwaysDeny: AdmissionPlugin = {
   admit: (request) => failure(refuse(request, "admission control is denying all modifications")),
 };
 
-/** Whoever runs on a node again must prove that they may have the image. */
+/** Pulls the image for every start of a pod, so that its pull secrets are checked each time. */
 export const alwaysPullImages: AdmissionPlugin = {
   name: "AlwaysPullImages",
   operations: ["CREATE", "UPDATE"],
@@ -88,7 +88,7 @@ export const denyServiceExternalIps: AdmissionPlugin = {
   },
 };
 
-/** Nodes with special devices are kept for those who ask for them. */
+/** Adds tolerations for the taints of nodes with extended resources that the pod requests. */
 export const extendedResourceToleration: AdmissionPlugin = {
   name: "ExtendedResourceToleration",
   operations: ["CREATE", "UPDATE"],

@@ -1,4 +1,4 @@
-/** OwnerReferencesPermissionEnforcement: owners may be named by those who could delete the object. */
+/** OwnerReferencesPermissionEnforcement: changing ownerReferences needs permission to delete the object. */
 import { isDeepStrictEqual } from "node:util";
 import type { OwnerReference } from "#api/generated/meta.v1.ts";
 import type { Kind, KubeObject } from "#api/kind.ts";

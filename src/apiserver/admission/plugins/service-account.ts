@@ -75,7 +75,7 @@ export function serviceAccount({ clock, random }: Dependencies): AdmissionPlugin
   };
 }
 
-/** A mirror of a static pod tells what is running already; nothing can be added to it. */
+/** A mirror pod describes a static pod that is running already; nothing can be added to it. */
 function isMirror({ metadata }: Pod): boolean {
   return metadata.annotations?.[MIRROR] !== undefined;
 }

@@ -1,4 +1,4 @@
-/** Volumes, claims and attribute classes are not gone before nobody uses them any more. */
+/** StorageObjectInUseProtection: adds the protection finalizers to PVs, PVCs and VolumeAttributesClasses. */
 import { success } from "#api/meta/status.ts";
 import { withMetadata } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";

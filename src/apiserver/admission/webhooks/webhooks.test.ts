@@ -276,7 +276,7 @@ describe("ValidatingAdmissionWebhook", () => {
     assert.equal(api.annotations.at(-1)?.["warn.example.com/seen"], "1");
   });
 
-  test("dry run: webhooks with side effects refuse it, others are told", async () => {
+  test("dry run: webhooks with side effects refuse it, others get dryRun: true", async () => {
     await using api = await startDynamicApi();
     const effects = webhook("allow", { sideEffects: "NoneOnDryRun" });
     await configure(api, "validating", [effects]);

@@ -76,7 +76,7 @@ describe("KMS v2 envelopes that others have made are opened", () => {
       assert.deepEqual([Buffer.from(plain).toString(), stale], [PLAIN, false]);
     }
     assert.equal(service.decrypts, 1);
-    assert.ok(!(transformer.open(stored, context) instanceof Promise), "the key is at hand now");
+    assert.ok(!(transformer.open(stored, context) instanceof Promise), "the key is cached now");
   });
 
   test("with a key of its own (before 1.29): stale", async () => {

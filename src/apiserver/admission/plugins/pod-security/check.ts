@@ -13,7 +13,7 @@ export interface Violation {
 export type CheckPod = (pod: PodTemplate, minor: number) => Violation | undefined;
 
 export interface Check {
-  /** Violations are told in the order of these names. */
+  /** Violations are listed in the order of these ids. */
   readonly id: string;
   readonly level: "baseline" | "restricted";
   /** The first version that has the rule. */
@@ -77,7 +77,7 @@ export function isWindows({ spec }: PodTemplate): boolean {
   return spec.os?.name === "windows";
 }
 
-/** Root inside a user namespace is nobody outside of it. */
+/** Root inside a user namespace is unprivileged outside of it. */
 export function hasUserNamespace({ spec }: PodTemplate): boolean {
   return spec.hostUsers === false;
 }

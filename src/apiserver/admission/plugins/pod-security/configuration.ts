@@ -1,4 +1,4 @@
-/** What PodSecurity is told by the admission configuration file: defaults, and who is exempt. */
+/** PodSecurityConfiguration of the admission configuration file: defaults and exemptions. */
 import { aggregateText } from "../../../config/aggregate-text.ts";
 import {
   type ConfigKind,

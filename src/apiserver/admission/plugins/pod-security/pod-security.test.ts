@@ -146,7 +146,7 @@ const cases: {
     text: "",
   },
   {
-    name: "root in a user namespace is nobody",
+    name: "root in a user namespace is allowed",
     level: "restricted",
     pod: pod({
       hostUsers: false,
@@ -301,7 +301,7 @@ describe("namespaces", () => {
     );
   });
 
-  test("a stricter level tells about the pods that are there", async () => {
+  test("a stricter enforce label on a namespace warns about existing pods", async () => {
     const objects = new MemoryObjects();
     for (const name of ["b", "a", "c"]) {
       const one = pod({ hostIPC: true });

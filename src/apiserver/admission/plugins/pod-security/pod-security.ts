@@ -177,7 +177,7 @@ function isExemptClass(
   return exempt;
 }
 
-/** Controllers are let through: their pods will be judged. But who made them hears of it now. */
+/** Workload controllers are only warned about and audited: enforcement is on their pods. */
 function checkController(
   request: AdmissionRequest,
   objects: Objects,

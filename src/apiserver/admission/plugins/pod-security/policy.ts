@@ -45,7 +45,7 @@ export function policyOf(labels: Labels = {}, defaults: PodSecurityPolicy = NO_P
   const enforce = read("enforce", "restricted");
   const audit = read("audit", "privileged");
   let warn = read("warn", "privileged");
-  // Who enforces a level without saying what to warn of wants to hear of controllers that break it.
+  // Without a warn label the enforced level is also the warn level, so that workload controllers get warnings.
   const enforced = LEVELS.includes((labels[`${PREFIX}enforce`] ?? "") as Level);
   if (labels[`${PREFIX}warn`] === undefined && enforced && isStricter(enforce.level, warn.level)) {
     const ownVersion = labels[`${PREFIX}warn-version`] !== undefined;
