@@ -44,18 +44,18 @@ test("an older state never replaces a newer one", () => {
   assert.equal(cache.get("ns", "a")?.metadata.resourceVersion, "10");
 });
 
-test("listeners hear each change after the cache shows it", () => {
+test("listeners get each change after the cache shows it", () => {
   const cache = new Cache<KubeObject>();
-  const heard: string[] = [];
+  const changes: string[] = [];
   cache.on(({ next, old }: Change<KubeObject>) => {
-    heard.push(
+    changes.push(
       `${old?.metadata.resourceVersion ?? "-"}>${next?.metadata.resourceVersion ?? "-"} ${cache.size}`,
     );
   });
   cache.put(object("a", "1"));
   cache.put(object("a", "2"));
   cache.remove(object("a", "3"));
-  assert.deepEqual(heard, ["->1 1", "1>2 1", "3>- 0"]);
+  assert.deepEqual(changes, ["->1 1", "1>2 1", "3>- 0"]);
 });
 
 test("retain removes what a listing no longer has", () => {
@@ -100,7 +100,7 @@ for (const { name, now, deleted, want } of expectations) {
   });
 }
 
-test("waitFor ends when the news arrives, or when its signal aborts", async () => {
+test("waitFor resolves when the cache shows the write, or rejects when its signal aborts", async () => {
   const cache = new Cache<KubeObject>();
   const controller = new AbortController();
   const expected = { namespace: "ns", name: "a", uid: "uid-a", resourceVersion: "5" };

@@ -4,12 +4,12 @@
  * Promises:
  * 1. Objects are those the server sent, never changed, never copied.
  * 2. Every index is kept with each change; asking one costs no scan.
- * 3. Listeners hear each change once, after the cache shows it, in the server's order.
- * 4. `waitFor` resolves as soon as the cache is at least as new as a write, however the news came.
+ * 3. Listeners get each change once, after the cache shows it, in the server's order.
+ * 4. `waitFor` resolves as soon as the cache is at least as new as a write, by a watch event or a list.
  */
 import type { KubeObject } from "#api/kind.ts";
 import { Emitter } from "#lib/events.ts";
-import { Arrivals, type Expectation } from "./own-writes.ts";
+import { type Expectation, OwnWrites } from "./own-writes.ts";
 
 export interface Change<T> {
   readonly next: T | undefined;
@@ -39,7 +39,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
   readonly #byUid = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
   readonly #events = new Emitter<{ change: Change<T> }>();
-  readonly #arrivals = new Arrivals();
+  readonly #arrivals = new OwnWrites();
 
   constructor() {
     this.addIndex(BY_NAMESPACE, ({ metadata }) => [metadata.namespace ?? ""]);
@@ -125,7 +125,7 @@ export class Cache<T extends KubeObject> implements ReadCache<T> {
     }
   }
 
-  /** Tells the listeners of every object once more. */
+  /** Resync: calls the listeners with every object once more. */
   repeat(): void {
     for (const object of [...this.#objects.values()]) {
       this.#events.emit("change", { next: object, old: object });

@@ -76,16 +76,16 @@ test("an object that has changed meanwhile is still the same object", async () =
   await cluster[Symbol.asyncDispose]();
 });
 
-test("from the tenth on, those that differ only in their text are one, until ten minutes pass", async () => {
+test("Events that differ only in their message are combined from the tenth on, until ten minutes pass", async () => {
   const { cluster, say, end } = await setUp();
-  const told = (): readonly unknown[] =>
+  const recorded = (): readonly unknown[] =>
     cluster
       .list(eventKind)
       .map(({ message, count }) => [message, count])
       .slice(8);
   for (let i = 1; i <= 15; i++) say(`number ${i}`);
   await cluster.settle();
-  assert.deepEqual(told(), [
+  assert.deepEqual(recorded(), [
     ["number 9", 1],
     ["(combined from similar events): number 15", 6],
   ]);
@@ -103,11 +103,11 @@ test("from the tenth on, those that differ only in their text are one, until ten
   await cluster.advance(600_000);
   say("number 16");
   await cluster.settle();
-  assert.deepEqual(told()[1], ["(combined from similar events): number 16", 7]);
+  assert.deepEqual(recorded()[1], ["(combined from similar events): number 16", 7]);
   await cluster.advance(600_001);
   say("number 17");
   await cluster.settle();
-  assert.deepEqual(told()[2], ["number 17", 1]);
+  assert.deepEqual(recorded()[2], ["number 17", 1]);
   end();
   await cluster[Symbol.asyncDispose]();
 });
@@ -126,7 +126,7 @@ test("a source that talks too much about one object is cut off, but counted", as
   await cluster[Symbol.asyncDispose]();
 });
 
-test("a server that cannot be reached for a while hears of it later", async () => {
+test("Events are retried while the server cannot be reached", async () => {
   const cluster = await startCluster();
   const about = await cluster.seed(configMapKind, { metadata: { name: "subject" } });
   let isAway = true;

@@ -5,7 +5,7 @@
  * 1. `record` never waits and never fails; when the server is slow, events are dropped, not queued
  *    without bound.
  * 2. The same event again raises `count` and `lastTimestamp` of the first one.
- * 3. From the tenth on, events that differ only in their message become one that tells the latest,
+ * 3. From the tenth on, events that differ only in their message become one with the latest message,
  *    with the prefix "(combined from similar events): "; ten minutes without any end that.
  * 4. One source may write 25 events of a type about one object at once and one more every 5 minutes;
  *    those that are left out are still counted.
@@ -72,7 +72,7 @@ export class ServerEventRecorder implements EventRecorder {
   readonly #queue = new BoundedQueue<Recorded>(QUEUE_MAX);
   readonly #known = new Map<string, Known>();
   readonly #similar = new Map<string, { messages: Set<string>; lastMs: number }>();
-  /** Tells events of one millisecond apart; doubles have no room for it. */
+  /** Makes the names of events of one millisecond unique; a double has no room for nanoseconds. */
   #count = 0n;
   readonly #budgets = new Map<string, { tokens: number; atMs: number }>();
 
@@ -175,7 +175,7 @@ export class ServerEventRecorder implements EventRecorder {
     };
   }
 
-  /** The message to tell, and what makes the next event one of the same. */
+  /** The message to record, and the key under which events are combined. */
   #combine(
     component: string,
     about: ObjectReference,

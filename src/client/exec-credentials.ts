@@ -33,7 +33,7 @@ export class ExecError extends Error {
 export interface ExecOptions {
   /** Programs with a path of their own are looked up from here. */
   readonly folder: string;
-  /** What the program is told of the cluster if it asks for it. */
+  /** The cluster in KUBERNETES_EXEC_INFO, if `provideClusterInfo` is set. */
   readonly cluster: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;

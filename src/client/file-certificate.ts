@@ -1,6 +1,6 @@
 /**
- * The client certificate of a kubeconfig, read again now and then and after a refusal: whoever wrote it
- * renews it before it ends, and those who run for years must take up the new one.
+ * The client certificate of a kubeconfig, read again periodically and after a 401: the file is rotated
+ * before the certificate expires, and long-running processes must pick up the new one.
  */
 import type { Clock } from "#lib/time/clock.ts";
 import type { Credentials } from "./exec-credentials.ts";

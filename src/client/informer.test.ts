@@ -87,13 +87,13 @@ for (const { name, faults } of worlds) {
         logger: silentLogger,
       });
       const life = new AbortController();
-      // Replays what it tells: after each step the replay must be what the cache holds.
-      const told = new Map<string, string | undefined>();
+      // Replays its events: after each step the replay must equal the cache.
+      const replay = new Map<string, string | undefined>();
       informer.on(({ next, old }) => {
         const key = (next ?? old)?.metadata.name ?? "";
-        assert.equal(old === undefined, !told.has(key), `seed ${seed}: ${key}`);
-        if (next === undefined) told.delete(key);
-        else told.set(key, next.data?.value);
+        assert.equal(old === undefined, !replay.has(key), `seed ${seed}: ${key}`);
+        if (next === undefined) replay.delete(key);
+        else replay.set(key, next.data?.value);
       });
       const running = informer.run(life.signal);
       for (let i = 0; i < 60; i++) {
@@ -104,7 +104,7 @@ for (const { name, faults } of worlds) {
       const truth = new Map(
         cluster.list(configMapKind).map(({ metadata, data }) => [metadata.name ?? "", data?.value]),
       );
-      assert.deepEqual(new Map([...told].sort()), new Map([...truth].sort()), `seed ${seed}`);
+      assert.deepEqual(new Map([...replay].sort()), new Map([...truth].sort()), `seed ${seed}`);
       assert.deepEqual(
         [...informer.cache.list()].map(({ metadata }) => metadata.resourceVersion).sort(),
         cluster
@@ -120,7 +120,7 @@ for (const { name, faults } of worlds) {
   });
 }
 
-test("informer tells everything again at each resync", async () => {
+test("informer: listeners get every object again at each resync", async () => {
   await using cluster = await startCluster();
   await cluster.seed(configMapKind, { metadata: { name: "a" } });
   const { clock, client } = cluster;

@@ -6,7 +6,7 @@
  *    when that is gone (410) it lists again; objects deleted meanwhile are then reported as deleted.
  * 2. It uses a streaming list where the server offers it, otherwise list and watch.
  * 3. `synced` resolves once the cache has shown a whole listing.
- * 4. With `resyncMs`, listeners hear every object again that often (next and old are the same).
+ * 4. With `resyncMs`, listeners get every object again at that interval (next and old are the same).
  * 5. However many objects come at once, other work of the process runs in between (`slice`).
  */
 import type { Status } from "#api/generated/meta.v1.ts";
@@ -24,8 +24,8 @@ import { INITIAL_EVENTS_END } from "./transport.ts";
 
 const PAGE_SIZE = 500;
 const WATCH_MIN_SECONDS = 300;
-/** Failures that go on are told of this often. */
-const TELL_EVERY_MS = 30_000;
+/** Repeated failures are logged at this interval. */
+const LOG_EVERY_MS = 30_000;
 
 export interface InformerOptions<T extends KubeObject> {
   readonly client: Client;
@@ -49,8 +49,8 @@ export class Informer<T extends KubeObject> {
   #isSynced = false;
   #streaming = true;
   #revision: string | undefined;
-  /** When a failure was last told of. */
-  #toldMs: number | undefined;
+  /** When a failure was last logged. */
+  #loggedMs: number | undefined;
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
@@ -94,8 +94,8 @@ export class Informer<T extends KubeObject> {
   #isWorthALine(error: unknown): boolean {
     if (error instanceof ServerRefused && error.code === 410) return false;
     const nowMs = this.#options.clock.elapsedMs();
-    if (this.#toldMs !== undefined && nowMs - this.#toldMs < TELL_EVERY_MS) return false;
-    this.#toldMs = nowMs;
+    if (this.#loggedMs !== undefined && nowMs - this.#loggedMs < LOG_EVERY_MS) return false;
+    this.#loggedMs = nowMs;
     return true;
   }
 

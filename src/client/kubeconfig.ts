@@ -143,14 +143,19 @@ function credentialsOf(
   clock: Clock,
 ): ExecCredentials | undefined {
   if (typeof exec !== "object" || exec === null) return undefined;
-  const told = withoutUndefined<Fields>({
+  const clusterInfo = withoutUndefined<Fields>({
     server: (textOf(cluster, "server") ?? "").replace(/\/+$/, ""),
     "tls-server-name": textOf(cluster, "tls-server-name"),
     "insecure-skip-tls-verify": cluster["insecure-skip-tls-verify"] === true || undefined,
     "certificate-authority-data": ca && Buffer.from(ca).toString("base64"),
   });
   try {
-    return new ExecCredentials(exec, { folder, cluster: told, environment: process.env, clock });
+    return new ExecCredentials(exec, {
+      folder,
+      cluster: clusterInfo,
+      environment: process.env,
+      clock,
+    });
   } catch (error) {
     throw error instanceof ExecError ? new KubeconfigError(error.message) : error;
   }

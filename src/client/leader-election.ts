@@ -131,7 +131,7 @@ class Elector {
         return this.#take(await client.create(leaseRef, this.#record(undefined), {}, signal));
       }
       if (!this.#mayTake(current.value)) {
-        this.#tellHolder(current.value.spec.holderIdentity ?? "");
+        this.#logHolder(current.value.spec.holderIdentity ?? "");
         return false;
       }
       return this.#take(await client.update(leaseRef, this.#record(current.value), {}, signal));
@@ -140,8 +140,8 @@ class Elector {
     }
   }
 
-  /** Once for each holder that is waited for. */
-  #tellHolder(holder: string): void {
+  /** Logs once for each holder that is waited for. */
+  #logHolder(holder: string): void {
     if (this.#waitedFor === holder) return;
     this.#waitedFor = holder;
     const { logger, name, identity } = this.#options;

@@ -1,4 +1,4 @@
-/** What clients log without being asked: those who wait for a lease, and informers that are refused. */
+/** Log lines of clients: waiting for a lease in leader election, failures of informers. */
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
@@ -36,7 +36,7 @@ test("leader election: who stands by says once for whom it waits", async () => {
   await Promise.all([first, second]);
 });
 
-test("informer: a watch that fails is told of at once, then every half a minute at most", async () => {
+test("informer: a failed watch is logged at once, then every 30 s at most", async () => {
   await using cluster = await startCluster();
   const { clock } = cluster;
   const { lines, logger } = remembering();
@@ -51,12 +51,15 @@ test("informer: a watch that fails is told of at once, then every half a minute 
   const end = new AbortController();
   const running = informer.run(end.signal);
   await cluster.advance(100);
-  const told = () => lines.filter(({ level }) => level === "warn");
-  assert.equal(told().length, 1);
-  assert.equal(told()[0]?.message, "list and watch failed");
-  assert.equal(told()[0]?.fields.error, "connection refused");
+  const warnings = () => lines.filter(({ level }) => level === "warn");
+  assert.equal(warnings().length, 1);
+  assert.equal(warnings()[0]?.message, "list and watch failed");
+  assert.equal(warnings()[0]?.fields.error, "connection refused");
   await cluster.advance(120_000);
-  assert.ok(told().length >= 2 && told().length <= 5, `${told().length} lines in two minutes`);
+  assert.ok(
+    warnings().length >= 2 && warnings().length <= 5,
+    `${warnings().length} lines in two minutes`,
+  );
   end.abort();
   await running;
 });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "vitest";
-import { Arrivals } from "./own-writes.ts";
+import { OwnWrites } from "./own-writes.ts";
 
 const expectationOf = (name: string) => ({
   ...{ namespace: "ns", name, uid: `uid-${name}`, resourceVersion: "5" },
 });
 
 test("a change is compared with the waits for its own object only", async () => {
-  const arrivals = new Arrivals();
+  const arrivals = new OwnWrites();
   const { signal } = new AbortController();
   const first = arrivals.wait("ns/a", expectationOf("a"), signal);
   void arrivals.wait("ns/b", expectationOf("b"), signal);
@@ -19,7 +19,7 @@ test("a change is compared with the waits for its own object only", async () => 
 });
 
 test("an AbortSignal has one listener for all waits, and none after the last", async () => {
-  const arrivals = new Arrivals();
+  const arrivals = new OwnWrites();
   const life = new AbortController();
   const names = ["a", "b", "c"];
   const waits = names.map((name) => arrivals.wait(name, expectationOf(name), life.signal));
@@ -30,7 +30,7 @@ test("an AbortSignal has one listener for all waits, and none after the last", a
 });
 
 test("waits are rejected when their signal aborts", async () => {
-  const arrivals = new Arrivals();
+  const arrivals = new OwnWrites();
   const life = new AbortController();
   const wait = arrivals.wait("a", expectationOf("a"), life.signal);
   life.abort(new Error("stop"));

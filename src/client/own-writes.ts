@@ -29,7 +29,7 @@ interface SignalGroup {
   readonly onAbort: () => void;
 }
 
-export class Arrivals {
+export class OwnWrites {
   readonly #byKey = new Map<string, Set<Wait>>();
   readonly #bySignal = new Map<AbortSignal, SignalGroup>();
 

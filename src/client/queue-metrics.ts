@@ -1,4 +1,4 @@
-/** What is told about the queues of controllers, under upstream's names. */
+/** Metrics of work queues under upstream's names. */
 
 import type { Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -8,7 +8,7 @@ const SECONDS = [1e-8];
 while (SECONDS.length < 10) SECONDS.push(SECONDS.at(-1)! * 10);
 const LABELS = ["name"];
 
-/** What a queue tells of its keys as they come and go. */
+/** The metrics that one queue updates. */
 export interface QueueObserver {
   readonly added: Counter;
   readonly retried: Counter;

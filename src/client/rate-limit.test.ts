@@ -4,7 +4,7 @@ import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { limitedTransport, type RateLimit } from "./rate-limit.ts";
 import type { Transport } from "./transport.ts";
 
-/** Tells when each request went out, in milliseconds from the start. */
+/** Records when each request was sent, in milliseconds from the start. */
 function world(limit: RateLimit | undefined) {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   const startMs = clock.elapsedMs();
@@ -65,7 +65,7 @@ describe("a limited transport", () => {
     assert.deepEqual(sent, [0, 1_000]);
   });
 
-  test("a watch waits for nobody", async () => {
+  test("a watch is not rate limited", async () => {
     const { transport } = world({ perSecond: 0.001, burst: 1 });
     void transport.raw("/version");
     const call = { kind: {} as never, query: {} };

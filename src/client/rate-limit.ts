@@ -36,7 +36,7 @@ export function limitedTransport(
   };
 }
 
-/** Full at first; below zero are tokens that somebody already waits for. */
+/** Full at first; negative while requests wait for tokens. */
 class TokenBucket {
   readonly #limit: RateLimit;
   readonly #clock: Clock;

@@ -1,4 +1,4 @@
-/** What is told about a client's requests, under upstream's names. */
+/** Metrics of a client's requests under upstream's names. */
 
 import type { Bind, Counter, Histogram, Metrics } from "#lib/metrics.ts";
 import type { Clock } from "#lib/time/clock.ts";

@@ -54,7 +54,7 @@ export class SharedInformers {
     return typed(kind, this.#entry(kind, scope).informer);
   }
 
-  /** Only if somebody asked for it before. */
+  /** The informer if it exists already. */
   find<T extends KubeObject>(kind: Typed<T>, scope: InformerScope = {}): Informer<T> | undefined {
     const shared = this.#shared.get(idOf(kind, scope));
     return shared === undefined ? undefined : typed(kind, shared.informer);

@@ -1,6 +1,6 @@
 /**
- * How a client reaches an API server: over HTTPS, or by a direct call in the same process. The
- * caller cannot tell which. Both go through the same authentication, authorization and admission.
+ * How a client reaches an API server: over HTTPS, or by a direct call in the same process, with the
+ * same interface. Both go through the same authentication, authorization and admission.
  *
  * Promises of every Transport:
  * 1. `send` answers with what the server answered: the object, or its Status. It rejects only if no

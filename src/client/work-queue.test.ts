@@ -87,7 +87,7 @@ test("close ends the workers and takes nothing more", async () => {
   clock[Symbol.dispose]();
 });
 
-test("what metrics tell of a queue, under upstream's names", async () => {
+test("workqueue metrics have upstream's names", async () => {
   const { clock, queue } = setUp();
   const metrics = new Metrics();
   const all = new QueueMetrics(metrics, clock);

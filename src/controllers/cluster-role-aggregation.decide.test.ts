@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import type { ClusterRole, PolicyRule } from "#api/generated/rbac.v1.ts";
 import { clusterRoleKind } from "#api/kinds/rbac/v1/roles.ts";
 import { build } from "#testing/build.ts";
-import { tell } from "#testing/decisions.ts";
+import { describeOutcome } from "#testing/decisions.ts";
 import { clusterRoleAggregation } from "./cluster-role-aggregation.ts";
 
 const rule = (resource: string): PolicyRule => ({
@@ -53,7 +53,7 @@ describe("a role made of others", () => {
   for (const { name, role, others = [], want, rules } of rows) {
     test(name, () => {
       const outcome = clusterRoleAggregation.decide({ role, others }, 0);
-      assert.deepEqual(tell(outcome), { writes: want });
+      assert.deepEqual(describeOutcome(outcome), { writes: want });
       const [write] = (outcome.writes ?? []).flat();
       const made = write?.op === "patch" ? (write.patch as ClusterRole).rules : undefined;
       assert.deepEqual(made, rules);

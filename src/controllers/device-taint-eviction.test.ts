@@ -7,7 +7,7 @@ import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { build } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
-import { type Told, tell } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText } from "#testing/decisions.ts";
 import { deviceTaintEviction, type TaintedDevice } from "./device-taint-eviction.ts";
 
 const NOW_MS = Date.parse("2030-01-01T00:00:00Z");
@@ -20,7 +20,7 @@ const tolerated = (key: string, tolerationSeconds?: number): DeviceToleration =>
 });
 
 describe("decide", () => {
-  const gone: Told = {
+  const gone: OutcomeText = {
     writes: ["patch Pod p/status", "delete Pod p"],
     events: ["Normal DeviceTaintManagerEviction: Marking for deletion"],
   };
@@ -29,7 +29,7 @@ describe("decide", () => {
     devices: readonly TaintedDevice[];
     scheduled?: string;
     going?: boolean;
-    want: Told;
+    want: OutcomeText;
   }[] = [
     { name: "no taint", devices: [], want: { writes: [] } },
     {
@@ -92,7 +92,7 @@ describe("decide", () => {
       const key = { namespace: "default", name: "p" };
       const remembered = scheduled === undefined ? undefined : { uid: scheduled };
       const state = { key, pod, devices, scheduled: remembered };
-      assert.deepEqual(tell(deviceTaintEviction.decide(state, NOW_MS)), want);
+      assert.deepEqual(describeOutcome(deviceTaintEviction.decide(state, NOW_MS)), want);
     });
   }
 });

@@ -9,7 +9,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { Resource } from "#runtime/controller.ts";
 import { build } from "#testing/build.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { type Content, type NamespaceState, namespaceController } from "./namespace.ts";
 
 const AT = "2030-01-01T00:00:00Z";
@@ -33,7 +33,7 @@ function content(kind: Kind, ...objects: readonly Partial<KubeObject["metadata"]
 const rows: {
   name: string;
   state: Partial<NamespaceState>;
-  want: Told;
+  want: OutcomeText;
   true?: Readonly<Record<string, string>>;
 }[] = [
   {
@@ -111,7 +111,7 @@ describe("a namespace that is being deleted", () => {
         ...state,
       };
       const outcome = namespaceController.decide(whole, Date.parse(AT));
-      assert.deepEqual(tell(outcome), want);
+      assert.deepEqual(describeOutcome(outcome), want);
       if (holds === undefined) return;
       const conditions = written(outcome, namespaceKind)?.status.conditions ?? [];
       assert.deepEqual(

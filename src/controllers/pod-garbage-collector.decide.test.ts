@@ -4,7 +4,7 @@ import type { Node, Pod } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText } from "#testing/decisions.ts";
 import { createPodGarbageCollector, type PodGarbageState } from "./pod-garbage-collector.ts";
 
 const NOW = "2030-01-01T01:00:00Z";
@@ -34,9 +34,9 @@ function node(ready: "True" | "Unknown", taint?: string): Node {
 
 const OUT = "node.kubernetes.io/out-of-service";
 const FAIL_AND_DELETE = { writes: ["patch Pod a/status", "delete Pod a"] };
-const NOTHING: Told = { writes: [] };
+const NOTHING: OutcomeText = { writes: [] };
 
-const rows: { name: string; state: PodGarbageState; want: Told }[] = [
+const rows: { name: string; state: PodGarbageState; want: OutcomeText }[] = [
   { name: "nothing", state: { about: "nothing" }, want: NOTHING },
   {
     name: "deleted before it had a node",
@@ -117,7 +117,7 @@ const rows: { name: string; state: PodGarbageState; want: Told }[] = [
 
 describe("pods that nobody else deletes", () => {
   for (const { name, state, want } of rows) {
-    test(name, () => assert.deepEqual(tell(collector.decide(state, NOW_MS)), want));
+    test(name, () => assert.deepEqual(describeOutcome(collector.decide(state, NOW_MS)), want));
   }
 
   test("since when a node is missing is remembered until it is back", () => {

@@ -6,7 +6,7 @@ import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { type ReplicaState, replicaSetController } from "./replica-set.ts";
 
 const NOW = "2030-01-01T01:00:00Z";
@@ -54,7 +54,7 @@ const rows: {
   name: string;
   set: ReplicaSet;
   pods: readonly Facts[];
-  want: Told;
+  want: OutcomeText;
   status?: Partial<ReplicaSet["status"]>;
 }[] = [
   { name: "all is well", set: set({ replicas: 0 }), pods: [], want: { writes: [] } },
@@ -119,7 +119,7 @@ describe("a ReplicaSet decides", () => {
   for (const { name, set: replicaSet, pods, want, status = {} } of rows) {
     test(name, () => {
       const outcome = replicaSetController.decide(stateOf(replicaSet, pods), Date.parse(NOW));
-      assert.deepEqual(tell(outcome), want);
+      assert.deepEqual(describeOutcome(outcome), want);
       const told: Partial<ReplicaSet["status"]> = written(outcome, replicaSetKind)?.status ?? {};
       for (const [field, value] of Object.entries(status))
         assert.equal(told[field as keyof typeof told] ?? 0, value, field);

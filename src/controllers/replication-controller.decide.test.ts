@@ -7,7 +7,7 @@ import { replicationControllerKind } from "#api/kinds/core/v1/workload/replicati
 import { Cache } from "#client/cache.ts";
 import type { Reader } from "#runtime/controller.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { orphanPods } from "./replica-set.ts";
 import { replicationControllerController } from "./replication-controller.ts";
 
@@ -53,7 +53,7 @@ const rows: {
   replicas: number;
   pods: readonly Facts[];
   template?: boolean;
-  want: Told;
+  want: OutcomeText;
   status?: ReplicationController["status"];
 }[] = [
   {
@@ -122,7 +122,7 @@ describe("a ReplicationController decides", () => {
         await observed(controller, pods.map(pod)),
         NOW_MS,
       );
-      assert.deepEqual({ writes: tell(outcome).writes }, want);
+      assert.deepEqual({ writes: describeOutcome(outcome).writes }, want);
       if (status !== undefined) {
         assert.deepEqual(written(outcome, replicationControllerKind)?.status, status);
       }

@@ -7,7 +7,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { resourceQuotaKind } from "#api/kinds/core/v1/resources/resource-quota.ts";
 import { measureOf } from "#api/quota/measures.ts";
 import { build } from "#testing/build.ts";
-import { tell, written } from "#testing/decisions.ts";
+import { describeOutcome, written } from "#testing/decisions.ts";
 import { type QuotaState, resourceQuotaController } from "./resource-quota.ts";
 
 const NOW_MS = Date.parse("2030-01-01T00:00:00Z");
@@ -69,11 +69,11 @@ describe("a quota tells what is used", () => {
       const quota = build(resourceQuotaKind, { metadata: { name: "q" }, spec });
       const outcome = resourceQuotaController().decide(stateOf(quota, objects), NOW_MS);
       const want = { writes: ["update ResourceQuota q/status"], recheckInMs: 300_000 };
-      assert.deepEqual(tell(outcome), want);
+      assert.deepEqual(describeOutcome(outcome), want);
       const next = written(outcome, resourceQuotaKind)!;
       assert.deepEqual(next.status, { hard: spec.hard, used });
       const again = resourceQuotaController().decide(stateOf(next, objects), NOW_MS);
-      assert.deepEqual(tell(again), { writes: [], recheckInMs: 300_000 });
+      assert.deepEqual(describeOutcome(again), { writes: [], recheckInMs: 300_000 });
     });
   }
 });

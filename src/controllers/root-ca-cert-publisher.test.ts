@@ -5,7 +5,7 @@ import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { build } from "#testing/build.ts";
 import { startCluster } from "#testing/cluster.ts";
-import { tell, written } from "#testing/decisions.ts";
+import { describeOutcome, written } from "#testing/decisions.ts";
 import { rootCaCertPublisher } from "./root-ca-cert-publisher.ts";
 
 const NAME = "kube-root-ca.crt";
@@ -43,7 +43,7 @@ describe("the authority that every namespace can read", () => {
   for (const { name, phase = "Active", published, want } of rows) {
     test(name, () => {
       const outcome = controller.decide({ namespace: namespace(phase), published }, 0);
-      assert.deepEqual(tell(outcome), { writes: want });
+      assert.deepEqual(describeOutcome(outcome), { writes: want });
     });
   }
 

@@ -5,7 +5,7 @@ import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { build } from "#testing/build.ts";
 import { startCluster } from "#testing/cluster.ts";
-import { tell } from "#testing/decisions.ts";
+import { describeOutcome } from "#testing/decisions.ts";
 import { serviceAccountController } from "./service-account.ts";
 
 const namespace = (phase: string, isGoing = false): Namespace =>
@@ -38,7 +38,9 @@ const rows = [
 describe("the default account of a namespace", () => {
   for (const { name, state, want } of rows) {
     test(name, () => {
-      assert.deepEqual(tell(serviceAccountController.decide(state, 0)), { writes: want });
+      assert.deepEqual(describeOutcome(serviceAccountController.decide(state, 0)), {
+        writes: want,
+      });
     });
   }
 

@@ -4,7 +4,7 @@ import type { IPAddress, ServiceCIDR } from "#api/generated/networking.v1.ts";
 import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
 import { serviceCidrKind } from "#api/kinds/networking/v1/service-cidr.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { serviceCidrController } from "./service-cidr.ts";
 
 const FINALIZER = "networking.k8s.io/service-cidr-finalizer";
@@ -24,8 +24,8 @@ function range(name: string, cidr: string, facts: { held?: boolean; going?: bool
 
 const address = (ip: string): IPAddress => build(ipAddressKind, { metadata: { name: ip } });
 const GOING = range("r", "10.0.0.0/24", { going: true });
-const STATUS: Told = { writes: ["update ServiceCIDR r/status"] };
-const UPDATE: Told = { writes: ["update ServiceCIDR r"] };
+const STATUS: OutcomeText = { writes: ["update ServiceCIDR r/status"] };
+const UPDATE: OutcomeText = { writes: ["update ServiceCIDR r"] };
 
 const rows: {
   name: string;
@@ -33,7 +33,7 @@ const rows: {
   others?: readonly ServiceCIDR[];
   addresses?: readonly IPAddress[];
   afterMs?: number;
-  want: Told;
+  want: OutcomeText;
   ready?: string;
 }[] = [
   { name: "a new one is held", range: range("r", "10.0.0.0/24", { held: false }), want: UPDATE },
@@ -74,7 +74,7 @@ describe("a range of addresses for Services", () => {
     test(name, () => {
       const state = { range: of, others, addresses };
       const outcome = serviceCidrController.decide(state, Date.parse(DELETED) + afterMs);
-      assert.deepEqual(tell(outcome), want);
+      assert.deepEqual(describeOutcome(outcome), want);
       if (ready === undefined) return;
       const condition = written(outcome, serviceCidrKind)?.status.conditions?.[0];
       assert.equal(`${condition?.status} ${condition?.message}`, ready);

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import type { Pod, Taint, Toleration } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText } from "#testing/decisions.ts";
 import { type EvictionState, taintEviction } from "./taint-eviction.ts";
 
 const NOW_MS = Date.parse("2030-01-01T00:00:00Z");
@@ -24,18 +24,18 @@ const tolerate = (key: string, seconds?: number): Toleration => ({
   ...(seconds === undefined ? {} : { tolerationSeconds: seconds }),
 });
 
-const EVICT: Told = {
+const EVICT: OutcomeText = {
   writes: ["patch Pod p/status", "delete Pod p"],
   events: ["Normal TaintManagerEviction: Marking for deletion Pod default/p"],
 };
-const NOTHING: Told = { writes: [] };
-const CANCELLED: Told = {
+const NOTHING: OutcomeText = { writes: [] };
+const CANCELLED: OutcomeText = {
   writes: [],
   events: ["Normal TaintManagerEviction: Cancelling deletion of Pod default/p"],
 };
 const soon = { uid: "uid-p", dueMs: NOW_MS + 5_000 };
 
-const rows: { name: string; state: Partial<EvictionState>; want: Told }[] = [
+const rows: { name: string; state: Partial<EvictionState>; want: OutcomeText }[] = [
   { name: "nothing wrong", state: { pod: pod([]), taints: [] }, want: NOTHING },
   { name: "not tolerated", state: { pod: pod([]), taints: [LOST] }, want: EVICT },
   {
@@ -86,7 +86,7 @@ describe("a pod on a node with taints", () => {
     test(name, () => {
       const key = { namespace: "default", name: "p" };
       const whole = { key, pod: undefined, taints: undefined, scheduled: undefined, ...state };
-      assert.deepEqual(tell(taintEviction.decide(whole, NOW_MS)), want);
+      assert.deepEqual(describeOutcome(taintEviction.decide(whole, NOW_MS)), want);
     });
   }
 });

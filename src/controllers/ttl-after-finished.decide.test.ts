@@ -3,11 +3,11 @@ import { describe, test } from "vitest";
 import type { Job } from "#api/generated/batch.v1.ts";
 import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText } from "#testing/decisions.ts";
 import { ttlAfterFinished } from "./ttl-after-finished.ts";
 
 const ENDED = "2030-01-01T00:00:00Z";
-const NOTHING: Told = { writes: [] };
+const NOTHING: OutcomeText = { writes: [] };
 
 function job(ttl: number | undefined, type: string, status = "True", going = false): Job {
   return build(jobKind, {
@@ -19,7 +19,7 @@ function job(ttl: number | undefined, type: string, status = "True", going = fal
   });
 }
 
-const rows: { name: string; job: Job | undefined; afterMs: number; want: Told }[] = [
+const rows: { name: string; job: Job | undefined; afterMs: number; want: OutcomeText }[] = [
   { name: "gone", job: undefined, afterMs: 0, want: NOTHING },
   { name: "no limit", job: job(undefined, "Complete"), afterMs: 1e12, want: NOTHING },
   { name: "not finished", job: job(5, "Suspended"), afterMs: 1e12, want: NOTHING },
@@ -39,7 +39,7 @@ describe("a Job with a time to live", () => {
   for (const { name, job: of, afterMs, want } of rows) {
     test(name, () => {
       const outcome = ttlAfterFinished.decide(of, Date.parse(ENDED) + afterMs);
-      assert.deepEqual(tell(outcome), want);
+      assert.deepEqual(describeOutcome(outcome), want);
       // Each of them only if the Job is still what was decided on.
       const terms = (outcome.writes ?? [])
         .flat()

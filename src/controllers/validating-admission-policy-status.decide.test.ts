@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { validatingAdmissionPolicyKind } from "#api/kinds/admissionregistration/v1/validating-admission-policy.ts";
 import { build } from "#testing/build.ts";
-import { tell, written } from "#testing/decisions.ts";
+import { describeOutcome, written } from "#testing/decisions.ts";
 import { validatingAdmissionPolicyStatus } from "./validating-admission-policy-status.ts";
 
 const rows = [
@@ -20,7 +20,7 @@ describe("the status of a policy", () => {
       });
       const outcome = validatingAdmissionPolicyStatus.decide(policy, 0);
       const writes = want ? ["update ValidatingAdmissionPolicy p/status"] : [];
-      assert.deepEqual(tell(outcome), { writes });
+      assert.deepEqual(describeOutcome(outcome), { writes });
       const { status } = written(outcome, validatingAdmissionPolicyKind) ?? {};
       assert.equal(status?.observedGeneration, want ? generation : undefined);
     });

@@ -20,7 +20,7 @@ const QUIET_LOOKS = 2;
 const LOOKS_UNTIL_SECOND = 90;
 const GAIN_BYTES_MIN = 24 * 1024 * 1024;
 
-/** Older ones take no such wish, and do less if they hear one. */
+/** Older Node versions do not support these options of `gc`, and collect less when they get them. */
 const NODE_MAJOR = Number.parseInt(process.versions.node, 10);
 const THOROUGHLY = { type: "major", execution: "sync", flavor: "last-resort" };
 

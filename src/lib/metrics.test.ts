@@ -89,7 +89,7 @@ test("the number of label values must fit", () => {
   assert.throws(() => hits(), /has 1 labels, got 0/);
 });
 
-test("a summary tells quantiles of the latest values, and the sum and count of all", () => {
+test("a summary has quantiles of the latest values, and the sum and count of all", () => {
   const metrics = new Metrics();
   const seconds = metrics.summary({ name: "seconds", help: "h", labels: ["verb"] });
   seconds("PUT");

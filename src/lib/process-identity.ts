@@ -19,7 +19,7 @@ export function thisProcess(): ProcessIdentity {
   return { pid, startedTicks, bootId: readIfThere("/proc/sys/kernel/random/boot_id").trim() };
 }
 
-/** Whether the very process runs. One that cannot be told apart, but may be it, counts as alive. */
+/** Whether this very process runs. If it cannot be distinguished from another, it counts as alive. */
 export function isAlive({ pid, startedTicks, bootId }: ProcessIdentity): boolean {
   if (bootId !== thisProcess().bootId) return false;
   const status = processStatus(pid);

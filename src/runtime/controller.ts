@@ -37,10 +37,10 @@ export interface Key extends ObjectKey {
 
 export type Caches = <T extends KubeObject>(kind: Typed<T>) => ReadCache<T>;
 
-/** Reads beyond the caches: kinds that nobody watches, questions, paths that are no resource. */
+/** Reads beyond the caches: kinds without an informer, reviews, non-resource paths. */
 export type Reader = Pick<Client, "get" | "list" | "watch" | "ask" | "raw">;
 
-/** A resource as discovery tells of it. */
+/** A resource as listed by discovery. */
 export interface Resource extends ResourceRef {
   readonly verbs: readonly string[];
   /** All that its group is served in, as far as that is known: others may name it by any. */
@@ -49,11 +49,11 @@ export interface Resource extends ResourceRef {
 
 export interface Feed<T extends KubeObject = KubeObject> {
   readonly kind: Typed<T>;
-  /** Asked with the old and the new state of a changed object; both answers are queued. */
+  /** Called with the old and the new state of a changed object; the keys of both are queued. */
   keys(object: T, caches: Caches): readonly Key[];
-  /** Asked instead of `keys` when an object changes, where the change itself tells what it concerns. */
+  /** Called instead of `keys` when an object changes, if the keys depend on what changed. */
   keysOfChange?(change: Change<T>, caches: Caches): readonly Key[];
-  /** So long after a change its keys are queued, so that several are worked on together. */
+  /** Delay after a change until its keys are queued, so that several changes are handled together. */
   readonly delayMs?: number;
 }
 
@@ -104,7 +104,7 @@ export interface RefusedWrite {
   readonly status: Status;
 }
 
-/** How a reconcile went, for those who measure it. */
+/** The result of a reconcile, for metrics. */
 export interface Reconciled<State> {
   readonly key: Key;
   readonly state: State;
@@ -116,7 +116,7 @@ export interface Reconciled<State> {
   readonly seconds: number;
 }
 
-/** Registers what is told of a controller; the answer hears of every reconcile that came to a decision. */
+/** Registers the controller's metrics. Returns an observer that is called after every reconcile. */
 export type Measure<State> = (
   metrics: Metrics,
   caches: Caches,
@@ -139,7 +139,7 @@ export interface Controller<State, Memory = never> {
   readonly discovered?: DiscoveredFeeds;
   /** Keys worked on at the same time; 5 unless given. */
   readonly workers?: number;
-  /** Hear every object again this often, changed or not. */
+  /** Resync interval: every object is queued again, changed or not. */
   readonly resyncMs?: number;
   observe(
     caches: Caches,

@@ -1,6 +1,6 @@
 /**
- * What the controllers decided, for people who ask why. The last `capacity` decisions are kept; one
- * costs a small object and no text until somebody reads it.
+ * The decisions of the controllers, for `k8ts why`. The last `capacity` decisions are kept; one costs
+ * a small object, and its text is made when it is read.
  */
 import { Ring } from "#lib/collections/ring.ts";
 import type { Key, Outcome, RefusedWrite } from "./controller.ts";

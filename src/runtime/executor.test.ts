@@ -228,8 +228,8 @@ describe("execute: events about a write", () => {
       want: ['No: configmaps "refused" is forbidden: $& exceeded quota'],
     },
     {
-      name: "a refusal for the untold reason records no event",
-      write: noted(added("refused"), { onDone, onRefused, untold: "Forbidden" }),
+      name: "a refusal with the reason in noEventFor records no event",
+      write: noted(added("refused"), { onDone, onRefused, noEventFor: "Forbidden" }),
       want: [],
     },
     {

@@ -5,8 +5,8 @@
  * 1. Writes go out in order; the first that the server refuses ends the rest.
  * 2. A batch goes out in rounds of 1, 2, 4, 8 …: a refusal ends it after the round, so that a cause
  *    that refuses all (a quota, say) costs one request, not thousands.
- * 3. What was to be is already so (a delete of what is gone): that is success.
- * 4. Events that tell of a write are noted when its outcome is known.
+ * 3. A write whose effect is already there (a delete of a deleted object) is a success.
+ * 4. Events about a write are recorded when its outcome is known.
  * 5. It returns only after the caches show every write that succeeded, so that the next decision
  *    sees them. A cache that stays behind for `VISIBLE_WITHIN_MS` is not waited for any longer.
  */
@@ -47,14 +47,14 @@ export async function execute(
   const waiting = new AbortController();
   const carryOut = async (write: Write): Promise<RefusedWrite | undefined> => {
     const result = await send(write, client, signal);
-    tell(write, result, note);
+    noteOutcome(write, result, note);
     if (!result.ok)
       return isAlreadySo(write, result.status) ? undefined : { write, status: result.status };
     const expected = expectationOf(write, result.value);
     const cache = expected === undefined ? undefined : findCache(write.kind);
     if (cache !== undefined) {
       const seen = cache.waitFor(expected!, waiting.signal);
-      seen.catch(() => undefined); // if a later write throws, nobody waits for this one any more
+      seen.catch(() => undefined); // if a later write throws, this promise is not awaited
       arrivals.push(seen);
     }
     return undefined;
@@ -173,9 +173,13 @@ async function allArrived(
   }
 }
 
-function tell(write: Write, result: Result<unknown>, note: (event: EventNote) => void): void {
+function noteOutcome(
+  write: Write,
+  result: Result<unknown>,
+  note: (event: EventNote) => void,
+): void {
   const refused =
-    !result.ok && !isAlreadySo(write, result.status) && result.status.reason !== write.untold;
+    !result.ok && !isAlreadySo(write, result.status) && result.status.reason !== write.noEventFor;
   const event = result.ok ? write.onDone : refused ? write.onRefused : undefined;
   if (event === undefined) return;
   const answered = result.ok

@@ -19,8 +19,8 @@ function listener(seen: string[]) {
   });
 }
 
-describe("a controller that looks at everything again now and then", () => {
-  test("hears every object that often, changed or not", async () => {
+describe("a controller with resyncMs", () => {
+  test("gets every object at that interval, changed or not", async () => {
     const seen: string[] = [];
     await using cluster = await startCluster({ controllers: [listener(seen)] });
     for (const name of ["a", "b"]) await cluster.seed(configMapKind, { metadata: { name } });

@@ -277,9 +277,9 @@ export class Runtime {
       }
       if (refused !== undefined) {
         const retryMs = queue.retry(key);
-        // A conflict is everyday; what a controller may not do is worth a line, once.
-        const isNews = refused.status.reason === "Forbidden" && queue.failures(key) === 1;
-        const log = isNews ? logger.warn : logger.debug;
+        // Conflicts are normal; a write that is forbidden is logged as a warning, once.
+        const isWarning = refused.status.reason === "Forbidden" && queue.failures(key) === 1;
+        const log = isWarning ? logger.warn : logger.debug;
         log("write refused", {
           controller: controller.name,
           ...key,

@@ -1,6 +1,5 @@
 /**
- * A listing for those who may watch a kind but not list it: the beginning of a watch that starts with
- * the whole state.
+ * Lists a kind with a watch (`sendInitialEvents`), for clients that may watch it but not list it.
  */
 import type { KubeObject } from "#api/kind.ts";
 import type { Client, ListOptions, Typed } from "#client/client.ts";
@@ -9,8 +8,8 @@ import { INITIAL_EVENTS_END } from "#client/transport.ts";
 /** The server ends the watch if it never says that the state is complete. */
 const TIMEOUT_SECONDS = 5;
 
-/** Throws if the server refuses, or does not tell where the state ends. */
-export async function listByWatching<T extends KubeObject>(
+/** Throws if the server refuses, or does not mark the end of the initial events. */
+export async function watchList<T extends KubeObject>(
   client: Pick<Client, "watch">,
   kind: Typed<T>,
   scope: Pick<ListOptions, "namespace" | "fieldSelector" | "labelSelector">,
@@ -33,5 +32,5 @@ export async function listByWatching<T extends KubeObject>(
   } finally {
     life.abort();
   }
-  throw new Error(`a watch of ${kind.names.plural} did not tell where the state ends`);
+  throw new Error(`a watch of ${kind.names.plural} did not mark the end of the initial events`);
 }

@@ -10,14 +10,14 @@ import type { EventNote } from "./controller.ts";
 export type Propagation = "Background" | "Foreground" | "Orphan";
 
 /**
- * Events that tell of the write itself. In the message `{name}` stands for the name of the object
+ * Events about the write itself. In the message `{name}` stands for the name of the object
  * (which the server may have made up) and `{error}` for the reason of a refusal.
  */
 export interface Notes {
   readonly onDone?: EventNote;
   readonly onRefused?: EventNote;
-  /** The reason of a refusal that is not worth telling. */
-  readonly untold?: string;
+  /** A refusal with this reason records no event. */
+  readonly noEventFor?: string;
 }
 
 export type Write = (
@@ -51,7 +51,7 @@ export type Write = (
 ) &
   Notes;
 
-/** The same write, told of in events. */
+/** The same write, with events about its outcome. */
 export function noted(write: Write, notes: Notes): Write {
   return { ...write, ...notes };
 }
@@ -103,7 +103,7 @@ export function patch<T extends KubeObject>(
   };
 }
 
-/** Server-side apply of just these fields, whoever owned them before. */
+/** Server-side apply of just these fields with force: conflicts are overridden. */
 export function applyFields<T extends KubeObject>(
   kind: Typed<T>,
   object: KubeObject,

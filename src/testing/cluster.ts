@@ -1,6 +1,6 @@
 /**
  * A whole cluster inside a test: the real API server on the memory store, the controllers that the
- * test names, and a clock that moves only when told to.
+ * test names, and a virtual clock.
  *
  *     await using cluster = await startCluster({ at: "2030-01-01T00:00:00Z", controllers: [deployment] });
  *     await cluster.seed(jobKind, { metadata: { name: "report" }, status: { … } });

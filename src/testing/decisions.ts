@@ -1,9 +1,9 @@
-/** A decision in words, so that a row of a test can say what it wants in a line. */
+/** A decision as text, so that a test row can state the expected outcome in one line. */
 import type { KindOf, KubeObject } from "#api/kind.ts";
 import type { Outcome } from "#runtime/controller.ts";
 import type { Write } from "#runtime/writes.ts";
 
-export interface Told {
+export interface OutcomeText {
   /** `create Pod web-`, `3 × delete Pod a`, `update Job work/status`; in order. */
   readonly writes: readonly string[];
   /** `Normal Reason: text`. */
@@ -11,7 +11,11 @@ export interface Told {
   readonly recheckInMs?: number;
 }
 
-export function tell({ writes = [], events = [], recheckInMs }: Outcome<unknown>): Told {
+export function describeOutcome({
+  writes = [],
+  events = [],
+  recheckInMs,
+}: Outcome<unknown>): OutcomeText {
   return {
     writes: counted(writes.flat().map(lineOf)),
     ...(events.length === 0

@@ -45,7 +45,7 @@ function nextPort(handedOut: number): number {
   return FIRST + worker + WORKERS_MAX * index;
 }
 
-/** Answers nothing if somebody else listens there. */
+/** Undefined if the port is in use. */
 async function listen(port: number): Promise<Server | undefined> {
   const server = createServer().listen(port, "127.0.0.1");
   try {

@@ -17,14 +17,14 @@ export class MemoryObjects implements Objects {
   readonly #listeners = new Map<string, Set<Listener>>();
   #revision = 0;
 
-  /** Puts an object there as if it had been written, and tells the listeners. */
+  /** Puts an object there as if it had been written, and calls the listeners. */
   put<T extends KubeObject>(kind: KindOf<T>, object: Draft<T> | T): T {
     const { name = "", namespace = "" } = object.metadata;
     const old = this.#of(kind).get(`${namespace}/${name}`);
     const metadata = { ...object.metadata, resourceVersion: String(++this.#revision) };
     const next = freeze({ ...object, metadata }) as T;
     this.#of(kind).set(`${namespace}/${name}`, next);
-    this.#tell(kind, next, old);
+    this.#notify(kind, next, old);
     return next;
   }
 
@@ -65,7 +65,7 @@ export class MemoryObjects implements Objects {
     const old = this.get(kind, namespace, name);
     if (old === undefined) return failure(notFoundStatus(resourceOf(kind), name));
     this.#of(kind).delete(`${namespace}/${name}`);
-    this.#tell(kind, undefined, old);
+    this.#notify(kind, undefined, old);
     return success(old);
   }
 
@@ -85,7 +85,7 @@ export class MemoryObjects implements Objects {
     return objects;
   }
 
-  #tell(kind: Kind, next: KubeObject | undefined, old: KubeObject | undefined): void {
+  #notify(kind: Kind, next: KubeObject | undefined, old: KubeObject | undefined): void {
     for (const listener of this.#listeners.get(keyOf(kind)) ?? []) listener(next, old);
   }
 }

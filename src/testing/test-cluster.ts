@@ -1,6 +1,6 @@
 /**
  * A whole cluster inside a test: the real API server on a memory store, with RBAC and admission, every
- * controller, the scheduler and simulated nodes, and a clock that moves only when told to.
+ * controller, the scheduler and simulated nodes, and a virtual clock.
  *
  *     await using cluster = await startCluster({ nodes: 3 });
  *     await cluster.apply(deploymentYaml);

@@ -6,7 +6,7 @@ import { persistentVolumeKind } from "#api/kinds/core/v1/persistent-volume/persi
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { volumeAttachmentKind } from "#api/kinds/storage/v1/volume-attachment.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText } from "#testing/decisions.ts";
 import type { Attachment } from "./attachment.ts";
 import { decideNode, decideVolume } from "./decisions.ts";
 
@@ -52,7 +52,7 @@ describe("a volume decides", () => {
     users: readonly Pod[];
     attachments: readonly Attachment[];
     told?: readonly string[];
-    want: Omit<Told, "writes"> & { readonly ops: readonly string[] };
+    want: Omit<OutcomeText, "writes"> & { readonly ops: readonly string[] };
   }[] = [
     { name: "used, not attached", users: [P], attachments: [], want: { ops: ["create"] } },
     {
@@ -126,7 +126,7 @@ describe("a volume decides", () => {
     test(name, () => {
       const state = { volume: of, users, attachments, told: new Set(known) };
       const outcome = decideVolume(state, NOW_MS);
-      const { writes, ...told } = tell(outcome);
+      const { writes, ...told } = describeOutcome(outcome);
       assert.deepEqual({ ops: writes.map((line) => line.split(" ")[0]), ...told }, want);
     });
   }
@@ -136,7 +136,7 @@ describe("a node decides", () => {
   test("lists what is attached, and tells those who use it", () => {
     const on = node(false, false);
     const outcome = decideNode({ node: on, attachments: [attachment(on, [P])] }, NOW_MS);
-    assert.deepEqual(tell(outcome), {
+    assert.deepEqual(describeOutcome(outcome), {
       writes: ["patch Node a/status"],
       events: ['Normal SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "v" '],
     });
@@ -144,11 +144,11 @@ describe("a node decides", () => {
   test("no longer lists what may go", () => {
     const on = node(true, false);
     const outcome = decideNode({ node: on, attachments: [attachment(on, [])] }, NOW_MS);
-    assert.deepEqual(tell(outcome).writes, ["patch Node a/status"]);
+    assert.deepEqual(describeOutcome(outcome).writes, ["patch Node a/status"]);
   });
   test("lists what is mounted, used or not", () => {
     const on = node(true, true);
     const outcome = decideNode({ node: on, attachments: [attachment(on, [])] }, NOW_MS);
-    assert.deepEqual(tell(outcome).writes, []);
+    assert.deepEqual(describeOutcome(outcome).writes, []);
   });
 });

@@ -4,7 +4,7 @@ import type { ConfigMap, Secret } from "#api/generated/core.v1.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { bootstrapSigner } from "./bootstrap-signer.ts";
 import { tokenCleaner } from "./token-cleaner.ts";
 
@@ -31,7 +31,7 @@ function token(
 }
 
 describe("token cleaner decides", () => {
-  const rows: { name: string; secret: Secret | undefined; want: Told }[] = [
+  const rows: { name: string; secret: Secret | undefined; want: OutcomeText }[] = [
     { name: "gone", secret: undefined, want: { writes: [] } },
     { name: "for ever", secret: token("aaaaaa"), want: { writes: [] } },
     {
@@ -46,7 +46,7 @@ describe("token cleaner decides", () => {
     },
   ];
   for (const { name, secret, want } of rows) {
-    test(name, () => assert.deepEqual(tell(tokenCleaner.decide(secret, NOW_MS)), want));
+    test(name, () => assert.deepEqual(describeOutcome(tokenCleaner.decide(secret, NOW_MS)), want));
   }
 });
 
@@ -64,7 +64,7 @@ describe("bootstrap signer decides", () => {
     name: string;
     info: ConfigMap | undefined;
     secrets: readonly Secret[];
-    want: Told;
+    want: OutcomeText;
     keys?: readonly string[];
   }[] = [
     { name: "nothing to sign", info: undefined, secrets: [token("aaaaaa")], want: { writes: [] } },
@@ -99,7 +99,7 @@ describe("bootstrap signer decides", () => {
   for (const { name, info: map, secrets, want, keys } of rows) {
     test(name, () => {
       const outcome = signer.decide({ info: map, secrets }, NOW_MS);
-      assert.deepEqual(tell(outcome), want);
+      assert.deepEqual(describeOutcome(outcome), want);
       const data = written(outcome, configMapKind)?.data;
       assert.deepEqual(data && Object.keys(data), keys);
     });

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText } from "#testing/decisions.ts";
 import { certificateCleaner } from "./cleaner.ts";
 
 const AT = "2030-01-01T00:00:00Z";
@@ -19,32 +19,41 @@ function request(types: readonly string[], isIssued = false): CertificateSigning
   });
 }
 
-const DELETE: Told = { writes: ["delete CertificateSigningRequest r"] };
-const wait = (ms: number): Told => ({ writes: [], recheckInMs: ms });
+const DELETE: OutcomeText = { writes: ["delete CertificateSigningRequest r"] };
+const wait = (ms: number): OutcomeText => ({ writes: [], recheckInMs: ms });
 
-const rows: { name: string; of: CertificateSigningRequest; afterMs: number; want: Told }[] = [
-  { name: "nobody has looked for a day", of: request([]), afterMs: 24 * HOUR_MS + 1, want: DELETE },
-  { name: "not yet", of: request([]), afterMs: 24 * HOUR_MS, want: wait(1) },
-  { name: "denied an hour ago", of: request(["Denied"]), afterMs: HOUR_MS + 1, want: DELETE },
-  { name: "failed just now", of: request(["Failed"]), afterMs: 0, want: wait(HOUR_MS + 1) },
-  {
-    name: "approved, but never signed",
-    of: request(["Approved"]),
-    afterMs: HOUR_MS + 1,
-    want: wait(23 * HOUR_MS),
-  },
-  {
-    name: "approved and signed",
-    of: request(["Approved"], true),
-    afterMs: HOUR_MS + 1,
-    want: DELETE,
-  },
-];
+const rows: { name: string; of: CertificateSigningRequest; afterMs: number; want: OutcomeText }[] =
+  [
+    {
+      name: "nobody has looked for a day",
+      of: request([]),
+      afterMs: 24 * HOUR_MS + 1,
+      want: DELETE,
+    },
+    { name: "not yet", of: request([]), afterMs: 24 * HOUR_MS, want: wait(1) },
+    { name: "denied an hour ago", of: request(["Denied"]), afterMs: HOUR_MS + 1, want: DELETE },
+    { name: "failed just now", of: request(["Failed"]), afterMs: 0, want: wait(HOUR_MS + 1) },
+    {
+      name: "approved, but never signed",
+      of: request(["Approved"]),
+      afterMs: HOUR_MS + 1,
+      want: wait(23 * HOUR_MS),
+    },
+    {
+      name: "approved and signed",
+      of: request(["Approved"], true),
+      afterMs: HOUR_MS + 1,
+      want: DELETE,
+    },
+  ];
 
 describe("requests that are done with", () => {
   for (const { name, of, afterMs, want } of rows) {
     test(name, () => {
-      assert.deepEqual(tell(certificateCleaner.decide(of, Date.parse(AT) + afterMs)), want);
+      assert.deepEqual(
+        describeOutcome(certificateCleaner.decide(of, Date.parse(AT) + afterMs)),
+        want,
+      );
     });
   }
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { certificateSigning } from "./signing.ts";
 
 const AT = "2030-01-01T00:00:00Z";
@@ -11,18 +11,18 @@ const request = build(certificateSigningRequestKind, {
   metadata: { name: "r" },
   status: { conditions: [{ type: "Approved", status: "True", lastUpdateTime: AT }] },
 });
-const STATUS: Told = { writes: ["update CertificateSigningRequest r/status"] };
+const STATUS: OutcomeText = { writes: ["update CertificateSigningRequest r/status"] };
 
 describe("a request for a certificate", () => {
   test("of another signer is left alone", () => {
     const outcome = signing.decide({ request, result: { is: "not ours" } }, Date.parse(AT));
-    assert.deepEqual(tell(outcome), { writes: [] });
+    assert.deepEqual(describeOutcome(outcome), { writes: [] });
   });
 
   test("that is signed gets its certificate", () => {
     const result = { is: "signed", certificatePem: "PEM" } as const;
     const outcome = signing.decide({ request, result }, Date.parse(AT));
-    assert.deepEqual(tell(outcome), STATUS);
+    assert.deepEqual(describeOutcome(outcome), STATUS);
     const { status } = written(outcome, certificateSigningRequestKind)!;
     assert.deepEqual([status.certificate, status.conditions?.length], [btoa("PEM"), 1]);
   });
@@ -30,7 +30,7 @@ describe("a request for a certificate", () => {
   test("that cannot be signed is told why", () => {
     const result = { is: "invalid", fault: "no" } as const;
     const outcome = signing.decide({ request, result }, Date.parse(AT));
-    assert.deepEqual(tell(outcome), STATUS);
+    assert.deepEqual(describeOutcome(outcome), STATUS);
     assert.deepEqual(written(outcome, certificateSigningRequestKind)?.status.conditions?.[1], {
       type: "Failed",
       status: "True",

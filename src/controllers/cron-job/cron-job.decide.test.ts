@@ -4,7 +4,7 @@ import type { CronJob, CronJobSpec, CronJobStatus, Job } from "#api/generated/ba
 import { cronJobKind } from "#api/kinds/batch/v1/cron-job.ts";
 import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { build, type Draft } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { type CronJobState, cronJobController } from "./cron-job.ts";
 
 const MINUTE_MS = 60_000;
@@ -50,7 +50,7 @@ interface Row {
   readonly status?: Draft<CronJobStatus>;
   readonly jobs?: readonly Job[];
   readonly known?: CronJobState["known"];
-  readonly want: Told;
+  readonly want: OutcomeText;
   readonly lastScheduleTime?: string;
 }
 
@@ -213,7 +213,7 @@ describe("a CronJob decides", () => {
         known: row.known,
       };
       const outcome = cronJobController.decide(state, Date.parse(row.at));
-      assert.deepEqual(tell(outcome), row.want);
+      assert.deepEqual(describeOutcome(outcome), row.want);
       if (row.lastScheduleTime !== undefined) {
         const next = written(outcome, cronJobKind)?.status.lastScheduleTime;
         assert.equal(next, row.lastScheduleTime);

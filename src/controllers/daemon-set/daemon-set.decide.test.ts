@@ -8,7 +8,7 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
 import { build, type Draft } from "#testing/build.ts";
-import { partLike, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, partLike, written } from "#testing/decisions.ts";
 import { revisionData } from "../shared/revision-history.ts";
 import { daemonSetController } from "./daemon-set.ts";
 import type { Failures } from "./failures.ts";
@@ -206,7 +206,7 @@ describe("a DaemonSet decides", () => {
         failures,
       };
       const outcome = daemonSetController.decide(state, NOW_MS);
-      const told = tell(outcome);
+      const told = describeOutcome(outcome);
       assert.deepEqual(
         told.writes.filter((line) => line !== "update DaemonSet agent/status"),
         want,
@@ -227,7 +227,7 @@ describe("a DaemonSet decides", () => {
       revisions: [],
       failures: undefined,
     };
-    assert.deepEqual(tell(daemonSetController.decide(state, NOW_MS)), {
+    assert.deepEqual(describeOutcome(daemonSetController.decide(state, NOW_MS)), {
       writes: [],
       events: [
         "Warning SelectingAll: This daemon set is selecting all pods. A non-empty selector is required.",

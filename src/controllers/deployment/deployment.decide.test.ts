@@ -6,7 +6,7 @@ import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
 import { replicaSetKind } from "#api/kinds/apps/v1/replica-set.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { build, type Draft } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { deploymentController } from "./deployment.ts";
 
 const NOW = "2030-01-01T01:00:00Z";
@@ -166,7 +166,9 @@ describe("a Deployment decides", () => {
   for (const { name, spec = {}, sets, want, sizes = {} } of rows) {
     test(name, () => {
       const outcome = decide(deployment(spec), sets);
-      const lines = tell(outcome).writes.map((line) => line.replace(/web-\w{8,10}$/, "web-HASH"));
+      const lines = describeOutcome(outcome).writes.map((line) =>
+        line.replace(/web-\w{8,10}$/, "web-HASH"),
+      );
       assert.deepEqual(
         lines.filter((line) => !line.startsWith("update Deployment")),
         want,
@@ -187,7 +189,7 @@ describe("a Deployment decides", () => {
     spec: Draft<DeploymentSpec>;
     sets: readonly SetFacts[];
     want: string;
-    told?: Told["recheckInMs"];
+    told?: OutcomeText["recheckInMs"];
   }[] = [
     {
       name: "complete",

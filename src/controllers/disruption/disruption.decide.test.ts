@@ -8,7 +8,7 @@ import type {
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { podDisruptionBudgetKind } from "#api/kinds/policy/v1/pod-disruption-budget.ts";
 import { build, type Draft } from "#testing/build.ts";
-import { partLike, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, partLike, written } from "#testing/decisions.ts";
 import { type DisruptionState, disruptionController } from "./disruption.ts";
 
 const NOW = "2030-01-01T01:00:00Z";
@@ -129,7 +129,7 @@ describe("a budget decides", () => {
         { budget, pods, contested, scale },
         Date.parse(NOW),
       );
-      const { events, recheckInMs } = tell(outcome);
+      const { events, recheckInMs } = describeOutcome(outcome);
       assert.deepEqual([events, recheckInMs], [row.events, row.recheckInMs]);
       const status = written(outcome, podDisruptionBudgetKind)?.status;
       const [disruptionsAllowed, currentHealthy, desiredHealthy, expectedPods] = row.want;
@@ -153,7 +153,7 @@ describe("a budget decides", () => {
     });
     const state = { budget, pods: PODS, contested: [], scale: { error: "found no controllers" } };
     const outcome = disruptionController.decide(state, Date.parse(NOW));
-    assert.deepEqual(tell(outcome).events, [
+    assert.deepEqual(describeOutcome(outcome).events, [
       "Warning CalculateExpectedPodCountFailed: Failed to calculate the number of expected pods: found no controllers",
     ]);
     const condition = written(outcome, podDisruptionBudgetKind)?.status.conditions?.[0];

@@ -5,7 +5,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 import { build } from "#testing/build.ts";
 import { startCluster } from "#testing/cluster.ts";
-import { type Told, tell } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText } from "#testing/decisions.ts";
 import { decide, staleDisruptionTargets } from "./stale-target.ts";
 
 const NOW_MS = Date.parse("2030-01-01T00:00:00Z");
@@ -18,13 +18,13 @@ const target = (seconds: number, more: Partial<PodCondition> = {}): PodCondition
 });
 
 describe("a pod that was to be disrupted", () => {
-  const nothing: Told = { writes: [] };
+  const nothing: OutcomeText = { writes: [] };
   const rows: {
     name: string;
     condition?: PodCondition;
     phase?: "Failed";
     going?: boolean;
-    want: Told;
+    want: OutcomeText;
   }[] = [
     { name: "was not", want: nothing },
     { name: "lately", condition: target(100), want: { writes: [], recheckInMs: 20_000 } },
@@ -48,7 +48,7 @@ describe("a pod that was to be disrupted", () => {
           conditions: condition === undefined ? [] : [condition],
         },
       });
-      assert.deepEqual(tell(decide(pod, NOW_MS)), want);
+      assert.deepEqual(describeOutcome(decide(pod, NOW_MS)), want);
     });
   }
 });

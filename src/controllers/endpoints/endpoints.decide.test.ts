@@ -7,7 +7,7 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { build, type Draft } from "#testing/build.ts";
-import { tell, written } from "#testing/decisions.ts";
+import { describeOutcome, written } from "#testing/decisions.ts";
 import { endpointSliceController } from "./endpoint-slice.ts";
 import { endpointsController } from "./endpoints.ts";
 
@@ -87,7 +87,7 @@ describe("endpoints decide", () => {
     test(name, () => {
       const state = { service: of, endpoints, pods, seen: undefined };
       const outcome = endpointsController.decide(state, 0);
-      assert.deepEqual(tell(outcome).writes, want);
+      assert.deepEqual(describeOutcome(outcome).writes, want);
       if (subsets === undefined) return;
       const found = written(outcome, endpointsKind)?.subsets?.map((subset) => ({
         addresses: (subset.addresses ?? []).length,
@@ -124,7 +124,7 @@ describe("endpoint slices decide", () => {
 
   test("every pod with an address, with its conditions, node and zone", () => {
     const outcome = decide(service(), [A, UNREADY, GOING]);
-    assert.deepEqual(tell(outcome).writes, ["create EndpointSlice web-"]);
+    assert.deepEqual(describeOutcome(outcome).writes, ["create EndpointSlice web-"]);
     const slice = written(outcome, endpointSliceKind)!;
     assert.deepEqual(
       slice.endpoints?.map(({ addresses, conditions, nodeName, zone }) => [
@@ -159,6 +159,6 @@ describe("endpoint slices decide", () => {
   test("none at all is told by an empty one", () => {
     const outcome = decide(service(), []);
     assert.deepEqual(written(outcome, endpointSliceKind)?.endpoints ?? [], []);
-    assert.deepEqual(tell(outcome).writes, ["create EndpointSlice web-"]);
+    assert.deepEqual(describeOutcome(outcome).writes, ["create EndpointSlice web-"]);
   });
 });

@@ -6,7 +6,7 @@ import { endpointsKind } from "#api/kinds/core/v1/endpoints.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import { build, type Draft } from "#testing/build.ts";
-import { tell, written } from "#testing/decisions.ts";
+import { describeOutcome, written } from "#testing/decisions.ts";
 import { endpointSliceMirroringController } from "./mirroring.ts";
 
 const SKIP = "endpointslice.kubernetes.io/skip-mirror";
@@ -88,7 +88,7 @@ describe("endpoints that people write", () => {
   for (const { name, endpoints: from, service: of, slices = [], want } of rows) {
     test(name, () => {
       const state = { endpoints: from, service: of, slices };
-      const { writes } = tell(endpointSliceMirroringController().decide(state, 0));
+      const { writes } = describeOutcome(endpointSliceMirroringController().decide(state, 0));
       const lines = writes.flatMap((line) =>
         line.startsWith("2 × ") ? [line.slice(4), line.slice(4)] : [line],
       );

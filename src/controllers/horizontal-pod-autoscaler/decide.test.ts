@@ -5,7 +5,7 @@ import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";
 import { horizontalPodAutoscalerKind } from "#api/kinds/autoscaling/v2/horizontal-pod-autoscaler.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import type { AutoscalerState } from "./decide.ts";
 import { horizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";
 
@@ -45,7 +45,7 @@ const STATUS = ["update HorizontalPodAutoscaler web/status"];
 const rows: {
   name: string;
   state: Partial<AutoscalerState>;
-  want: Omit<Told, "recheckInMs">;
+  want: Omit<OutcomeText, "recheckInMs">;
   to?: number;
   conditions: readonly string[];
 }[] = [
@@ -137,7 +137,7 @@ describe("an autoscaler decides", () => {
         ...state,
       };
       const outcome = controller.decide(whole, Date.parse(AT));
-      assert.deepEqual(tell(outcome), { ...want, recheckInMs: 15_000 });
+      assert.deepEqual(describeOutcome(outcome), { ...want, recheckInMs: 15_000 });
       const status = written(outcome, horizontalPodAutoscalerKind)?.status;
       assert.deepEqual(
         status?.conditions?.map((c) => `${c.type} ${c.status} ${c.reason}`),

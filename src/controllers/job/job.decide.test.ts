@@ -5,7 +5,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import { jobKind } from "#api/kinds/batch/v1/job.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { build, type Draft } from "#testing/build.ts";
-import { partLike, type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, partLike, written } from "#testing/decisions.ts";
 import type { Setbacks } from "./back-off.ts";
 import { jobController } from "./job.ts";
 
@@ -71,7 +71,7 @@ interface Row {
   readonly job: Job;
   readonly pods?: readonly Facts[];
   readonly setbacks?: Setbacks;
-  readonly want: Told;
+  readonly want: OutcomeText;
   readonly status?: Draft<JobStatus>;
 }
 
@@ -233,7 +233,7 @@ describe("a Job decides", () => {
     test(name, () => {
       const state = { about: "job", job: of, pods: pods.map(pod), setbacks } as const;
       const outcome = jobController.decide(state, Date.parse(NOW));
-      assert.deepEqual(tell(outcome), want);
+      assert.deepEqual(describeOutcome(outcome), want);
       const next = written(outcome, jobKind)?.status;
       assert.deepEqual(partLike({ active: 0, ...next }, status), status);
     });
@@ -241,7 +241,7 @@ describe("a Job decides", () => {
 
   test("a pod that nobody tracks is let go", () => {
     const state = { about: "stray", pod: pod({ name: "a" }) } as const;
-    assert.deepEqual(tell(jobController.decide(state, 0)), { writes: ["patch Pod a"] });
+    assert.deepEqual(describeOutcome(jobController.decide(state, 0)), { writes: ["patch Pod a"] });
   });
 });
 

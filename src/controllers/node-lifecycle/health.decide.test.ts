@@ -7,7 +7,7 @@ import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { microTimeFromMs } from "#api/meta/time.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { nodeHealth } from "./health.ts";
 
 const AT_MS = Date.parse("2030-01-01T00:00:00Z");
@@ -55,7 +55,7 @@ describe("the health of a node", () => {
     node: Node;
     lease?: Lease;
     afterMs: number;
-    want: Told;
+    want: OutcomeText;
     ready?: string;
   }[] = [
     {
@@ -107,7 +107,7 @@ describe("the health of a node", () => {
   for (const { name, node: of, lease: later, afterMs, want, ready } of rows) {
     test(name, () => {
       const outcome = look(of, undefined, later, afterMs);
-      assert.deepEqual(tell({ ...outcome, events: [] }), want);
+      assert.deepEqual(describeOutcome({ ...outcome, events: [] }), want);
       if (ready === undefined) return;
       const conditions = written(outcome, nodeKind)?.status.conditions ?? [];
       const condition = conditions.find(({ type }) => type === "Ready");
@@ -118,12 +118,12 @@ describe("the health of a node", () => {
   test("it is told when it comes and when it goes", () => {
     const state = { name: "n", node: node("True"), lease: undefined, pods: [], known: undefined };
     const first = health.decide(state, AT_MS);
-    assert.deepEqual(tell(first).events, [
+    assert.deepEqual(describeOutcome(first).events, [
       "Normal RegisteredNode: Node n event: Registered Node n in Controller",
     ]);
     const known = first.remember as (typeof state)["known"];
     const gone = health.decide({ ...state, node: undefined, known }, AT_MS);
-    assert.deepEqual(tell(gone).events, [
+    assert.deepEqual(describeOutcome(gone).events, [
       "Normal RemovingNode: Node n event: Removing Node n from Controller",
     ]);
     assert.ok("remember" in gone && gone.remember === undefined);

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
-import { tell, written } from "#testing/decisions.ts";
+import { describeOutcome, written } from "#testing/decisions.ts";
 import { defaultStorageClass } from "./default-class.ts";
 
 test("a cluster without any class gets one, as the default", () => {
   const outcome = defaultStorageClass.decide(false, 0);
-  assert.deepEqual(tell(outcome), { writes: ["create StorageClass standard"] });
+  assert.deepEqual(describeOutcome(outcome), { writes: ["create StorageClass standard"] });
   const made = written(outcome, storageClassKind)!;
   assert.deepEqual(
     [made.volumeBindingMode, made.reclaimPolicy, made.metadata.annotations],
     ["WaitForFirstConsumer", "Delete", { "storageclass.kubernetes.io/is-default-class": "true" }],
   );
-  assert.deepEqual(tell(defaultStorageClass.decide(true, 0)), { writes: [] });
+  assert.deepEqual(describeOutcome(defaultStorageClass.decide(true, 0)), { writes: [] });
 });

@@ -4,7 +4,7 @@ import type { Event, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import { eventKind } from "#api/kinds/core/v1/event/event.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import type { Caches, Reader } from "#runtime/controller.ts";
-import { listByWatching } from "#runtime/watch-list.ts";
+import { watchList } from "#runtime/watch-list.ts";
 import type { Recycler } from "./recycle.ts";
 import { type Recyclers, recyclerPod } from "./recycler-pod.ts";
 
@@ -36,7 +36,7 @@ async function eventsOf({ metadata }: Pod, reader: Reader): Promise<readonly Eve
   const { namespace = "", name, uid } = metadata;
   const fieldSelector = `involvedObject.name=${name},involvedObject.uid=${uid}`;
   try {
-    return await listByWatching(reader, eventKind, { namespace, fieldSelector });
+    return await watchList(reader, eventKind, { namespace, fieldSelector });
   } catch {
     return undefined; // to empty the volume matters more than to tell of it: the next look tells
   }

@@ -4,7 +4,7 @@ import type { Secret, ServiceAccount } from "#api/generated/core.v1.ts";
 import { secretKind } from "#api/kinds/core/v1/config/secret.ts";
 import { serviceAccountKind } from "#api/kinds/core/v1/service-account.ts";
 import { build } from "#testing/build.ts";
-import { type Told, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, type OutcomeText, written } from "#testing/decisions.ts";
 import { legacyTokenCleaner } from "./cleaner.ts";
 import { serviceAccountTokens } from "./tokens.ts";
 
@@ -50,31 +50,33 @@ describe("tokens decide", () => {
 
   test("what is missing is filled in, and what is there stays", () => {
     const outcome = of(secret({ mine: btoa("x") }), robot(), undefined, "TOKEN");
-    assert.deepEqual(tell(outcome), { writes: ["update Secret t"] });
+    assert.deepEqual(describeOutcome(outcome), { writes: ["update Secret t"] });
     assert.deepEqual(written(outcome, secretKind)?.data, { mine: btoa("x"), ...FULL });
     assert.deepEqual(outcome.remember, { account: "robot", uid: "uid-robot" });
   });
   test("nothing is missing", () =>
-    assert.deepEqual(tell(of(secret(FULL), robot())), { writes: [] }));
+    assert.deepEqual(describeOutcome(of(secret(FULL), robot())), { writes: [] }));
   test("without its account it goes", () =>
-    assert.deepEqual(tell(of(secret(FULL), undefined)), { writes: ["delete Secret t"] }));
+    assert.deepEqual(describeOutcome(of(secret(FULL), undefined)), {
+      writes: ["delete Secret t"],
+    }));
   test("its account forgets one that is gone", () => {
     const outcome = of(undefined, robot("t", "u"), { account: "robot", uid: "uid-robot" });
-    assert.deepEqual(tell(outcome), { writes: ["update ServiceAccount robot"] });
+    assert.deepEqual(describeOutcome(outcome), { writes: ["update ServiceAccount robot"] });
     assert.deepEqual(written(outcome, serviceAccountKind)?.secrets, [{ name: "u" }]);
   });
 });
 
 describe("legacy token cleaner decides", () => {
   const cleaner = legacyTokenCleaner(10 * DAY_MS);
-  const later: Told = { writes: [], recheckInMs: DAY_MS };
+  const later: OutcomeText = { writes: [], recheckInMs: DAY_MS };
   const rows: {
     name: string;
     labels?: Readonly<Record<string, string>>;
     account?: ServiceAccount;
     tracked?: string | undefined;
     mounted?: boolean;
-    want: Told;
+    want: OutcomeText;
   }[] = [
     {
       name: "never used",
@@ -106,7 +108,7 @@ describe("legacy token cleaner decides", () => {
         trackedSince: "tracked" in row ? row.tracked : "2030-01-01",
         isMounted: () => mounted,
       };
-      assert.deepEqual(tell(cleaner.decide(state, NOW_MS)), row.want);
+      assert.deepEqual(describeOutcome(cleaner.decide(state, NOW_MS)), row.want);
     });
   }
 });

@@ -20,7 +20,7 @@ export function notes(
     onDone: { about: set, type: "Normal", reason: `Successful${verb}`, message: done },
     onRefused: { about: set, type: "Warning", reason: `Failed${verb}`, message: failed },
     // Another's pod or claim has the name: that may change, and is no news each time.
-    ...(verb === "Create" ? { untold: "AlreadyExists" } : {}),
+    ...(verb === "Create" ? { noEventFor: "AlreadyExists" } : {}),
   };
 }
 
@@ -41,7 +41,7 @@ export function toldAsUpdate(
     return noted(write, {
       ...(isLast && onDone !== undefined ? { onDone } : {}),
       ...(onRefused === undefined ? {} : { onRefused }),
-      untold: "Conflict",
+      noEventFor: "Conflict",
     });
   });
 }

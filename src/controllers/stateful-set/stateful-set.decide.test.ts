@@ -12,7 +12,7 @@ import { statefulSetKind } from "#api/kinds/apps/v1/stateful-set.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { selectorFromLabels } from "#api/meta/label-selector.ts";
 import { build, type Draft } from "#testing/build.ts";
-import { partLike, tell, written } from "#testing/decisions.ts";
+import { describeOutcome, partLike, written } from "#testing/decisions.ts";
 import { revisionData } from "../shared/revision-history.ts";
 import { statefulSetController } from "./stateful-set.ts";
 
@@ -253,7 +253,7 @@ describe("a StatefulSet decides", () => {
         },
         Date.parse(NOW),
       );
-      const told = tell(outcome);
+      const told = describeOutcome(outcome);
       assert.deepEqual(
         told.writes.filter((line) => line !== "update StatefulSet db/status"),
         want,

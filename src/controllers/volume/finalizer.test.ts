@@ -6,7 +6,7 @@ import { persistentVolumeClaimKind } from "#api/kinds/core/v1/persistent-volume-
 import { volumeAttributesClassKind } from "#api/kinds/storage/v1/volume-attributes-class.ts";
 import type { Controller } from "#runtime/controller.ts";
 import { build } from "#testing/build.ts";
-import { tell, written } from "#testing/decisions.ts";
+import { describeOutcome, written } from "#testing/decisions.ts";
 import { attributesClassProtection } from "./attributes-class-protection.ts";
 import { claimProtection } from "./claim-protection.ts";
 import type { Protected } from "./finalizer.ts";
@@ -50,7 +50,7 @@ function rowsOf<T extends KubeObject>(
         }) as T;
         const outcome = controller.decide({ object, used }, 0);
         const writes = want === undefined ? [] : [`update ${kind.names.kind} v`];
-        assert.deepEqual(tell(outcome), { writes });
+        assert.deepEqual(describeOutcome(outcome), { writes });
         assert.deepEqual(written(outcome, kind)?.metadata.finalizers, want && named(want));
       });
     }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { onAbort, signalForMany, untilAborted } from "./aborted.ts";
 
-describe("a signal is heard once", () => {
+describe("onAbort calls back once", () => {
   test("when it aborts later", async () => {
     const controller = new AbortController();
     let calls = 0;
@@ -21,16 +21,16 @@ describe("a signal is heard once", () => {
   });
 });
 
-test("many may listen, and Node has nothing to say about it", async () => {
+test("signalForMany: many listeners cause no MaxListenersExceededWarning", async () => {
   const warnings: Error[] = [];
-  const hear = (warning: Error): unknown => warnings.push(warning);
-  process.on("warning", hear);
+  const record = (warning: Error): unknown => warnings.push(warning);
+  process.on("warning", record);
   const controller = new AbortController();
   const signal = signalForMany(controller.signal);
   let calls = 0;
   for (let n = 0; n < 30; n++) onAbort(signal, () => calls++);
   await new Promise((resolve) => setImmediate(resolve)); // warnings come later
-  process.off("warning", hear);
+  process.off("warning", record);
   controller.abort();
   assert.deepEqual({ calls, warnings }, { calls: 30, warnings: [] });
 });

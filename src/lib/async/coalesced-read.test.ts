@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { CoalescedRead } from "./coalesced-read.ts";
 import { type Deferred, deferred } from "./deferred.ts";
 
-/** Reads that end when they are told to. */
+/** Reads that the test resolves. */
 function reads() {
   const started: Deferred<string>[] = [];
   const shared = new CoalescedRead(() => {
@@ -32,7 +32,7 @@ describe("a shared read", () => {
     assert.equal(await latest, "newest");
   });
 
-  test("fails for those who share it, and not for those who follow", async () => {
+  test("a failed read rejects for the callers that share it, not for later ones", async () => {
     const { shared, started } = reads();
     const first = shared.ask();
     const later = shared.ask();

@@ -1,6 +1,6 @@
 /**
- * One read for all who want to know the same. Nobody gets an answer to a question that was asked
- * before they came: who comes while a read is under way shares the one that follows it.
+ * Coalesces concurrent reads of the same value. A caller never gets the result of a read that began
+ * before its call: callers that come while a read runs share the one that follows it.
  */
 export class CoalescedRead<T> {
   readonly #read: () => Promise<T>;
@@ -18,7 +18,7 @@ export class CoalescedRead<T> {
   }
 
   async #startAfter(running: Promise<T>): Promise<T> {
-    await running.catch(() => undefined); // whoever asked hears of it
+    await running.catch(() => undefined); // its own callers get the error
     this.#following = undefined;
     return await this.#start();
   }

@@ -1,12 +1,12 @@
 /**
- * One line for each key: who is first in it works, the others wait in the order of coming. For work
- * that may be done side by side but then would have to be done again.
+ * A lock for each key, granted in the order of arrival. For work that may run concurrently but would
+ * then have to be repeated.
  *
  * Promises:
  * 1. First come, first served.
- * 2. Nobody waits longer than `waitMsMax`: after that it works beside whoever is first. So two that
- *    wait for each other outside go on.
- * 3. A key that nobody works on takes no memory.
+ * 2. No caller waits longer than `waitMsMax`: after that it continues without the lock. So two callers
+ *    that wait for each other elsewhere do not deadlock.
+ * 3. A key without a holder takes no memory.
  */
 
 import { Fifo } from "../collections/fifo.ts";
@@ -15,7 +15,7 @@ import type { Clock } from "../time/clock.ts";
 export class KeyLocks {
   readonly #clock: Clock;
   readonly #waitMsMax: number;
-  /** Those who wait behind the first; no entry where nobody works. */
+  /** Waiting callers by key; no entry for a key without a holder. */
   readonly #lines = new Map<string, Fifo<Waiter>>();
 
   constructor(clock: Clock, waitMsMax: number) {
@@ -27,7 +27,7 @@ export class KeyLocks {
     return this.#lines.has(key);
   }
 
-  /** Resolves when it is one's turn. What it gives is disposed of when the work is done. */
+  /** Resolves when the lock is held. Dispose of the result to release it. */
   async enter(key: string): Promise<Disposable> {
     const line = this.#lines.get(key);
     if (line === undefined) {
@@ -48,7 +48,7 @@ export class KeyLocks {
       });
       line.push(waiter);
     });
-    return isFirst ? this.#first(key) : BESIDE;
+    return isFirst ? this.#first(key) : WITHOUT_LOCK;
   }
 
   #first(key: string): Disposable {
@@ -68,8 +68,8 @@ export class KeyLocks {
 
 interface Waiter {
   call(): void;
-  /** It waits no longer. */
+  /** It gave up waiting. */
   left: boolean;
 }
 
-const BESIDE: Disposable = { [Symbol.dispose]: () => undefined };
+const WITHOUT_LOCK: Disposable = { [Symbol.dispose]: () => undefined };

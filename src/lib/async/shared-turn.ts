@@ -1,9 +1,8 @@
 /**
- * Whoever waits for the same turn of the event loop goes on in the same turn, in the order of coming.
+ * Lets all callers that wait in one turn of the event loop continue in the same later turn, in order.
  *
- * Work that comes piece by piece, each piece long, runs faster so: at every `await` the next piece
- * does the same step, while the processor still has the step's code and data at hand. Alone, each
- * piece would push out what the next one needs.
+ * Requests that run interleaved at their `await`s are faster than one after the other: each step runs
+ * for many requests in a row, while its code and data are in the processor's cache.
  */
 import { nextTurn } from "./next-turn.ts";
 

@@ -21,7 +21,7 @@ test("withTimeout passes the value on and leaves nothing behind", async () => {
   clock[Symbol.dispose]();
 });
 
-test("withTimeout rejects even if the work does not listen, and tells the work", async () => {
+test("withTimeout rejects even if the work ignores its signal, and aborts the signal", async () => {
   const clock = new VirtualClock();
   let seen: AbortSignal | undefined;
   const result = withTimeout(clock, 10, (signal) => {

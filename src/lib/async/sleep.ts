@@ -83,6 +83,6 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
     if (signal.aborted) reject(signal.reason);
     else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
-  rejection.catch(() => undefined); // the race may be over: then nobody is left to hear it
+  rejection.catch(() => undefined); // the race may be over already: avoids an unhandled rejection
   return rejection;
 }

@@ -42,7 +42,7 @@ test("TimeSlice: who waits longest goes on first", async () => {
   assert.deepEqual(order, ["first", "second", "third"]);
 });
 
-test("TimeSlice: nobody waits while the virtual clock stands still", () => {
+test("TimeSlice: no waits while the virtual clock stands still", () => {
   using clock = new VirtualClock();
   const slice = new TimeSlice(clock, 1);
   for (let n = 0; n < 100; n++) assert.equal(slice.over(), undefined);

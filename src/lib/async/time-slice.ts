@@ -1,19 +1,18 @@
 /**
- * Work that goes on for long without waiting for anything, shared fairly with everything else that
- * the process does.
+ * Splits long synchronous work into slices, so that other work of the process runs in between.
  *
  * Promises:
- * 1. All users of one TimeSlice together work for `sliceMs` in a turn of the event loop; who asks
- *    after that gets a promise for a later turn. Longer than that only a single step can take.
- * 2. Those who wait go on one in a turn, first come first served.
- * 3. While time stands still (the virtual clock) nobody is made to wait.
+ * 1. All users of one TimeSlice together work for `sliceMs` in a turn of the event loop; after that
+ *    `over` returns a promise for a later turn. Only a single step can take longer.
+ * 2. Waiting users continue one per turn, first come first served.
+ * 3. While time stands still (the virtual clock) `over` never waits.
  */
 
 import { Fifo } from "../collections/fifo.ts";
 import type { Clock } from "../time/clock.ts";
 import { nextTurn } from "./next-turn.ts";
 
-/** Short beside what a network takes, long beside what a turn costs. */
+/** Short compared with network latency, long compared with the cost of a turn. */
 const SLICE_MS = 8;
 
 export class TimeSlice {

@@ -5,7 +5,7 @@
  *
  * To find the place of a key takes a dozen comparisons of strings that are in no cache. Where writes
  * are many and reads in order few, `setSoon` puts that off: keys that are placed together, in order,
- * find their places near each other. Nobody can tell the difference.
+ * find their places near each other. Reads are not affected.
  */
 import bTreeModule from "sorted-btree";
 

@@ -58,7 +58,7 @@ export interface ConnectionOptions {
   readonly keepAlive?: KeepAliveTimes | undefined;
   /** Called once, when the server has said what it allows. */
   onReady?(): void;
-  /** The connection has ended; every stream has been told before. */
+  /** The connection has ended; every stream was notified before. */
   onEnd?(error: Http2Error): void;
 }
 
@@ -80,7 +80,7 @@ export class Http2Connection {
   readonly #waiting = new Fifo<StreamState>();
   readonly #frames: UnitCutter;
   #nextId = 1;
-  #heardAtMs = 0;
+  #receivedAtMs = 0;
   #streamsMax = Number.POSITIVE_INFINITY;
   #unacknowledgedBytes = 0;
   #headerBlock: HeaderBlock | undefined;
@@ -137,7 +137,7 @@ export class Http2Connection {
 
   /** When the last bytes came, by the clock's `elapsedMs`. */
   get heardAtMs(): number {
-    return this.#heardAtMs;
+    return this.#receivedAtMs;
   }
 
   /** The request's headers as encodeHeaders makes them. Throws Http2Error if none can be opened. */
@@ -224,11 +224,11 @@ export class Http2Connection {
   }
 
   /** Ends the connection, at most once. */
-  #fail(error: Http2Error, tell: Http2Error["code"] = error.code): void {
+  #fail(error: Http2Error, sentCode: Http2Error["code"] = error.code): void {
     if (this.#end !== undefined) return;
     this.#end = error;
     this.#keepAlive?.stop();
-    this.#outbox.push(goawayFrame(0, tell, error.message));
+    this.#outbox.push(goawayFrame(0, sentCode, error.message));
     this.#outbox.flush();
     this.#socket.destroy();
     const { code, message } = error;
@@ -241,8 +241,8 @@ export class Http2Connection {
 
   #read(chunk: Buffer): void {
     if (this.#end !== undefined) return;
-    this.#keepAlive?.heard();
-    this.#heardAtMs = this.#options.clock.elapsedMs();
+    this.#keepAlive?.received();
+    this.#receivedAtMs = this.#options.clock.elapsedMs();
     try {
       this.#frames.push(chunk);
     } catch (error) {
@@ -291,7 +291,7 @@ export class Http2Connection {
     else this.#giveRoom(stream);
   }
 
-  /** New room is given in large pieces, and not to a stream that is paused. */
+  /** WINDOW_UPDATE is sent in large steps, and not for a paused stream. */
   #giveRoom(stream: StreamState): void {
     const { unacknowledgedBytes, isClosed, isPaused, id } = stream;
     if (isClosed || isPaused || unacknowledgedBytes < STREAM_WINDOW / 2) return;

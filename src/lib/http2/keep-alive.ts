@@ -23,19 +23,19 @@ export interface KeepAliveOptions extends KeepAliveTimes {
 
 export class KeepAlive {
   readonly #options: KeepAliveOptions;
-  #heardAtMs: number;
+  #receivedAtMs: number;
   #pingedAtMs: number | undefined;
   #lastPingMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
   constructor(options: KeepAliveOptions) {
     this.#options = options;
-    this.#heardAtMs = options.clock.elapsedMs();
+    this.#receivedAtMs = options.clock.elapsedMs();
   }
 
   /** Something came. */
-  heard(): void {
-    this.#heardAtMs = this.#options.clock.elapsedMs();
+  received(): void {
+    this.#receivedAtMs = this.#options.clock.elapsedMs();
     this.#pingedAtMs = undefined;
   }
 
@@ -43,7 +43,7 @@ export class KeepAlive {
   start(): void {
     if (this.#timer !== undefined) return;
     // Silence before the stream was there says nothing about the other side.
-    this.#heardAtMs = this.#options.clock.elapsedMs();
+    this.#receivedAtMs = this.#options.clock.elapsedMs();
     this.#arm(this.#options.idleMs);
   }
 
@@ -81,7 +81,7 @@ export class KeepAlive {
       return;
     }
     if (!isNeeded()) return;
-    const leftMs = this.#heardAtMs + idleMs - clock.elapsedMs();
+    const leftMs = this.#receivedAtMs + idleMs - clock.elapsedMs();
     if (leftMs > 0) this.#arm(leftMs);
     else this.#ping();
   }

@@ -28,7 +28,7 @@ export class RequestSender {
   #initialWindow = WINDOW_DEFAULT;
   #frameBytesMax = FRAME_BYTES_DEFAULT;
   /** The server changed the size of its table: the next block has to say which size is used. */
-  #mustTellTableSize = false;
+  #mustSendTableSize = false;
 
   constructor(outbox: Outbox) {
     this.#outbox = outbox;
@@ -37,9 +37,9 @@ export class RequestSender {
   headers(stream: StreamState): void {
     stream.sendWindow = this.#initialWindow;
     let block = stream.headerBlock;
-    if (this.#mustTellTableSize) {
+    if (this.#mustSendTableSize) {
       block = Buffer.concat([EMPTY_TABLE_UPDATE, block]);
-      this.#mustTellTableSize = false;
+      this.#mustSendTableSize = false;
     }
     this.#outbox.push(frame(FRAME.headers, FLAG.endHeaders, stream.id, block));
   }
@@ -78,7 +78,7 @@ export class RequestSender {
   }
 
   tableSizeChanged(): void {
-    this.#mustTellTableSize = true;
+    this.#mustSendTableSize = true;
   }
 
   frameBytesMaxChanged(bytes: number): void {

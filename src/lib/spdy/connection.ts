@@ -99,14 +99,14 @@ export class SpdyConnection {
   }
 
   async #run(head: Buffer): Promise<void> {
-    const pieces: Buffer[] = head.length > 0 ? [head] : [];
+    const chunks: Buffer[] = head.length > 0 ? [head] : [];
     let have = head.length;
     let wanted: FrameHead | undefined;
     const handle = async (): Promise<void> => {
       for (;;) {
         const need = wanted === undefined ? FRAME_HEAD_BYTES : wanted.length;
         if (have < need) return;
-        const bytes = take(pieces, need);
+        const bytes = take(chunks, need);
         have -= need;
         if (wanted === undefined) {
           wanted = readFrameHead(bytes);
@@ -121,12 +121,12 @@ export class SpdyConnection {
     try {
       await handle();
       for await (const chunk of this.#socket) {
-        pieces.push(chunk as Buffer);
+        chunks.push(chunk as Buffer);
         have += (chunk as Buffer).length;
         await handle();
       }
     } catch {
-      this.#socket.destroy(); // whoever breaks the protocol, or is gone, is done with
+      this.#socket.destroy(); // a protocol error, or the connection is gone
     }
   }
 
@@ -154,7 +154,7 @@ export class SpdyConnection {
         this.#socket.end();
         return;
       default:
-        return; // settings and windows are nobody's here
+        return; // SETTINGS and WINDOW_UPDATE are ignored
     }
   }
 
@@ -282,19 +282,19 @@ export class SpdyConnection {
   }
 }
 
-/** The first `length` bytes, taken away from the pieces. */
-function take(pieces: Buffer[], length: number): Buffer {
-  const first = pieces[0];
+/** Removes the first `length` bytes from the chunks. */
+function take(chunks: Buffer[], length: number): Buffer {
+  const first = chunks[0];
   if (first !== undefined && first.length > length) {
-    pieces[0] = first.subarray(length);
+    chunks[0] = first.subarray(length);
     return first.subarray(0, length);
   }
   if (first !== undefined && first.length === length) {
-    pieces.shift();
+    chunks.shift();
     return first;
   }
-  const all = Buffer.concat(pieces);
-  pieces.length = 0;
-  if (all.length > length) pieces.push(all.subarray(length));
+  const all = Buffer.concat(chunks);
+  chunks.length = 0;
+  if (all.length > length) chunks.push(all.subarray(length));
   return all.subarray(0, length);
 }

@@ -3,7 +3,7 @@ import { test } from "vitest";
 import { nextTurn } from "../async/next-turn.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-test("starts where it is told and moves only by advance", async () => {
+test("starts at the given time and moves only by advance", async () => {
   const clock = new VirtualClock("2030-01-01T00:00:00Z");
   assert.equal(new Date(clock.nowMs()).toISOString(), "2030-01-01T00:00:00.000Z");
   await nextTurn();

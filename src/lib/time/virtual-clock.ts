@@ -1,5 +1,5 @@
 /**
- * Time that moves only when told to. For tests and simulations.
+ * Time that moves only by `advance`. For tests and simulations.
  *
  * Invariants:
  * 1. `nowMs` changes only inside `advance`, and never goes back.
