@@ -9,6 +9,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import type { Store } from "#store/contract.ts";
 import { createAdmission } from "./admission/admission-chain.ts";
 import type { AdmissionPlugin } from "./admission/plugin.ts";
@@ -48,7 +49,7 @@ import { PortAllocator, type PortRange } from "./services/port-allocator.ts";
 import { createServiceHooks } from "./services/service-hooks.ts";
 import type { ComponentCheck } from "./special/component-statuses.ts";
 import { specialVerbs } from "./special/special-verbs.ts";
-import { ObjectStore } from "./storage/object-store.ts";
+import { ObjectStore, type StoreOverride } from "./storage/object-store.ts";
 import type { Objects } from "./storage/objects.ts";
 import { ServerObjects } from "./storage/server-objects.ts";
 import { StorageCodec, type StoredForm } from "./storage/storage-codec.ts";
@@ -71,6 +72,8 @@ export interface ApiServerOptions {
   readonly store: Store;
   /** The same store, if values in it are encrypted. */
   readonly encryption?: EncryptedStore | undefined;
+  /** Resources that lie in stores of their own. */
+  readonly storeOverrides?: readonly StoreOverride[];
   /** Of parts that are not always there, such as KMS plugins: for /healthz and /readyz. */
   readonly healthChecks?: readonly HealthCheck[];
   /** The store is in this process. */
@@ -96,6 +99,8 @@ export interface ApiServerOptions {
   /** Health checks of the other control plane components, for ComponentStatuses. */
   readonly components?: Readonly<Record<string, ComponentCheck>>;
   readonly metrics: Metrics;
+  /** Makes spans of requests, and of calls to webhooks and other API servers; none unless given. */
+  readonly tracer?: Tracer | undefined;
   /** The API's documentation; read when it is first needed, and not kept. */
   prose(): Prose;
   /** Post-start hooks, which must finish before the server is ready; `finished` reports their steps. */
@@ -163,12 +168,12 @@ export async function startApiServer(
   const resources = new KindRegistry(kinds, options.isServed);
   const store = createObjectStore(options, resources);
   const watched = new ApiMetrics(metrics, startMs / 1000);
-  await store.cache.load();
-  const done = store.cache.run(signal);
+  await store.load();
+  const done = store.run(signal);
   const objects = new ServerObjects({ store, resources, clock, random });
   const { logger } = options;
   const { connect } = options.kubelets;
-  const caller = new HttpsCaller(clock, connect);
+  const caller = new HttpsCaller(clock, connect, options.tracer);
   onAbort(signal, () => caller[Symbol.dispose]());
   const services = new ServiceResolver(objects, random, signal);
   const webhooks = new WebhookClient(caller, services);
@@ -189,7 +194,9 @@ export async function startApiServer(
   const health = new Health(store, options.hooks ?? [], options.healthChecks);
   health.finished("caches");
   const tables = new Tables(new ColumnDescriptions([...kinds, scaleKind], options.prose), clock);
-  const proxying = { apis, isCredential: security.isCredential, clock, logger, connect };
+  const { tracer } = options;
+  const { isCredential } = security;
+  const proxying = { apis, isCredential, clock, logger, connect, tracer };
   const remoteSchemas = new RemoteSchemas(aggregation, (api, request, info, user) =>
     proxyRequest(proxying, api, request, info, user),
   );
@@ -217,6 +224,7 @@ export async function startApiServer(
     },
     security,
     metrics: watched,
+    tracer,
     paths: serverPaths({
       ...options,
       resources,
@@ -251,6 +259,7 @@ function createObjectStore(options: ApiServerOptions, resources: KindRegistry): 
   const store = new ObjectStore({
     store: options.store,
     encryption: options.encryption,
+    overrides: options.storeOverrides ?? [],
     local: options.storeIsLocal,
     resources,
     codec: new StorageCodec(resources, options.storedForm),

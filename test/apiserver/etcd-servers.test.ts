@@ -67,6 +67,57 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
     assert.ok(!(await there("/registry/configmaps/default/of-b")));
   });
 
+  test("--etcd-servers-overrides: Events lie in an etcd of their own, with its resourceVersions", async () => {
+    await using etcd = await startEtcd();
+    await using other = await startEtcd();
+    await using server = await startTestServer({
+      tokens: TOKENS,
+      flags: [
+        ...["--etcd-servers", etcd.endpoints.join(",")],
+        `--etcd-servers-overrides=/events#${other.endpoints.join(";")}`,
+      ],
+    });
+    const path = "/apis/events.k8s.io/v1/namespaces/default/events";
+    const event = (name: string) => ({
+      metadata: { name },
+      ...{ eventTime: "2030-01-01T00:00:00.000000Z", type: "Normal", reason: "Tested" },
+      ...{ action: "Test", reportingController: "test", reportingInstance: "test" },
+      regarding: { kind: "Pod", namespace: "default", name: "x" },
+    });
+    const made = await ask(server, { method: "POST", path, body: event("first") });
+    assert.equal(made.code, 201, made.text);
+    assert.equal((await create(server, "beside")).code, 201);
+    await using mainStore = await openWhenReady(etcd.endpoints);
+    await using otherStore = await openWhenReady(other.endpoints);
+    const revisions = [await mainStore.currentRevision(), await otherStore.currentRevision()];
+    assert.ok(revisions[0]! > revisions[1]! + 10, `${revisions}`);
+    const key = "/registry/events/default/first";
+    assert.equal((await mainStore.get(key)).entry, undefined);
+    const { entry } = await otherStore.get(key);
+    assert.equal(made.json.metadata.resourceVersion, String(entry?.modRevision));
+    const inMain = "/registry/configmaps/default/beside";
+    assert.ok((await mainStore.get(inMain)).entry !== undefined);
+    assert.equal((await otherStore.get(inMain)).entry, undefined);
+
+    const listed = await ask(server, { path: "/api/v1/events" });
+    assert.deepEqual(listed.json.items.length, 1);
+    assert.equal(listed.json.metadata.resourceVersion, String(revisions[1]));
+    const again = await ask(server, { method: "POST", path, body: event("second") });
+    const since = `?watch=1&timeoutSeconds=1&resourceVersion=${listed.json.metadata.resourceVersion}`;
+    const { text } = await ask(server, { path: path + since });
+    const [seen] = text.trim().split("\n");
+    assert.equal(JSON.parse(seen!).object.metadata.name, "second", text);
+    const patched = await ask(server, {
+      ...{ method: "PATCH", path: `${path}/second`, body: { metadata: { labels: { a: "b" } } } },
+      headers: { "content-type": "application/merge-patch+json" },
+    });
+    assert.ok(
+      Number(patched.json.metadata.resourceVersion) > Number(again.json.metadata.resourceVersion),
+    );
+    assert.equal((await ask(server, { method: "DELETE", path: `${path}/second` })).code, 200);
+    assert.equal((await otherStore.get("/registry/events/default/second")).entry, undefined);
+  });
+
   test("a second server shows at once what the first has written, and in order", async () => {
     await using etcd = await startEtcd();
     await using a = await start(etcd.endpoints);

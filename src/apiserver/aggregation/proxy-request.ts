@@ -11,6 +11,7 @@ import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import type { IsCredentialHeader } from "../authn/credential-headers.ts";
 import type { ConnectStream } from "../proxy/connect-stream.ts";
 import { forward, forwardedHeaders } from "../proxy/forward.ts";
@@ -29,6 +30,8 @@ export interface ProxyOptions {
   readonly logger: Logger;
   /** Makes connections; they are made directly without. */
   readonly connect?: ConnectStream | undefined;
+  /** Tells the other server which span calls it. */
+  readonly tracer?: Tracer | undefined;
 }
 
 const DISCOVERY_TIMEOUT_MS = 5_000;
@@ -69,6 +72,7 @@ export async function proxyRequest(
     host: `${target.host}:${target.port}`,
     ...(request.auditId === undefined ? {} : { "audit-id": request.auditId }),
     ...userHeaders(user),
+    ...options.tracer?.headers(),
   };
   if (wantsUpgrade(request)) {
     const protocol = request.headers.upgrade ?? "";

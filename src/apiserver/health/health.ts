@@ -37,7 +37,7 @@ export class Health {
     }));
     const caches: HealthCheck = {
       name: "informer-sync",
-      check: () => (this.#store.cache.current ? undefined : "the caches are not loaded"),
+      check: () => (this.#store.isCurrent ? undefined : "the caches are not loaded"),
     };
     const shutdown: HealthCheck = {
       name: "shutdown",

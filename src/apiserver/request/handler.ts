@@ -17,6 +17,7 @@
  */
 import { parseDuration } from "#api/meta/duration.ts";
 import { badRequestStatus, internalErrorStatus } from "#api/meta/status.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import type { AuditTrail } from "../audit/audit.ts";
 import { anonymousUser } from "../authn/users.ts";
 import { undecidedText } from "../authz/forbidden.ts";
@@ -24,6 +25,7 @@ import { isLongRunning } from "../flow/concurrency-limiter.ts";
 import type { ApiMetrics } from "../metrics/api-metrics.ts";
 import { type Answer, NO_SNIFFING, statusAnswer, textAnswer } from "../response/answer.ts";
 import type { Tables } from "../response/table.ts";
+import { inRequestSpan, inVerbSpan } from "../tracing/request-spans.ts";
 import { dispatch, mediaOrJson, type SpecialVerbs } from "./dispatch.ts";
 import { whenSent, withFlowAndAudit } from "./flow-and-audit.ts";
 import type { ApiRequest, RequestInfo, User } from "./request.ts";
@@ -45,6 +47,7 @@ export interface HandlerOptions {
   readonly parts: ServerParts;
   readonly security: Security;
   readonly metrics: ApiMetrics;
+  readonly tracer?: Tracer | undefined;
   readonly paths: readonly PathHandler[];
   /** Group versions that other servers serve. They are asked for before those of this server. */
   readonly aggregated?: PathHandler;
@@ -135,9 +138,13 @@ async function answerSafely(
     }
     const { user, impersonator = user } = known;
     if (impersonator.name !== anonymousUser.name) request.authenticated?.();
-    return await withFlowAndAudit(options, request, info, known, receivedMs, (trail) =>
-      answerOf(options, request, info, known.user, trail),
-    );
+    const { tracer } = options;
+    const answer = (): Promise<Answer> =>
+      withFlowAndAudit(options, request, info, known, receivedMs, (trail) =>
+        answerOf(options, request, info, known.user, trail),
+      );
+    if (tracer === undefined) return await answer();
+    return await inRequestSpan(tracer, request, info, impersonator, receivedMs, answer);
   } catch (error) {
     parts.logger.error("request failed", { error, path: request.path, method: request.method });
     return statusAnswer(internalErrorStatus("the server could not handle the request"));
@@ -165,7 +172,9 @@ async function answerOf(
   const elsewhere = options.aggregated?.(request, info, user);
   if (elsewhere !== undefined) return await elsewhere;
   if (info.isResource && isServedBelow(options.parts.resources, info)) {
-    return await dispatch(options, request, info, user, trail);
+    const { tracer } = options;
+    const carryOut = (): Promise<Answer> => dispatch(options, request, info, user, trail);
+    return await (tracer === undefined ? carryOut() : inVerbSpan(tracer, request, info, carryOut));
   }
   for (const path of options.paths) {
     const found = path(request, info, user);

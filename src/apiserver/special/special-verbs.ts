@@ -32,7 +32,7 @@ export function specialVerbs(options: SpecialOptions): SpecialVerbs {
     ...componentStatusVerbs({
       ...options.components,
       "etcd-0": async () =>
-        store.cache.current
+        store.isCurrent
           ? { well: true, message: "ok" }
           : { well: false, message: "the store is not available" },
     }),

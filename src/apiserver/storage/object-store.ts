@@ -8,6 +8,8 @@
  * 2. A write that succeeded shows in the cache before its promise resolves.
  * 3. Failures of the store are Statuses: 503 when it cannot be reached. Conflicts carry the revision
  *    that is there, so the caller can decide again without a read of its own.
+ * 4. Resources may lie in stores of their own (`--etcd-servers-overrides`). Their revisions are those of
+ *    that store: whoever compares revisions takes `storeOf(resource)`.
  */
 
 import { parseJson } from "#api/codec/json.ts";
@@ -63,6 +65,18 @@ export interface ObjectStoreOptions {
   /** How long Events are kept. */
   readonly eventTtlSeconds: number;
   readonly metrics: StoreMetrics;
+  /** Of `only` one resource; of all unless given. */
+  readonly only?: StoredResource | undefined;
+  /** Resources that lie elsewhere. */
+  readonly overrides?: readonly StoreOverride[];
+}
+
+/** The store of one resource. */
+export interface StoreOverride {
+  readonly group: string;
+  readonly plural: string;
+  readonly store: Store;
+  readonly encryption?: EncryptedStore | undefined;
 }
 
 export type WriteOutcome =
@@ -96,25 +110,58 @@ export class ObjectStore {
   readonly #writtenKeys = new Map<string, OwnWrite>();
   /** The latest own writes, whose values stay parsed for watchers. */
   readonly #recent = new Ring<Revision>(RECENT_MAX);
+  /** By group and plural. */
+  readonly #others: ReadonlyMap<string, ObjectStore> | undefined;
 
   constructor(options: ObjectStoreOptions) {
     this.#options = options;
-    const { store, resources, clock, logger } = options;
+    const { store, resources, clock, logger, only, overrides = [] } = options;
+    this.#others = overrides.length === 0 ? undefined : storesOf(options, overrides);
     this.cache = new WatchCache({
       store,
       resources,
       clock,
       logger,
+      only,
       decode: (resource, key, number, stored) => this.#decode(resource, key, number, stored),
     });
   }
 
-  cacheOf(resource: StoredResource): ResourceCache {
-    return this.cache.of(resource);
+  /** Where the objects of a resource lie. */
+  storeOf({ group, plural }: StoredResource): ObjectStore {
+    return this.#others?.get(`${group}/${plural}`) ?? this;
   }
 
-  /** Why the store cannot be reached right now; undefined when it can. */
+  cacheOf(resource: StoredResource): ResourceCache {
+    return this.storeOf(resource).cache.of(resource);
+  }
+
+  /** Loads the caches. Throws the StoreError of a store that cannot be read. */
+  async load(): Promise<void> {
+    await Promise.all([this.cache.load(), ...this.#rest().map((other) => other.load())]);
+  }
+
+  /** Follows the stores until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.cache.run(signal), ...this.#rest().map((other) => other.run(signal))]);
+  }
+
+  /** Whether the caches follow their stores right now. */
+  get isCurrent(): boolean {
+    return this.cache.current && this.#rest().every((other) => other.isCurrent);
+  }
+
+  #rest(): readonly ObjectStore[] {
+    return this.#others === undefined ? [] : [...this.#others.values()];
+  }
+
+  /** Why a store cannot be reached right now; undefined when all can. */
   async unavailable(): Promise<string | undefined> {
+    const all = [this.#unavailable(), ...this.#rest().map((other) => other.unavailable())];
+    return (await Promise.all(all)).find((why) => why !== undefined);
+  }
+
+  async #unavailable(): Promise<string | undefined> {
     try {
       await withTimeout(this.#options.clock, PING_WITHIN_MS, () =>
         this.#options.store.currentRevision(),
@@ -127,6 +174,8 @@ export class ObjectStore {
 
   /** The object as the store has it now. */
   async read(resource: StoredResource, key: string): Promise<Result<Revision | undefined>> {
+    const other = this.storeOf(resource);
+    if (other !== this) return await other.read(resource, key);
     const cache = this.cache.of(resource);
     const isReadable = !cache.unreadable.has(key);
     const { local, store } = this.#options;
@@ -151,6 +200,8 @@ export class ObjectStore {
    * was outdated. Undefined where `read` costs nothing, or where the cache cannot say.
    */
   peek(resource: StoredResource, key: string): { revision: Revision | undefined } | undefined {
+    const other = this.storeOf(resource);
+    if (other !== this) return other.peek(resource, key);
     const cache = this.cache.of(resource);
     if (this.#options.local || !this.cache.current || cache.isRemoved) return undefined;
     return cache.unreadable.has(key) ? undefined : { revision: cache.get(key) };
@@ -161,6 +212,8 @@ export class ObjectStore {
    * that could not be read before are tried again, so that a provider that has come back is noticed.
    */
   async whyUnreadable(resource: StoredResource, prefix: string): Promise<Status | undefined> {
+    const other = this.storeOf(resource);
+    if (other !== this) return await other.whyUnreadable(resource, prefix);
     const { unreadable } = this.cache.of(resource);
     if (unreadable.size === 0) return undefined;
     for (const key of [...unreadable].filter((one) => one.startsWith(prefix))) {
@@ -219,6 +272,8 @@ export class ObjectStore {
     startAfter: string | undefined,
     limit: number,
   ): Promise<{ revisions: Revision[]; remaining: number }> {
+    const other = this.storeOf(resource);
+    if (other !== this) return await other.history(resource, prefix, atRevision, startAfter, limit);
     const { store, clock, metrics } = this.#options;
     const startMs = clock.elapsedMs();
     const page = await store.range(prefix, {
@@ -239,7 +294,7 @@ export class ObjectStore {
   }
 
   create(resource: StoredResource, key: string, object: KubeObject): Promise<Result<WriteOutcome>> {
-    return this.#put(resource, key, object, { mustNotExist: true });
+    return this.storeOf(resource).#put(resource, key, object, { mustNotExist: true });
   }
 
   /** Writes nothing if the object is what is there already: then the revision stays. */
@@ -249,7 +304,8 @@ export class ObjectStore {
     expected: Revision,
     object: KubeObject,
   ): Promise<Result<WriteOutcome>> {
-    return this.#put(resource, key, object, { expectRevision: expected.number }, expected);
+    const condition = { expectRevision: expected.number };
+    return this.storeOf(resource).#put(resource, key, object, condition, expected);
   }
 
   /** Answers the last state as of the revision of the delete. */
@@ -258,6 +314,8 @@ export class ObjectStore {
     key: string,
     expected: Revision,
   ): Promise<Result<WriteOutcome>> {
+    const other = this.storeOf(resource);
+    if (other !== this) return await other.remove(resource, key, expected);
     return await this.#guarded("delete", resource, async () => {
       const wrote = await this.#options.store.delete(key, { expectRevision: expected.number });
       if (!wrote.ok) return success(this.#conflict(resource, wrote.current));
@@ -390,6 +448,21 @@ export class ObjectStore {
     metrics.done(operation, resource, clock.elapsedMs() - startMs, !result.ok);
     return result;
   }
+}
+
+function storesOf(
+  options: ObjectStoreOptions,
+  overrides: readonly StoreOverride[],
+): ReadonlyMap<string, ObjectStore> {
+  return new Map(
+    overrides.map(({ group, plural, store, encryption }) => {
+      const found = options.resources.resource(group, plural);
+      if (found === undefined) throw new Error(`${group}/${plural} has no store of its own`);
+      const only = found.stored;
+      const place = { store, encryption, local: false, only, overrides: [] };
+      return [`${only.group}/${only.plural}`, new ObjectStore({ ...options, ...place })] as const;
+    }),
+  );
 }
 
 /** Upstream's words for what is no JSON. */

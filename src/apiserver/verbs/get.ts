@@ -27,9 +27,10 @@ export async function get(verb: VerbRequest): Promise<VerbResult> {
   if (asked !== "") {
     const revision = parseResourceVersion(asked);
     if (!revision.ok) return revision;
-    const reached = await parts.objects.notOlderThan(revision.value);
+    const objects = parts.objects.storeOf(resource.stored);
+    const reached = await objects.notOlderThan(revision.value);
     if (!reached.ok) return reached;
-    const cache = parts.objects.cacheOf(resource.stored);
+    const cache = objects.cacheOf(resource.stored);
     const key = keyOf(resource.stored, info.namespace, info.name);
     const cached = cache.get(key);
     if (!cache.unreadable.has(key)) {

@@ -47,7 +47,7 @@ export async function listSelected(
 ): Promise<Result<ObjectList>> {
   const point = await listingPoint(verb, selection, options);
   if (!point.ok) return point;
-  const { objects } = verb.parts;
+  const objects = verb.parts.objects.storeOf(verb.resource.stored);
   const unreadable = await objects.whyUnreadable(verb.resource.stored, selection.prefix);
   if (unreadable !== undefined) return failure(unreadable);
   const page = await readServedPage(verb, selection, options, point.value);
@@ -81,7 +81,7 @@ async function listingPoint(
   selection: Selection,
   options: ListOptions,
 ): Promise<Result<ListingPoint>> {
-  const { objects } = verb.parts;
+  const objects = verb.parts.objects.storeOf(verb.resource.stored);
   const { resourceVersion, resourceVersionMatch, continueToken, limit } = options;
   if (continueToken !== "") {
     const decoded = decodeContinue(selection.prefix, continueToken);
@@ -151,7 +151,7 @@ async function readPage(
   options: ListOptions,
   { revision, startAfter }: ListingPoint,
 ): Promise<Result<Page>> {
-  const { objects } = verb.parts;
+  const objects = verb.parts.objects.storeOf(verb.resource.stored);
   const cache = objects.cacheOf(verb.resource.stored);
   if (revision === undefined) {
     return success(cachedPage(cache, selection, options, startAfter, objects.cache.revision));

@@ -19,7 +19,8 @@ export async function watch(verb: VerbRequest): Promise<VerbResult> {
   const asked = parseResourceVersion(resourceVersion);
   if (!asked.ok) return asked;
 
-  const { objects, clock, random, watchTimeoutMinMs, bookmarkEveryMs } = parts;
+  const { clock, random, watchTimeoutMinMs, bookmarkEveryMs } = parts;
+  const objects = parts.objects.storeOf(resource.stored);
   if (sendInitialEvents) {
     const ready = await (asked.value === 0 && resourceVersion !== "0"
       ? objects.fresh()

@@ -39,6 +39,8 @@ export interface WatchCacheOptions {
   readonly resources: KindRegistry;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The one resource that the store is for (`--etcd-servers-overrides`); all of the registry unless given. */
+  readonly only?: StoredResource | undefined;
   /** Decodes a stored value. */
   decode(resource: StoredResource, key: string, revision: number, stored: Uint8Array): Revision;
 }
@@ -59,6 +61,11 @@ export class WatchCache {
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
+    const { only } = options;
+    if (only !== undefined) {
+      this.#add(new ResourceCache(only, this.#revision));
+      return;
+    }
     for (const resource of options.resources.stored()) {
       this.#add(new ResourceCache(resource, this.#revision));
     }
@@ -107,7 +114,8 @@ export class WatchCache {
   /** Loads the state. Throws the StoreError of a store that cannot be read. */
   async load(): Promise<void> {
     const loaded = new Map<ResourceCache, Revision[]>();
-    const { atRevision, unreadable } = await this.#read(REGISTRY, ({ key, value, modRevision }) => {
+    const prefix = this.#options.only?.prefix ?? REGISTRY;
+    const { atRevision, unreadable } = await this.#read(prefix, ({ key, value, modRevision }) => {
       const cache = this.#cacheOf(key);
       if (cache === undefined) return;
       const revisions = loaded.get(cache) ?? [];

@@ -8,6 +8,7 @@ import { isIP } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { codeOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { Tracer } from "#lib/tracing/tracer.ts";
 import { type ConnectStream, createConnectionThrough } from "../proxy/connect-stream.ts";
 import { dialFault } from "../proxy/dial-fault.ts";
 
@@ -48,16 +49,37 @@ const DEADLINE_EXCEEDED = "context deadline exceeded";
 
 export class HttpsCaller implements Disposable {
   readonly #clock: Pick<Clock, "schedule">;
+  readonly #tracer: Tracer | undefined;
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE_CONNECTIONS_MAX });
 
-  /** `connect` makes the connections, if it is given. */
-  constructor(clock: Pick<Clock, "schedule">, connect?: ConnectStream) {
+  /** `connect` makes the connections, if it is given; `tracer` has spans of calls within a span. */
+  constructor(clock: Pick<Clock, "schedule">, connect?: ConnectStream, tracer?: Tracer) {
     this.#clock = clock;
+    this.#tracer = tracer;
     if (connect !== undefined) Object.assign(this.#agent, throughTunnel(connect));
   }
 
   /** Rejects, saying why, if there is no answer. Any status code is an answer. */
   call(call: HttpsCall): Promise<HttpsAnswer> {
+    const tracer = this.#tracer;
+    if (tracer?.isActive !== true) return this.#send(call);
+    const { method, endpoint, path } = call;
+    const attributes = () => ({
+      "http.request.method": method,
+      "server.address": endpoint.host,
+      "server.port": endpoint.port,
+      "url.full": `https://${endpoint.serverName ?? endpoint.host}:${endpoint.port}${path}`,
+    });
+    return tracer.span({ name: `HTTP ${method}`, kind: "client", attributes }, () =>
+      this.#send({ ...call, headers: { ...call.headers, ...tracer.headers() } }),
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  #send(call: HttpsCall): Promise<HttpsAnswer> {
     const { endpoint, method, path, headers, body, signal, answerBytesMax } = call;
     return new Promise((resolve, reject) => {
       const outgoing = request({
@@ -97,10 +119,6 @@ export class HttpsCaller implements Disposable {
       });
       outgoing.end(body);
     });
-  }
-
-  [Symbol.dispose](): void {
-    this.#agent.destroy();
   }
 }
 

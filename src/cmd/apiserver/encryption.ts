@@ -38,6 +38,8 @@ export interface EncryptionSurroundings {
 
 export interface OpenedEncryption {
   readonly store: EncryptedStore;
+  /** The same encryption on another store. */
+  encrypted(inner: Store): EncryptedStore;
   readonly checks: readonly HealthCheck[];
   readonly hooks: readonly StartHook[];
 }
@@ -74,13 +76,17 @@ export async function openEncryption(
   const encryption = new EncryptionAtRest(loaded, clock);
   signal.addEventListener("abort", () => encryption[Symbol.dispose](), { once: true });
   if (reload) followFile(file, load, encryption, metrics, around, signal);
-  return {
-    store: new EncryptedStore({
-      inner,
-      resourceOf: keys.resourcesByKey(builtInKinds),
+  const resourceOf = keys.resourcesByKey(builtInKinds);
+  const encrypted = (plain: Store): EncryptedStore =>
+    new EncryptedStore({
+      inner: plain,
+      resourceOf,
       storedKeyOf: (key) => flags.etcdPrefix + key.slice(REGISTRY.length - 1),
       transformerOf: (resource) => encryption.transformerOf(resource),
-    }),
+    });
+  return {
+    store: encrypted(inner),
+    encrypted,
     checks: reload || loaded.usesKms ? [loading.kmsHealthCheck(() => encryption.check())] : [],
     hooks: reload ? [RELOAD_HOOK] : [],
   };

@@ -1,4 +1,5 @@
 /** The store that the flags name. */
+import type { StoreOverride } from "#apiserver/storage/object-store.ts";
 import { REGISTRY } from "#apiserver/storage/resources.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -19,12 +20,40 @@ export async function openStore(
   if (!isShared(flags)) {
     return await openOwnStore(flags, { clock, logger });
   }
+  return await openEtcd(flags, flags.etcdServers, { clock, logger }, signal);
+}
+
+/** The stores that `--etcd-servers-overrides` names; resources with the same servers share one. */
+export async function openOverrides(
+  flags: ApiServerFlags,
+  surroundings: { readonly clock: Clock; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<readonly OpenedOverride[]> {
+  const stores = new Map<string, Store>();
+  const opened: OpenedOverride[] = [];
+  for (const { group, plural, servers } of flags.etcdServersOverrides) {
+    const place = servers.join(";");
+    const store = stores.get(place) ?? (await openEtcd(flags, servers, surroundings, signal));
+    stores.set(place, store);
+    opened.push({ group, plural, store });
+  }
+  return opened;
+}
+
+export type OpenedOverride = Pick<StoreOverride, "group" | "plural" | "store">;
+
+async function openEtcd(
+  flags: ApiServerFlags,
+  servers: readonly string[],
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  signal: AbortSignal,
+): Promise<Store> {
   for (;;) {
     try {
-      return await connectEtcd(flags, clock, logger);
+      return await connectEtcd(flags, servers, clock, logger);
     } catch (error) {
       if (!(error instanceof StoreError) || error.problem.code !== "Unavailable") throw error;
-      logger.warn("etcd does not answer", { servers: flags.etcdServers, why: error.message });
+      logger.warn("etcd does not answer", { servers, why: error.message });
       await clock.sleep(ETCD_RETRY_MS, signal);
     }
   }
@@ -35,7 +64,12 @@ export function isShared({ etcdServers }: ApiServerFlags): boolean {
   return etcdServers.length > 0;
 }
 
-async function connectEtcd(flags: ApiServerFlags, clock: Clock, logger: Logger): Promise<Store> {
+async function connectEtcd(
+  flags: ApiServerFlags,
+  servers: readonly string[],
+  clock: Clock,
+  logger: Logger,
+): Promise<Store> {
   const { openEtcdStore } = await import("#store/etcd.ts");
   const pem = (file: string | undefined) => (file === undefined ? undefined : readPem(file));
   const [ca, cert, key] = [flags.etcdCafile, flags.etcdCertfile, flags.etcdKeyfile].map(pem);
@@ -44,9 +78,9 @@ async function connectEtcd(flags: ApiServerFlags, clock: Clock, logger: Logger):
     ...(cert === undefined ? {} : { cert: Buffer.from(cert) }),
     ...(key === undefined ? {} : { key: Buffer.from(key) }),
   };
-  const secure = flags.etcdServers.some((url) => url.startsWith("https:"));
+  const secure = servers.some((url) => url.startsWith("https:"));
   const store = await openEtcdStore({
-    endpoints: flags.etcdServers,
+    endpoints: servers,
     clock,
     logger,
     historyMs: flags.etcdCompactionInterval * 1000,

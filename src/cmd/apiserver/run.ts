@@ -24,8 +24,9 @@ import type { ApiServerFlags } from "./flags/flags.ts";
 import { responseHeaderRules } from "./flags/response-header-flags.ts";
 import { tlsLimitsOf } from "./flags/tls-flags.ts";
 import { type Keys, openKeys } from "./keys.ts";
-import { isShared, openStore } from "./open-store.ts";
+import { isShared, openOverrides, openStore } from "./open-store.ts";
 import { apiServerOptions, identityOf, type Parts, type Surroundings } from "./server-options.ts";
+import { openTracing } from "./tracing.ts";
 
 export interface RunningApiServer extends AsyncDisposable {
   readonly api: ApiServer;
@@ -67,10 +68,11 @@ async function runOn(
   const connect = egressConnect(flags.egressSelectorConfigFile);
   makeDataDir(flags.dataDir);
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
+  const identity = identityOf(flags, surroundings.hostname, advertiseAddress);
+  const tracing = openTracing(flags, { ...surroundings, identity });
   const inner = surroundings.store ?? (await openStore(flags, surroundings, signal));
   const life = new AbortController();
   const metrics = surroundings.metrics ?? new Metrics();
-  const identity = identityOf(flags, surroundings.hostname, advertiseAddress);
   const around = { ...surroundings, metrics, identity };
   const encryption = await openEncryption(flags, inner, around, life.signal).catch(
     async (error: unknown) => {
@@ -79,13 +81,14 @@ async function runOn(
     },
   );
   const store = encryption?.store ?? inner;
+  const overrides = await openOverrides(flags, surroundings, signal);
   const keys = openKeys(flags, surroundings, advertiseAddress);
   const { clientCaPem } = keys.authorities();
   if (isShared(flags) && flags.clientCaFile === undefined && clientCaPem !== undefined) {
     await claimSharedStore(store, clientCaPem, flags);
   }
   const audit = openAuditLog(flags, surroundings);
-  const opened = { store, keys, audit, metrics, encryption };
+  const opened = { store, keys, audit, metrics, encryption, overrides, tracing };
   const parts: Parts = { flags, surroundings, advertiseAddress, connect, ...opened };
   const api = await startApiServer(apiServerOptions(parts), life.signal);
   const server = await listen(httpThread, flags, surroundings, keys, api);
@@ -105,7 +108,9 @@ async function runOn(
     life.abort(new Error("the API server is closing"));
     await api.done.catch(() => undefined);
     await audit?.close();
+    await tracing?.close();
     if (surroundings.store === undefined) await store[Symbol.asyncDispose]();
+    for (const { store: other } of overrides) await other[Symbol.asyncDispose]();
   };
   return {
     api,

@@ -26,8 +26,9 @@ import type { OpenedEncryption } from "./encryption.ts";
 import { type ApiServerFlags, flagTexts } from "./flags/flags.ts";
 import { followConfigs } from "./follow-config.ts";
 import { type Keys, readPem } from "./keys.ts";
-import { isShared } from "./open-store.ts";
+import { isShared, type OpenedOverride } from "./open-store.ts";
 import { securityOptionsOf } from "./security-options.ts";
+import type { Tracing } from "./tracing.ts";
 
 /** Where the other parts of a control plane tell how they are, unless they were told otherwise. */
 const CONTROLLER_MANAGER_PORT = 10_257;
@@ -60,6 +61,9 @@ export interface Parts {
   readonly encryption: OpenedEncryption | undefined;
   /** Makes connections to the cluster; they are made directly without. */
   readonly connect: ConnectStream | undefined;
+  readonly tracing: Tracing | undefined;
+  /** Stores of single resources. */
+  readonly overrides: readonly OpenedOverride[];
 }
 
 export function apiServerOptions(parts: Parts): ApiServerOptions {
@@ -76,6 +80,10 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     isServed: (kind) => isServed(flags, kind),
     store,
     encryption: encryption?.store,
+    storeOverrides: parts.overrides.map((override) => {
+      const encrypted = encryption?.encrypted(override.store);
+      return { ...override, store: encrypted ?? override.store, encryption: encrypted };
+    }),
     healthChecks: encryption?.checks ?? [],
     storeIsLocal: !shared,
     clock,
@@ -89,6 +97,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     nodePorts: flags.serviceNodePortRange,
     prose: readProse,
     metrics,
+    tracer: parts.tracing?.tracer,
     kubelets: {
       addressTypes: flags.kubeletPreferredAddressTypes,
       connectWithinMs: flags.kubeletTimeout * 1000,

@@ -5,7 +5,7 @@
  * `defineMessage<T>` checks a table against an interface that exists; `message` derives the types
  * from the table (`ReadOf` has every field, `WriteOf` has every field optional).
  */
-import { doubleOf, packedVarints, readFields, textOf, WireWriter } from "./wire.ts";
+import { doubleOf, fixed64Of, packedVarints, readFields, textOf, WireWriter } from "./wire.ts";
 
 export interface Codec<Message> {
   encode(message: Partial<Message>): Buffer;
@@ -21,8 +21,9 @@ export interface MessageType<Read, Write> {
 /**
  * - int:   an integer that is known to stay within 2^53, such as a revision
  * - int64: an integer that may be anything, such as a time in nanoseconds
+ * - fixed64: the same in eight bytes, not negative
  */
-type Scalar = "int" | "int64" | "bool" | "bytes" | "text" | "double";
+type Scalar = "int" | "int64" | "fixed64" | "bool" | "bytes" | "text" | "double";
 
 export type FieldType =
   | Scalar
@@ -45,6 +46,7 @@ export type FieldTable<Message> = {
 interface ScalarValues {
   readonly int: number;
   readonly int64: bigint;
+  readonly fixed64: bigint;
   readonly bool: boolean;
   readonly bytes: Uint8Array;
   readonly text: string;
@@ -133,6 +135,8 @@ function writeScalar(writer: WireWriter, number: number, type: Scalar, value: un
     if (value !== "") writer.text(number, value as string);
   } else if (type === "double") {
     if (value !== 0) writer.double(number, value as number);
+  } else if (type === "fixed64") {
+    if (value !== 0n) writer.fixed64(number, value as bigint);
   } else if (type === "bool") {
     if (value === true) writer.varint(number, 1);
   } else if (Number(value) !== 0) writer.varint(number, value as number | bigint);
@@ -163,6 +167,7 @@ function readField(
   if (type === "int64") return BigInt.asIntN(64, BigInt(value));
   if (type === "bool") return Number(value) !== 0;
   if (type === "double") return doubleOf(bytes);
+  if (type === "fixed64") return fixed64Of(bytes);
   return type === "bytes" ? bytes : textOf(bytes);
 }
 
@@ -182,7 +187,7 @@ function zeroOf(type: FieldType): unknown {
     return "map" in type ? Object.create(null) : [];
   }
   if (type === "int" || type === "double") return 0;
-  if (type === "int64") return 0n;
+  if (type === "int64" || type === "fixed64") return 0n;
   if (type === "bool") return false;
   return type === "bytes" ? NOTHING : "";
 }

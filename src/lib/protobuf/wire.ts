@@ -38,6 +38,12 @@ export class WireWriter {
     this.#length = this.#bytes.writeDoubleLE(value, this.#length);
   }
 
+  fixed64(field: number, value: bigint): void {
+    this.#number(field * 8 + FIXED64);
+    this.#makeRoom(8);
+    this.#length = this.#bytes.writeBigUInt64LE(value, this.#length);
+  }
+
   /** A repeated integer; nothing is written for an empty list. */
   packed(field: number, values: readonly number[]): void {
     if (values.length === 0) return;
@@ -114,6 +120,10 @@ export function* packedVarints(bytes: Uint8Array): Generator<number | bigint, vo
 
 export function doubleOf(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true);
+}
+
+export function fixed64Of(bytes: Uint8Array): bigint {
+  return new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true);
 }
 
 export function textOf(bytes: Uint8Array): string {

@@ -16,6 +16,7 @@ import {
 } from "../../flags/flag-values.ts";
 import { addLogFlags } from "../../flags/log-flags.ts";
 import { addVersionFlag } from "../../flags/parse-flags.ts";
+import { etcdOverrides } from "./etcd-overrides-flag.ts";
 import { certificateByName } from "./named-certificate-flag.ts";
 import { addOtherFlags } from "./other-flags.ts";
 import { curves } from "./tls-flags.ts";
@@ -108,6 +109,7 @@ function addServing(command: Parser): void {
       "--egress-selector-config-file <file>",
       "how nodes, control plane and etcd are reached; only directly",
     )
+    .option("--tracing-config-file <file>", "which collector is sent traces (OTLP), and how many")
     .option("--audit-log-path <file>", "audit log; - is the standard output")
     .option("--audit-policy-file <file>", "what the audit log tells")
     .option("--audit-log-maxsize <megabytes>", "size at which it is put aside", integer, 100)
@@ -132,6 +134,12 @@ function addStorage(command: Parser): void {
       "--etcd-servers <urls>",
       "members of an etcd cluster, instead of the embedded store",
       list,
+      [],
+    )
+    .option(
+      "--etcd-servers-overrides <overrides>",
+      "other etcd clusters for single resources: group/resource#url;url,…",
+      etcdOverrides,
       [],
     )
     .option("--etcd-prefix <path>", "below which all keys lie", keyPrefix, "/registry")

@@ -2,6 +2,7 @@
 import { checkFeatureGates } from "../../flags/feature-gates.ts";
 import { type GivenLogFlags, type LogFlags, logFlagsOf } from "../../flags/log-flags.ts";
 import { FlagError, parseArguments } from "../../flags/parse-flags.ts";
+import type { EtcdOverride } from "./etcd-overrides-flag.ts";
 import { flagParser } from "./flag-parser.ts";
 import type { NamedCertificateFiles } from "./named-certificate-flag.ts";
 import { checkOtherFlags } from "./other-flags.ts";
@@ -17,6 +18,7 @@ export interface ApiServerFlags extends LogFlags {
   readonly advertiseAddress: string | undefined;
   readonly externalHostname: string | undefined;
   readonly etcdServers: readonly string[];
+  readonly etcdServersOverrides: readonly EtcdOverride[];
   /** Below which keys lie, without a slash at the end. */
   readonly etcdPrefix: string;
   readonly etcdCafile: string | undefined;
@@ -78,6 +80,7 @@ export interface ApiServerFlags extends LogFlags {
   readonly defaultNotReadyTolerationSeconds: number;
   readonly defaultUnreachableTolerationSeconds: number;
   readonly egressSelectorConfigFile: string | undefined;
+  readonly tracingConfigFile: string | undefined;
   readonly auditLogPath: string | undefined;
   readonly auditPolicyFile: string | undefined;
   readonly auditWebhookConfigFile: string | undefined;

@@ -41,13 +41,11 @@ const KEPT: Readonly<Record<string, readonly [values: RegExp, why: string]>> = {
   "emulated-version": [/^(kube=)?v?1\.36(\.\d+)?$/, "only 1.36 is spoken"],
   "enable-garbage-collector": [/^(true|1|t|T|TRUE|True)?$/, "owners are always minded"],
   "endpoint-reconciler-type": [/^(lease)?$/, "only lease is there"],
-  "etcd-servers-overrides": [/^$/, "there is one store for all resources"],
   "kubernetes-service-node-port": [/^0?$/, "the kubernetes Service has no node port"],
   "max-connection-bytes-per-sec": [/^0?$/, "connections are not slowed down"],
   "service-account-lookup": [/^(true|1|t|T|TRUE|True)?$/, "tokens end with what they are bound to"],
   "service-account-signing-endpoint": [/^$/, "use --service-account-signing-key-file"],
   "storage-backend": [/^(etcd3)?$/, "only etcd3 is spoken"],
-  "tracing-config-file": [/^$/, "no traces are made"],
   "watch-cache": [/^(true|1|t|T|TRUE|True)?$/, "reads are always served from it"],
 };
 

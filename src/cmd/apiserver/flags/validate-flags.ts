@@ -248,6 +248,9 @@ function storageFaults(flags: ApiServerFlags): string[] {
       "--etcd-prefix must be set with --etcd-servers: the embedded store belongs to one cluster",
     );
   }
+  if (flags.etcdServersOverrides.length > 0 && etcdServers.length === 0) {
+    faults.push("--etcd-servers-overrides must be set with --etcd-servers");
+  }
   if (form !== "" && !STORED_FORMS.includes(form)) {
     const allowed = STORED_FORMS.join(", ");
     faults.push(`--storage-media-type ${goQuote(form)} invalid, allowed values: ${allowed}`);
