@@ -104,7 +104,7 @@ describe("in a cluster", () => {
     await user(cluster, "other", "d2");
     await user(cluster, "ever", "d1", [tolerated("k")]);
     await user(cluster, "patient", "d1", [tolerated("k", 3600)]);
-    await slice(cluster, "old", 1, true); // an older generation tells nothing
+    await slice(cluster, "old", 1, true); // an older pool generation is ignored
     assert.deepEqual(cluster.names(podKind), ["ever", "other", "patient", "plain"]);
     await cluster.edit(resourceSliceKind, "new", (draft) => {
       draft.spec.devices![0]!.taints = [

@@ -90,7 +90,7 @@ describe("garbage collector in a cluster", () => {
   test("owners that never were, or have another uid, or live elsewhere, do not count", async () => {
     await using cluster = await startCluster({ controllers: [collector] });
     const a = await map(cluster, "a");
-    await map(cluster, "ghost", { apiVersion: "v1", kind: "ConfigMap", name: "nobody", uid: "x" });
+    await map(cluster, "ghost", { apiVersion: "v1", kind: "ConfigMap", name: "absent", uid: "x" });
     await map(cluster, "impostor", { ...owner(a), uid: "another" });
     const elsewhere = await cluster.seed(configMapKind, {
       metadata: { name: "far", namespace: "other" },
@@ -99,7 +99,7 @@ describe("garbage collector in a cluster", () => {
     await map(cluster, "half", owner(a), {
       apiVersion: "v1",
       kind: "ConfigMap",
-      name: "nobody",
+      name: "absent",
       uid: "x",
     });
     await cluster.settle();
@@ -114,7 +114,7 @@ describe("garbage collector in a cluster", () => {
     assert.deepEqual(cluster.names(configMapKind), ["a"]);
   });
 
-  test("what belongs to no namespace cannot be owned from within one: it is left, and told of", async () => {
+  test("a cluster-scoped object with a namespaced owner is kept, and OwnerRefInvalidNamespace is recorded", async () => {
     await using cluster = await startCluster({ controllers: [collector] });
     const a = await map(cluster, "a");
     await cluster.seed(namespaceKind, {
@@ -130,7 +130,7 @@ describe("garbage collector in a cluster", () => {
     );
   });
 
-  test("an owner in a version that nobody serves is left undecided", async () => {
+  test("an owner in an API version that is not served: the dependent is kept", async () => {
     const served = WATCHED.map((kind) => ({ ...kind, groupVersions: [kind.apiVersion] }));
     const strict = garbageCollector(new ResourceSet(served));
     await using cluster = await startCluster({ controllers: [strict] });

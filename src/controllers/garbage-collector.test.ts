@@ -148,7 +148,7 @@ for (const { name, state, want } of cases) {
   });
 }
 
-test("garbage collector: an owner in another namespace is no owner, and that is told", () => {
+test("garbage collector: an owner in another namespace is ignored, and an Event is recorded", () => {
   const state = owned({ o: "absent" });
   const [view] = state.owners;
   const { events = [] } = decide({ ...state, owners: [{ ...view!, isElsewhere: true }] });

@@ -123,7 +123,7 @@ function concerns({ metadata }: KubeObject): boolean {
   return (metadata.ownerReferences ?? []).length > 0 || metadata.deletionTimestamp !== undefined;
 }
 
-/** An owner that waits for its dependents must hear when one goes or lets it go. */
+/** Owners in foreground deletion, queued when a dependent is deleted or drops its reference. */
 function ownersToWake(
   object: KubeObject,
   caches: Caches,
@@ -228,7 +228,7 @@ function invalidOwner(
 }
 
 function judgeOwners({ resource, object, owners, dependents }: GarbageState): Outcome {
-  // Nobody can tell what was meant: nothing is deleted for it.
+  // An invalid owner reference: the object is kept.
   if (owners.some(({ state }) => state === "impossible")) return idle;
   const solid = owners.filter(({ state }) => state === "solid");
   const lost = owners.filter(({ state }) => state !== "solid");

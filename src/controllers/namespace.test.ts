@@ -42,7 +42,7 @@ const rows: {
     want: { writes: ["update Namespace shop/finalize"] },
   },
   {
-    name: "held back by others it tells that it is empty",
+    name: "with finalizers of others it reports that its content is deleted",
     state: { namespace: namespace(["kubernetes", "example.com/x"]) },
     want: { writes: ["update Namespace shop/status"] },
   },

@@ -115,7 +115,7 @@ const rows: { name: string; state: PodGarbageState; want: OutcomeText }[] = [
   },
 ];
 
-describe("pods that nobody else deletes", () => {
+describe("pod garbage collector", () => {
   for (const { name, state, want } of rows) {
     test(name, () => assert.deepEqual(describeOutcome(collector.decide(state, NOW_MS)), want));
   }

@@ -1,6 +1,6 @@
 /**
- * Deletes pods that nobody else will: those on nodes that are gone or out of service, those that were
- * deleted before they were scheduled, and the oldest of too many that have ended.
+ * Deletes orphaned pods: on nodes that are gone or out of service, terminating before they were
+ * scheduled, and the oldest terminated pods beyond the threshold.
  */
 
 import type { Node, Pod, PodCondition } from "#api/generated/core.v1.ts";
@@ -106,7 +106,7 @@ async function observeNode(
 ): Promise<PodGarbageState> {
   const pods = [...caches(podKind).byIndex(PODS_BY_NODE, name)];
   const isKnown = caches(nodeKind).get(undefined, name) !== undefined;
-  // The cache may not have heard of a new node yet: the server is asked before pods are deleted.
+  // The cache may not have a new node yet, so the server is queried before pods are deleted.
   const isGone = !isKnown && pods.length > 0 && (await isAbsent(reader, name));
   return isGone ? { about: "missing-node", pods, sinceMs } : { about: "nothing" };
 }
@@ -196,7 +196,7 @@ function forceDelete(pod: Pod): Write {
   return remove(podKind, pod, { gracePeriodSeconds: 0 });
 }
 
-/** Evicted pods go first: nobody counts on them. Then the oldest. */
+/** Evicted pods first, then the oldest. */
 function byUse(a: Pod, b: Pod): number {
   const isEvicted = ({ status }: Pod): number =>
     Number(status.phase === "Failed" && status.reason === "Evicted");

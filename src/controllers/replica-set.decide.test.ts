@@ -71,7 +71,7 @@ const rows: {
     want: { writes: ["500 × create Pod web-"] },
   },
   {
-    name: "pods that have ended or are going do not count, and the going are told",
+    name: "finished and terminating pods do not count; terminatingReplicas is set",
     set: set({ replicas: 1 }),
     pods: [
       { name: "done", phase: "Succeeded" },
@@ -120,13 +120,13 @@ describe("a ReplicaSet decides", () => {
     test(name, () => {
       const outcome = replicaSetController.decide(stateOf(replicaSet, pods), Date.parse(NOW));
       assert.deepEqual(describeOutcome(outcome), want);
-      const told: Partial<ReplicaSet["status"]> = written(outcome, replicaSetKind)?.status ?? {};
+      const actual: Partial<ReplicaSet["status"]> = written(outcome, replicaSetKind)?.status ?? {};
       for (const [field, value] of Object.entries(status))
-        assert.equal(told[field as keyof typeof told] ?? 0, value, field);
+        assert.equal(actual[field as keyof typeof actual] ?? 0, value, field);
     });
   }
 
-  test("what the server refuses is told in a condition, and taken back later", () => {
+  test("a refused create sets the condition ReplicaFailure, which is removed later", () => {
     const outcome = replicaSetController.decide(stateOf(set({ replicas: 1 }), []), Date.parse(NOW));
     const [batch] = outcome.writes ?? [];
     const write = [batch].flat()[0]!;

@@ -117,7 +117,7 @@ describe("replica set", () => {
     assert.deepEqual(cluster.names(podKind), []);
   });
 
-  test("a refused create is told in a condition and an event, and tried again later", async () => {
+  test("a refused create sets ReplicaFailure and records FailedCreate, and is retried", async () => {
     await using cluster = await startCluster({ at: AT, controllers: [replicaSetController] });
     const template = {
       metadata: { labels: LABELS },

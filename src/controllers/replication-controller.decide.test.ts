@@ -84,7 +84,7 @@ const rows: {
     want: { writes: ["create Pod old-", "update ReplicationController old/status"] },
   },
   {
-    name: "one that nobody has is adopted",
+    name: "a pod without a controller is adopted",
     replicas: 1,
     pods: [{ name: "a", owner: "none" }],
     want: { writes: ["patch Pod a", "update ReplicationController old/status"] },

@@ -20,7 +20,7 @@ function controller(replicas: number): Draft<ReplicationController> {
 }
 
 describe("replication controller", () => {
-  test("makes its pods, tells of them as itself, and shrinks", async () => {
+  test("creates its pods, records Events as replication-controller, and scales down", async () => {
     const controllers = [replicationControllerController];
     await using cluster = await startCluster({ controllers });
     await cluster.seed(replicationControllerKind, controller(3));

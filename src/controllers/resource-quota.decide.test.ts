@@ -63,7 +63,7 @@ const rows: {
   },
 ];
 
-describe("a quota tells what is used", () => {
+describe("ResourceQuota status.used", () => {
   for (const { name, spec, objects, used } of rows) {
     test(name, () => {
       const quota = build(resourceQuotaKind, { metadata: { name: "q" }, spec });

@@ -59,8 +59,8 @@ const BUILT_IN: ReadonlySet<string> = new Set(
 );
 
 /**
- * Counts afresh that often, whatever it hears. Of `resources` it counts those that are not built in,
- * as they come and go.
+ * Recounts at that interval, and on changes. Of `resources` it counts those that are not built in, as
+ * they are added and removed.
  */
 export function resourceQuotaController(
   resyncMs = RESYNC_MS,
@@ -88,7 +88,7 @@ export function resourceQuotaController(
   });
 }
 
-/** Its own status needs no answer, unless somebody else changed what it limits. */
+/** Ignores its own status writes, unless status.hard was changed. */
 function quotaChanged({ next, old }: Change<ResourceQuota>): readonly Key[] {
   if (next === undefined) return [];
   if (

@@ -61,7 +61,7 @@ const rows: {
     want: UPDATE,
   },
   {
-    name: "others get ten seconds to hear of it",
+    name: "deletion waits ten seconds for other API servers",
     range: GOING,
     afterMs: 4_000,
     want: { writes: [], recheckInMs: 6_000 },

@@ -21,7 +21,7 @@ import { update, updateStatus } from "#runtime/writes.ts";
 const FINALIZER = "networking.k8s.io/service-cidr-finalizer";
 const MANAGED_BY = "ipaddress.kubernetes.io/managed-by";
 const ALLOCATOR = "ipallocator.k8s.io";
-/** Other API servers get this long to hear that the range is going before it is gone. */
+/** Time for other API servers to notice that the range is terminating before it is deleted. */
 const DELETION_GRACE_MS = 10_000;
 
 interface State {

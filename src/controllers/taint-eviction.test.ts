@@ -24,7 +24,7 @@ const taint = (cluster: Cluster, ...taints: Taint[]) =>
   cluster.edit(nodeKind, "n", (node) => void (node.spec.taints = taints.map((t) => ({ ...t }))));
 const isEvicted = (cluster: Cluster): boolean =>
   cluster.get(podKind, "p")?.metadata.deletionTimestamp !== undefined;
-const told = (cluster: Cluster): readonly string[] =>
+const eventsOf = (cluster: Cluster): readonly string[] =>
   cluster.events.map(({ reason, message }) => `${reason}: ${message}`);
 
 describe("taint eviction", () => {
@@ -69,7 +69,7 @@ describe("taint eviction", () => {
       afterSeconds: 0,
     },
     {
-      name: "taints against scheduling drive nobody away",
+      name: "NoSchedule taints evict no pods",
       tolerations: [],
       taints: [{ key: "k", effect: "NoSchedule" }],
       afterSeconds: undefined,
@@ -98,7 +98,9 @@ describe("taint eviction", () => {
       [condition?.status, condition?.reason, condition?.message],
       ["True", "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint"],
     );
-    assert.deepEqual(told(cluster), ["TaintManagerEviction: Marking for deletion Pod default/p"]);
+    assert.deepEqual(eventsOf(cluster), [
+      "TaintManagerEviction: Marking for deletion Pod default/p",
+    ]);
   });
 
   test("a taint that goes in time spares the pod", async () => {
@@ -108,7 +110,9 @@ describe("taint eviction", () => {
     await taint(cluster);
     await cluster.advance(86_400_000);
     assert.equal(isEvicted(cluster), false);
-    assert.deepEqual(told(cluster), ["TaintManagerEviction: Cancelling deletion of Pod default/p"]);
+    assert.deepEqual(eventsOf(cluster), [
+      "TaintManagerEviction: Cancelling deletion of Pod default/p",
+    ]);
   });
 
   test("another taint does not start the time anew", async () => {

@@ -1,7 +1,7 @@
 /**
- * Tells kubelets, by an annotation on their node, for how long they may use a Secret or ConfigMap
- * without asking again: the longer the more nodes there are. Around each boundary the value stays as
- * it is, so that a node more or less does not change it for all.
+ * Annotates each node with the time for which its kubelet may cache a Secret or ConfigMap: the longer
+ * the more nodes there are. The boundaries have a hysteresis, so that a node more or less does not
+ * change the value for all.
  */
 
 import type { Node } from "#api/generated/core.v1.ts";

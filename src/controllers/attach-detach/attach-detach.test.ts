@@ -77,7 +77,7 @@ describe("may a volume be detached", () => {
 });
 
 describe("attach and detach in a cluster", () => {
-  test("attached for a pod, told to the node, detached after it", async () => {
+  test("VolumeAttachment: created for a pod, listed in volumesAttached, deleted after the pod", async () => {
     await using cluster = await world();
     await seedPod(cluster, "p", "n1");
     const [attachment] = cluster.list(volumeAttachmentKind);
@@ -103,7 +103,7 @@ describe("attach and detach in a cluster", () => {
     assert.deepEqual(listed(cluster, "n1"), []);
   });
 
-  test("an attachment that somebody made by hand is left alone", async () => {
+  test("a VolumeAttachment of another creator is left alone", async () => {
     await using cluster = await world();
     for (const [name, persistentVolumeName] of [
       ["mine", "v"],
@@ -128,9 +128,9 @@ describe("attach and detach in a cluster", () => {
     await seedPod(cluster, "p", "n1");
     await seedPod(cluster, "q", "n2");
     assert.equal(cluster.list(volumeAttachmentKind).length, 1);
-    const told = cluster.events.find(({ reason }) => reason === "FailedAttachVolume");
+    const event = cluster.events.find(({ reason }) => reason === "FailedAttachVolume");
     assert.deepEqual(
-      [told?.name, told?.message],
+      [event?.name, event?.message],
       ["q", 'Waiting for detach for volume "v" Volume is already used by pod(s) p'],
     );
     await removePod(cluster, "p");

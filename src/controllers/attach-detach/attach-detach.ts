@@ -1,6 +1,6 @@
 /**
- * Asks CSI drivers to attach volumes to the nodes whose pods use them and to detach them afterwards,
- * and tells nodes which of their volumes are attached.
+ * Creates VolumeAttachments for volumes that the pods of a node use, deletes them afterwards, and lists
+ * the attached volumes in the node's status (volumesAttached).
  *
  * Keys are volumes and nodes. A node stops listing a volume before the volume is detached, so that
  * its kubelet never mounts what is about to go.
@@ -117,14 +117,18 @@ function observeNode(caches: Caches, { name }: Key, { unused }: Remembered): Sta
   return { of: "node", state: { node, attachments: views(objects, caches, unused) } };
 }
 
-function observeVolume(caches: Caches, { name }: Key, { unused, told }: Remembered): State {
+function observeVolume(
+  caches: Caches,
+  { name }: Key,
+  { unused, notifiedNodes }: Remembered,
+): State {
   const volume = caches(persistentVolumeKind).get(undefined, name);
   const objects = caches(volumeAttachmentKind).byIndex(attachmentsByVolume.name, name);
   const attachments = views(objects, caches, unused);
   const driver = volume?.spec.csi?.driver ?? "";
   const isAttachable = caches(csiDriverKind).get(undefined, driver)?.spec.attachRequired !== false;
   const users = volume === undefined || !isAttachable ? [] : usersOf(volume, caches);
-  return { of: "volume", state: { volume, users, attachments, told } };
+  return { of: "volume", state: { volume, users, attachments, notifiedNodes } };
 }
 
 function views(

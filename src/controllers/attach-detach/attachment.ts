@@ -19,7 +19,7 @@ export interface Attachment {
   readonly node: Node | undefined;
   /** Pods on the node that use the volume. */
   readonly users: readonly Pod[];
-  /** Since when it is known that nobody uses it; undefined when that is news. */
+  /** Since when no pod is known to use it; undefined if that was not observed before. */
   readonly unusedSinceMs: number | undefined;
 }
 
@@ -29,11 +29,11 @@ export type Unused = ReadonlyMap<string, number>;
 /** What is remembered of a volume or a node. */
 export interface Remembered {
   readonly unused: Unused;
-  /** Nodes whose pods were told that they must wait until it is detached elsewhere. */
-  readonly told: ReadonlySet<string>;
+  /** Nodes whose pods got the event that they wait for the detach from another node. */
+  readonly notifiedNodes: ReadonlySet<string>;
 }
 
-export const NOTHING: Remembered = { unused: new Map(), told: new Set() };
+export const NOTHING: Remembered = { unused: new Map(), notifiedNodes: new Set() };
 
 export function unusedOf(attachments: readonly Attachment[], nowMs: number): Unused {
   const unused = attachments.filter(({ users }) => users.length === 0);
@@ -94,7 +94,7 @@ export function isExclusive({ spec: { accessModes = [] } }: PersistentVolume): b
   return !accessModes.some((mode) => mode === "ReadWriteMany" || mode === "ReadOnlyMany");
 }
 
-/** Of a node that is gone nobody knows what it still writes to. */
+/** A node that was deleted may still write to the volume, so it counts as mounted. */
 function isMounted({ node, volume }: Attachment): boolean {
   if (node === undefined) return true;
   return volume !== undefined && (node.status.volumesInUse ?? []).includes(uniqueName(volume));

@@ -51,7 +51,7 @@ describe("a volume decides", () => {
     volume?: typeof RWO;
     users: readonly Pod[];
     attachments: readonly Attachment[];
-    told?: readonly string[];
+    notifiedNodes?: readonly string[];
     want: Omit<OutcomeText, "writes"> & { readonly ops: readonly string[] };
   }[] = [
     { name: "used, not attached", users: [P], attachments: [], want: { ops: ["create"] } },
@@ -73,14 +73,14 @@ describe("a volume decides", () => {
       },
     },
     {
-      name: "who waits is told once",
+      name: "the Multi-Attach event is recorded once per node",
       users: [P, Q],
       attachments: [attachment(node(true, true), [P])],
-      told: ["b"],
+      notifiedNodes: ["b"],
       want: { ops: [] },
     },
     {
-      name: "attached elsewhere, where nobody uses it any more",
+      name: "attached to another node, where no pod uses it any more",
       users: [Q],
       attachments: [attachment(node(true, true), [])],
       want: {
@@ -122,18 +122,25 @@ describe("a volume decides", () => {
       want: { ops: ["delete"], recheckInMs: 360_000 },
     },
   ];
-  for (const { name, volume: of = RWO, users, attachments, told: known = [], want } of rows) {
+  for (const {
+    name,
+    volume: of = RWO,
+    users,
+    attachments,
+    notifiedNodes: known = [],
+    want,
+  } of rows) {
     test(name, () => {
-      const state = { volume: of, users, attachments, told: new Set(known) };
+      const state = { volume: of, users, attachments, notifiedNodes: new Set(known) };
       const outcome = decideVolume(state, NOW_MS);
-      const { writes, ...told } = describeOutcome(outcome);
-      assert.deepEqual({ ops: writes.map((line) => line.split(" ")[0]), ...told }, want);
+      const { writes, ...rest } = describeOutcome(outcome);
+      assert.deepEqual({ ops: writes.map((line) => line.split(" ")[0]), ...rest }, want);
     });
   }
 });
 
 describe("a node decides", () => {
-  test("lists what is attached, and tells those who use it", () => {
+  test("lists attached volumes, and records SuccessfulAttachVolume for the pods", () => {
     const on = node(false, false);
     const outcome = decideNode({ node: on, attachments: [attachment(on, [P])] }, NOW_MS);
     assert.deepEqual(describeOutcome(outcome), {

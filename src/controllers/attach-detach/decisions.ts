@@ -1,4 +1,4 @@
-/** What to attach, what to detach, and what a node is told. */
+/** Which volumes to attach and to detach, and what a node's volumesAttached lists. */
 
 import type { Node, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import type { VolumeAttachment } from "#api/generated/storage.v1.ts";
@@ -23,8 +23,8 @@ export interface VolumeState {
   /** Pods on nodes that use the volume. */
   readonly users: readonly Pod[];
   readonly attachments: readonly Attachment[];
-  /** Nodes whose pods know that they wait. */
-  readonly told: ReadonlySet<string>;
+  /** Nodes whose pods already got the event that they wait. */
+  readonly notifiedNodes: ReadonlySet<string>;
 }
 
 export interface NodeState {
@@ -34,11 +34,11 @@ export interface NodeState {
 
 export function decideVolume(state: VolumeState, nowMs: number): Outcome<Remembered> {
   const { attachments } = state;
-  const { told, ...begun } = attach(state);
+  const { notifiedNodes, ...begun } = attach(state);
   const kept = attachments.map((attachment) => keepOrDetach(attachment, nowMs));
   const outcomes = [...kept, begun];
   return {
-    ...waiting(attachments, nowMs, told),
+    ...waiting(attachments, nowMs, notifiedNodes),
     writes: outcomes.flatMap(({ writes = [] }) => writes),
     events: outcomes.flatMap(({ events = [] }) => events),
   };
@@ -67,18 +67,18 @@ export function decideNode({ node, attachments }: NodeState, nowMs: number): Out
   return { ...waiting(attachments, nowMs), writes, events };
 }
 
-/** Remembers who waits for a node to unmount, and looks again when it has been long enough. */
+/** Remembers which volumes wait for an unmount, and rechecks when the wait is over. */
 function waiting(
   attachments: readonly Attachment[],
   nowMs: number,
-  told: ReadonlySet<string> = new Set(),
+  notifiedNodes: ReadonlySet<string> = new Set(),
 ): Outcome<Remembered> {
   const next = attachments
     .filter(({ users }) => users.length === 0)
     .map((attachment) => forcedAtMs(attachment, nowMs))
     .filter((atMs) => atMs > nowMs);
   const unused = unusedOf(attachments, nowMs);
-  const remember = unused.size + told.size === 0 ? undefined : { unused, told };
+  const remember = unused.size + notifiedNodes.size === 0 ? undefined : { unused, notifiedNodes };
   return next.length === 0 ? { remember } : { remember, recheckInMs: Math.min(...next) - nowMs };
 }
 
@@ -95,13 +95,13 @@ function keepOrDetach(attachment: Attachment, nowMs: number): Outcome {
 }
 
 interface Begun extends Outcome {
-  /** Nodes that wait, and whose pods know it now. */
-  readonly told: ReadonlySet<string>;
+  /** Nodes that wait, and whose pods have the event now. */
+  readonly notifiedNodes: ReadonlySet<string>;
 }
 
-function attach({ volume, users, attachments, told }: VolumeState): Begun {
+function attach({ volume, users, attachments, notifiedNodes }: VolumeState): Begun {
   const csi = volume?.spec.csi;
-  if (volume === undefined || csi === undefined) return { told: new Set() };
+  if (volume === undefined || csi === undefined) return { notifiedNodes: new Set() };
   const has = new Set(attachments.map(({ object }) => object.spec.nodeName));
   const wanted = [...new Set(users.map(({ spec }) => spec.nodeName ?? ""))].filter(
     (nodeName) => !has.has(nodeName),
@@ -114,9 +114,9 @@ function attach({ volume, users, attachments, told }: VolumeState): Begun {
       create(volumeAttachmentKind, attachmentOf(volume, csi, nodeName)),
     ),
     events: held
-      .filter((nodeName) => !told.has(nodeName))
+      .filter((nodeName) => !notifiedNodes.has(nodeName))
       .flatMap((nodeName) => waitingNotes(volume, nodeName, users)),
-    told: new Set(held),
+    notifiedNodes: new Set(held),
   };
 }
 
@@ -138,7 +138,7 @@ function attachmentOf(
   };
 }
 
-/** Names of pods in other namespaces are not for everybody's eyes: they are only counted. */
+/** Pods in other namespaces are only counted, because their names must not be disclosed. */
 function waitingNotes(
   volume: PersistentVolume,
   nodeName: string,

@@ -72,7 +72,7 @@ const get = (cluster: Cluster) => cluster.get(certificateSigningRequestKind, "r"
 
 describe("approving", () => {
   const rows: { name: string; spec: Parameters<typeof request>[0]; want: readonly string[] }[] = [
-    { name: "somebody asks for a node", spec: {}, want: ["nodeclient"] },
+    { name: "a bootstrap user requests a node client certificate", spec: {}, want: ["nodeclient"] },
     {
       name: "a node asks for itself",
       spec: { username: "system:node:a" },

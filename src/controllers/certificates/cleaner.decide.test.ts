@@ -25,7 +25,7 @@ const wait = (ms: number): OutcomeText => ({ writes: [], recheckInMs: ms });
 const rows: { name: string; of: CertificateSigningRequest; afterMs: number; want: OutcomeText }[] =
   [
     {
-      name: "nobody has looked for a day",
+      name: "pending for a day",
       of: request([]),
       afterMs: 24 * HOUR_MS + 1,
       want: DELETE,

@@ -1,4 +1,4 @@
-/** Deletes certificate signing requests that nobody will look at again. */
+/** Deletes certificate signing requests that have expired: issued, denied, failed or long pending. */
 
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";

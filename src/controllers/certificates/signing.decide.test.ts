@@ -27,7 +27,7 @@ describe("a request for a certificate", () => {
     assert.deepEqual([status.certificate, status.conditions?.length], [btoa("PEM"), 1]);
   });
 
-  test("that cannot be signed is told why", () => {
+  test("that cannot be signed gets the condition Failed with the error", () => {
     const result = { is: "invalid", fault: "no" } as const;
     const outcome = signing.decide({ request, result }, Date.parse(AT));
     assert.deepEqual(describeOutcome(outcome), STATUS);

@@ -30,7 +30,7 @@ const LIFETIME_MIN_MS = 600_000;
 export interface CertificateSigning {
   /** No certificate lives longer. */
   readonly lifetimeMaxMs: number;
-  /** By the name of the signer. Those that are missing here are somebody else's. */
+  /** By signer name. Requests for other signers are ignored. */
   readonly signers: Readonly<Record<string, SignCertificate>>;
 }
 

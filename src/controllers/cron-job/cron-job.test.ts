@@ -46,7 +46,7 @@ async function finish(cluster: Cluster, name: string, type: "Complete" | "Failed
 }
 
 describe("cron job", () => {
-  test("starts a job when its time has come, and tells of it", async () => {
+  test("creates a Job when it is due, and records SuccessfulCreate", async () => {
     await using cluster = await start();
     await cluster.advance(HOUR_MS / 2);
     assert.deepEqual(cluster.names(jobKind), []);
@@ -171,7 +171,7 @@ describe("cron job", () => {
     assert.equal(cluster.events.at(-1)?.message, `Active job went missing: ${name}`);
   });
 
-  test("a schedule that never comes is told of", async () => {
+  test("a schedule that never fires records InvalidSchedule", async () => {
     await using cluster = await start({ schedule: "0 0 30 2 *" });
     assert.deepEqual(reasons(cluster), ["InvalidSchedule"]);
     await cluster.advance(24 * HOUR_MS);

@@ -41,7 +41,7 @@ import {
 export interface CronJobState {
   readonly cronJob: CronJob;
   readonly jobs: readonly Job[];
-  /** Any Job of the namespace, whoever made it. */
+  /** Any Job of the namespace, with any owner. */
   jobNamed(name: string): Job | undefined;
   /** The schedule that it had when it was looked at last. */
   readonly known: KnownSchedule | undefined;
@@ -119,7 +119,7 @@ function review({ cronJob, jobs }: CronJobState): Review {
     jobs.filter((job) => endOf(job) === undefined).map((job) => [job.metadata.uid, job]),
   );
   const events: EventNote[] = [];
-  const tell = (type: EventNote["type"], reason: string, message: string): void =>
+  const record = (type: EventNote["type"], reason: string, message: string): void =>
     void events.push({ about: cronJob, type, reason, message });
   const found: ObjectReference[] = [];
   for (const job of jobs) {
@@ -127,20 +127,20 @@ function review({ cronJob, jobs }: CronJobState): Review {
     const end = endOf(job);
     if (listed.has(job.metadata.uid)) {
       const message = `Saw completed job: ${name}, condition: ${end}`;
-      if (end !== undefined) tell("Normal", "SawCompletedJob", message);
+      if (end !== undefined) record("Normal", "SawCompletedJob", message);
     } else if (end === undefined) {
       const isOurs =
         lastScheduleTime !== undefined && name === jobName(cronJob, timeToMs(lastScheduleTime));
       if (isOurs) found.push(referenceTo(job));
       else {
         const message = `Saw a job that the controller did not create or forgot: ${name}`;
-        tell("Warning", "UnexpectedJob", message);
+        record("Warning", "UnexpectedJob", message);
       }
     }
   }
   const uids = new Set(jobs.map(({ metadata }) => metadata.uid));
   for (const { uid, name } of active) {
-    if (!uids.has(uid)) tell("Normal", "MissingJob", `Active job went missing: ${name}`);
+    if (!uids.has(uid)) record("Normal", "MissingJob", `Active job went missing: ${name}`);
   }
   const staying = active.filter(({ uid }) => running.has(uid));
   const lastSuccessfulTime = latest(cronJob.status.lastSuccessfulTime, jobs);

@@ -1,4 +1,4 @@
-/** The Jobs that a CronJob starts: how they are named, made and told of. */
+/** The Jobs that a CronJob creates: their names, templates and Events. */
 
 import type { CronJob, Job } from "#api/generated/batch.v1.ts";
 import type { ObjectReference } from "#api/generated/core.v1.ts";

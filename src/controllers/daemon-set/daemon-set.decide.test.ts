@@ -174,7 +174,7 @@ const rows: {
     want: ["delete Pod x"],
   },
   {
-    name: "an update by hand is nobody else's",
+    name: "OnDelete: old pods are not replaced",
     spec: { updateStrategy: { type: "OnDelete" } },
     nodes: [node("a")],
     pods: [{ name: "x", on: "a", of: "old" }],
@@ -206,13 +206,13 @@ describe("a DaemonSet decides", () => {
         failures,
       };
       const outcome = daemonSetController.decide(state, NOW_MS);
-      const told = describeOutcome(outcome);
+      const described = describeOutcome(outcome);
       assert.deepEqual(
-        told.writes.filter((line) => line !== "update DaemonSet agent/status"),
+        described.writes.filter((line) => line !== "update DaemonSet agent/status"),
         want,
       );
-      assert.deepEqual(told.events, row.events);
-      assert.equal(told.recheckInMs, row.recheckInMs);
+      assert.deepEqual(described.events, row.events);
+      assert.equal(described.recheckInMs, row.recheckInMs);
       const { status = {} } = row;
       assert.deepEqual(partLike(written(outcome, daemonSetKind)?.status, status), status);
     });

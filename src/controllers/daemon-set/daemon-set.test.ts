@@ -221,7 +221,7 @@ describe("daemon set", () => {
     assert.deepEqual([...revisions].sort(), [3, 4]);
   });
 
-  test("a revision that somebody adds is left in peace until there is other news", async () => {
+  test("a ControllerRevision added by another client is not handled until another change", async () => {
     await using cluster = await start(1);
     await runAll(cluster);
     const [first] = cluster.list(controllerRevisionKind);

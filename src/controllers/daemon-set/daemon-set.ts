@@ -78,7 +78,7 @@ function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly
     .flatMap(ownKey);
 }
 
-/** As upstream, a revision that is new wakes nobody: whoever added it may still be at work on it. */
+/** As upstream, a new ControllerRevision queues no key: its creator may not be done with it. */
 function keysOfRevisionChange({ old, next }: Change<ControllerRevision>): readonly Key[] {
   if (old === undefined) return [];
   return [...keysOfRevision(old), ...(next === undefined ? [] : keysOfRevision(next))];
@@ -166,9 +166,9 @@ function decide(state: DaemonSetState, nowMs: number): Outcome<Failures> {
       if (write.op !== "create") return {};
       const isCollision =
         write.kind === controllerRevisionKind && refusal.reason === "AlreadyExists";
-      const told = isCollision ? { ...status, collisionCount: collisionCount + 1 } : status;
-      if (semanticEqual(told, set.status)) return {};
-      return { writes: [updateStatus(daemonSetKind, { ...set, status: told })] };
+      const next = isCollision ? { ...status, collisionCount: collisionCount + 1 } : status;
+      if (semanticEqual(next, set.status)) return {};
+      return { writes: [updateStatus(daemonSetKind, { ...set, status: next })] };
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * How often daemon pods have failed on a node lately. Failed pods are deleted, so the cluster itself
- * does not tell; without a memory a node that refuses a pod would be asked again without end.
+ * Counts recent failures of daemon pods by node, for a back-off. Failed pods are deleted, so the count
+ * is not in the cluster's state; without it a node that rejects a pod would get new ones without end.
  */
 import type { DaemonSet } from "#api/generated/apps.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";

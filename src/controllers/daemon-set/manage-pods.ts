@@ -32,7 +32,7 @@ export interface Upkeep extends Changes {
 export function upkeepOf(world: World): Upkeep {
   const perNode = world.nodes.map((node) => upkeepOn(node, world));
   const known = new Set(world.nodes.map(({ metadata }) => metadata.name));
-  // No scheduler will ever bind these, and nobody else deletes pods that are bound nowhere.
+  // The scheduler can never bind these, and no other controller deletes unscheduled pods.
   const lost = [...world.podsByNode].flatMap(([name, pods]) =>
     known.has(name) ? [] : pods.filter(({ spec }) => (spec.nodeName ?? "") === ""),
   );

@@ -151,7 +151,7 @@ const rows: {
     want: [],
   },
   {
-    name: "recreate: pods of sets that belong to nobody are no reason to wait",
+    name: "recreate: pods of ReplicaSets without an owner do not delay the rollout",
     spec: { strategy: { type: "Recreate" } },
     sets: [
       { image: "old", size: 0 },
@@ -189,7 +189,7 @@ describe("a Deployment decides", () => {
     spec: Draft<DeploymentSpec>;
     sets: readonly SetFacts[];
     want: string;
-    told?: OutcomeText["recheckInMs"];
+    recheckInMs?: OutcomeText["recheckInMs"];
   }[] = [
     {
       name: "complete",
@@ -219,7 +219,7 @@ describe("a Deployment decides", () => {
     });
   }
 
-  test("a rollout that stands still is told a second after its deadline", () => {
+  test("a stalled rollout is rechecked one second after progressDeadlineSeconds", () => {
     const since = (time: string) => ({
       replicas: 4,
       updatedReplicas: 4,

@@ -236,7 +236,7 @@ describe("deployment", () => {
     assert.equal(set?.metadata.annotations?.["deployment.kubernetes.io/revision-history"], "1");
   });
 
-  test("what only the annotations or minReadySeconds tell reaches the current set", async () => {
+  test("changes of annotations and minReadySeconds are copied to the current ReplicaSet", async () => {
     await using cluster = await start();
     await runPods(cluster);
     await cluster.edit(deploymentKind, "web", (d) => {

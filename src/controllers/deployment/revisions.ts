@@ -68,7 +68,7 @@ export function newSetAnnotations(
   return annotations;
 }
 
-/** What the set must remember of the Deployment's size, to tell later that it was scaled. */
+/** The desired-replicas and max-replicas annotations, by which scaling is detected later. */
 export function sizeAnnotations(deployment: Deployment): Annotations {
   const replicas = desiredReplicas(deployment);
   return { [DESIRED]: String(replicas), [MAX]: String(replicas + maxSurge(deployment)) };

@@ -103,7 +103,7 @@ describe("a step of a rolling update", () => {
       want: { o: 5 },
     },
     {
-      name: "unhealthy old pods go first, they help nobody",
+      name: "unhealthy old pods are scaled down first",
       of: deployment(10, 0, 2),
       current: set("new", 0),
       old: [set("bad", 4, 0), set("o", 6, 6)],

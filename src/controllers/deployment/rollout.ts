@@ -1,6 +1,6 @@
 /**
  * How large each ReplicaSet of a Deployment should be. Every function takes the sets as they are and
- * answers sizes by uid; nobody writes here.
+ * returns sizes by uid, without writing anything.
  */
 import type { Deployment, ReplicaSet } from "#api/generated/apps.v1.ts";
 import { annotatedDesired, annotatedMax } from "./revisions.ts";
@@ -51,7 +51,7 @@ export function rollingStep(deployment: Deployment, { current, old }: Sets): Siz
   return shrinkOld(deployment, current, old);
 }
 
-/** Old pods go as far as enough stay available; unhealthy ones first, they help nobody. */
+/** Scales old sets down as far as enough pods stay available; unhealthy pods first. */
 function shrinkOld(deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): Sizes {
   const active = old.filter((set) => sizeOf(set) > 0).sort(byAge);
   if (active.length === 0) return new Map();

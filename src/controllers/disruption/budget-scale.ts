@@ -10,7 +10,7 @@ import type { Caches, Reader } from "#runtime/controller.ts";
 import { controllerOf } from "../shared/ownership.ts";
 import { findScale, resourceOfKind } from "../shared/scale-target.ts";
 
-/** The sum, or why it cannot be told. */
+/** The expected number of pods, or why it cannot be computed. */
 export type BudgetScale =
   | { readonly expected: number; readonly unmanaged: boolean }
   | { readonly error: string };

@@ -80,7 +80,7 @@ const rows: readonly Row[] = [
     events: ["Normal NoPods: No matching pods found"],
   },
   {
-    name: "pods that nobody controls cannot be counted by shares",
+    name: "pods without a controller cannot be counted with maxUnavailable in percent",
     spec: { maxUnavailable: "50%" },
     pods: [pod("a")],
     scale: { expected: 0, unmanaged: true },

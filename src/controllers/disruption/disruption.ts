@@ -90,7 +90,7 @@ async function observe(
   return { budget, pods, contested, scale: await scaleOf(pods, caches, reader) };
 }
 
-/** Evictions of such a pod are refused, so somebody should be told: by one of the budgets. */
+/** Evictions of a pod with several budgets are refused, so one of the budgets records an Event. */
 function isFirstOfMany(
   { metadata }: PodDisruptionBudget,
   others: readonly PodDisruptionBudget[],
@@ -182,7 +182,7 @@ function statusOf(
   };
 }
 
-/** When nothing can be told, nothing may be disrupted. */
+/** If the counts cannot be computed, no disruption is allowed. */
 function failSafe(
   budget: PodDisruptionBudget,
   error: string,

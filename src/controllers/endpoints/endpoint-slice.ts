@@ -104,8 +104,8 @@ export function keysOfSlice(manager: string): (slice: EndpointSlice) => readonly
 }
 
 /**
- * A pod whose node is not known yet is left out, and a node tells the zone of its pods. Services that
- * split their traffic by zones look at every node.
+ * A pod whose node is not known yet is left out, because the node has the zone. Services with
+ * topology hints depend on every node.
  */
 function keysOfNodeChange({ old, next }: Change<Node>, caches: Caches): readonly Key[] {
   const capacityOf = (node: Node | undefined): unknown => [
@@ -155,7 +155,9 @@ function decide(state: SliceState, endpointsMax: number): Outcome<Seen> {
     events: rounds.flatMap(({ events }) => events),
     writes: [
       ...rounds.flatMap(({ writes }) => writes),
-      ...strange.map((slice) => told(service, "delete", remove(endpointSliceKind, slice))),
+      ...strange.map((slice) =>
+        withFailureEvent(service, "delete", remove(endpointSliceKind, slice)),
+      ),
     ],
     remember: trigger.seen,
   };
@@ -246,9 +248,15 @@ function sliceWrites(
   const changed = drafts.filter((draft) => draft.old !== undefined && !isUnchanged(draft, service));
   const timed = ({ slice }: SliceDraft): EndpointSlice => withTriggerTime(slice, triggerTime);
   return [
-    ...fresh.map((draft) => told(service, "create", create(endpointSliceKind, timed(draft)))),
-    ...changed.map((draft) => told(service, "update", update(endpointSliceKind, timed(draft)))),
-    ...deleted.map((slice) => told(service, "delete", remove(endpointSliceKind, slice))),
+    ...fresh.map((draft) =>
+      withFailureEvent(service, "create", create(endpointSliceKind, timed(draft))),
+    ),
+    ...changed.map((draft) =>
+      withFailureEvent(service, "update", update(endpointSliceKind, timed(draft))),
+    ),
+    ...deleted.map((slice) =>
+      withFailureEvent(service, "delete", remove(endpointSliceKind, slice)),
+    ),
   ];
 }
 
@@ -312,7 +320,11 @@ function familiesOf({ spec }: Service): ReadonlySet<Family> {
   return new Set<Family>(["IPv4", "IPv6"]);
 }
 
-function told(service: Service, verb: "create" | "update" | "delete", write: Write): Write {
+function withFailureEvent(
+  service: Service,
+  verb: "create" | "update" | "delete",
+  write: Write,
+): Write {
   const { namespace, name } = service.metadata;
   const message = `Error updating Endpoint Slices for Service ${namespace}/${name}: failed to ${verb} EndpointSlice for Service ${namespace}/${name}: {error}`;
   const reason = "FailedToUpdateEndpointSlices";

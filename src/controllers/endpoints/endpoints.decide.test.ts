@@ -98,7 +98,7 @@ describe("endpoints decide", () => {
     });
   }
 
-  test("the time of the change is told: of the service first, of the pods later", () => {
+  test("endpoints-last-change-trigger-time: of the Service first, of the pods later", () => {
     const of = service();
     const first = endpointsController.decide(
       { service: of, endpoints: undefined, pods: [], seen: undefined },
@@ -156,7 +156,7 @@ describe("endpoint slices decide", () => {
     assert.deepEqual(sizes.sort(), [1, 100]);
   });
 
-  test("none at all is told by an empty one", () => {
+  test("a Service without pods has an empty EndpointSlice", () => {
     const outcome = decide(service(), []);
     assert.deepEqual(written(outcome, endpointSliceKind)?.endpoints ?? [], []);
     assert.deepEqual(describeOutcome(outcome).writes, ["create EndpointSlice web-"]);

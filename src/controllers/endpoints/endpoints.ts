@@ -59,7 +59,7 @@ export const endpointsController = defineController<EndpointsState, Seen>({
     { kind: podKind, keys: () => [], keysOfChange: keysOfPodChange },
     {
       kind: endpointsKind,
-      // What a service left behind while nobody looked is found once, at the start.
+      // Leftovers of Services deleted while no controller ran are found once, at the start.
       keys: (endpoints: Endpoints) => (isLock(endpoints) ? [] : ownKey(endpoints)),
       keysOfChange: ({ old, next }) => (next === undefined && old !== undefined ? ownKey(old) : []),
     },

@@ -96,7 +96,7 @@ describe("endpoints that people write", () => {
     });
   }
 
-  test("only so many addresses are mirrored, and that is told", () => {
+  test("addresses beyond the limit are not mirrored, and an Event is recorded", () => {
     const state = { endpoints: endpoints(), service: service(), slices: [stale] };
     const outcome = endpointSliceMirroringController(1).decide(state, 0);
     assert.deepEqual(
@@ -109,7 +109,7 @@ describe("endpoints that people write", () => {
     );
   });
 
-  test("ready or not is told", () => {
+  test("mirrored endpoints have the condition ready", () => {
     const state = { endpoints: endpoints(), service: service(), slices: [stale] };
     const outcome = endpointSliceMirroringController().decide(state, 0);
     const first = (outcome.writes ?? []).flat().find(({ op }) => op === "update");

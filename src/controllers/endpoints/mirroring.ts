@@ -1,5 +1,5 @@
 /**
- * Copies Endpoints that somebody else keeps, for services without a selector, into EndpointSlices, so
+ * Copies Endpoints of Services without a selector, which users maintain, into EndpointSlices, so
  * that consumers need to read slices only.
  */
 

@@ -75,7 +75,7 @@ const rows: readonly {
     want: "One or more endpoints do not have a zone specified",
   },
   {
-    name: "nodes that do not tell",
+    name: "nodes without zone or allocatable CPU",
     zones: "aabb",
     shares: undefined,
     want: "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes",

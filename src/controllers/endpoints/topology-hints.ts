@@ -14,7 +14,7 @@ const EXCLUDED = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes
 /** By how much of its share a zone may be overloaded. */
 const OVERLOAD = 0.2;
 
-/** Each zone's part of the processors of all ready nodes; undefined if a node does not tell. */
+/** Each zone's share of the CPUs of all ready nodes; undefined if a node lacks its zone or CPUs. */
 export function zoneShares(nodes: Iterable<Node>): ReadonlyMap<string, number> | undefined {
   const milliCpu = new Map<string, number>();
   let total = 0;

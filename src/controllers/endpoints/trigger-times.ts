@@ -1,7 +1,7 @@
 /**
  * When the change happened that endpoints are about to show: the earliest change of a pod's readiness
- * since the last look, or the creation of the service. Consumers measure from it how long it took for
- * the news to reach them, so it is remembered per service what was seen.
+ * since the last reconcile, or the creation of the Service. Consumers measure the propagation latency
+ * from it, so the last seen times are remembered per Service.
  */
 import type { Pod, Service } from "#api/generated/core.v1.ts";
 import { timeToMs } from "#api/meta/time.ts";

@@ -108,7 +108,7 @@ const rows: {
     ],
   },
   {
-    name: "nobody knows",
+    name: "all metrics fail",
     state: { measured: [{ ok: false, error: "no" }] },
     want: {
       writes: STATUS,

@@ -175,8 +175,8 @@ function rescale(
   before: Conditions,
   currentMetrics: readonly MetricStatus[],
 ): Decision {
-  const told = `the HPA controller was able to update the target scale to ${to}`;
-  const conditions = set(before, "AbleToScale", "True", "SucceededRescale", told, nowMs);
+  const message = `the HPA controller was able to update the target scale to ${to}`;
+  const conditions = set(before, "AbleToScale", "True", "SucceededRescale", message, nowMs);
   const lastScaleTime = timeFromMs(nowMs);
   const next = statusOf(autoscaler, current, to, currentMetrics, conditions);
   const about = autoscaler;
@@ -194,7 +194,7 @@ function rescale(
   const outcome: Outcome = {
     writes,
     onRefused({ write, status }) {
-      // Somebody else was faster: the next look sees what they wrote.
+      // Another client was faster: the next reconcile sees its write.
       if (status.reason === "Conflict" || write !== writes[0]) return {};
       const error = status.message ?? "";
       const text = `the HPA controller was unable to update the target scale: ${error}`;

@@ -71,7 +71,7 @@ describe("replicas for a utilization of 50 % of one cpu", () => {
     });
   }
 
-  test("what cannot be computed is told", () => {
+  test("metrics that cannot be computed are reported in the condition ScalingActive", () => {
     const bare = {
       ...pod("p0", 1),
       spec: { containers: [{ name: "c", image: "i", resources: {} }] },
@@ -434,7 +434,7 @@ test("two autoscalers of one target leave it alone", async () => {
   );
 });
 
-/** Two pods that use so much processor time each; undefined: nobody measures. */
+/** Two pods with this CPU usage each; undefined: no metrics API. */
 function world(
   load: { milli: number } | undefined,
   settings?: AutoscalerSettings,

@@ -1,5 +1,5 @@
 /**
- * Scales what HorizontalPodAutoscalers point at, every 15 seconds, by what the metrics APIs tell.
+ * Scales the targets of HorizontalPodAutoscalers every 15 seconds by the values of the metrics APIs.
  *
  * Recent recommendations and changes are remembered between two looks. The memory belongs to one
  * running controller: a new one starts with what it finds and is careful to scale down.

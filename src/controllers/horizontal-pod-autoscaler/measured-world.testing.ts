@@ -1,4 +1,4 @@
-/** For tests: a cluster in which an autoscaler watches over two pods that somebody measures. */
+/** For tests: a cluster with an autoscaler for two pods, and a metrics API that measures them. */
 
 import type { MetricSpec } from "#api/generated/autoscaling.v2.ts";
 import { deploymentKind } from "#api/kinds/apps/v1/deployment.ts";

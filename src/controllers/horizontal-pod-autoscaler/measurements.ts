@@ -1,6 +1,6 @@
 /**
- * Reads what the metrics APIs tell about a target: of each pod, or one number for all. A failure is a
- * text, as the conditions of the autoscaler show it.
+ * Reads the metrics APIs for a target: a value for each pod, or one value for all. An error is a text,
+ * as the conditions of the autoscaler show it.
  */
 import type { CrossVersionObjectReference, MetricSpec } from "#api/generated/autoscaling.v2.ts";
 import type { LabelSelector } from "#api/generated/meta.v1.ts";

@@ -93,7 +93,7 @@ const rows: readonly Row[] = [
     replicas: 4,
   },
   {
-    name: "a metric that nobody serves",
+    name: "a metric that is not served",
     metric: {
       type: "External",
       external: { metric: { name: "none" }, target: { type: "Value", value: "50" } },

@@ -36,7 +36,7 @@ export interface PodsQuestion {
   readonly measures: ReadonlyMap<string, PodMeasure>;
   readonly pods: readonly Pod[];
   readonly tolerances: Tolerances;
-  /** Processor time right after the start tells nothing: it is looked at more closely. */
+  /** For "cpu", samples of pods that have just started are ignored. */
   readonly resource: string | undefined;
   readonly settings: StartSettings;
   readonly nowMs: number;

@@ -1,4 +1,4 @@
-/** Why the pods of a target cannot be told: no selector, a bad one, or others that claim them too. */
+/** Why a target's selector cannot be used: it is missing, invalid, or several autoscalers select the same pods. */
 import type { HorizontalPodAutoscaler } from "#api/generated/autoscaling.v2.ts";
 import type { Pod } from "#api/generated/core.v1.ts";
 import { parseSelector } from "#api/meta/label-selector.ts";

@@ -96,7 +96,7 @@ const rows: readonly Row[] = [
     want: { writes: ["create Pod work-", STATUS] },
   },
   {
-    name: "somebody else's",
+    name: "managedBy another controller",
     job: job({ managedBy: "example.com/x" }),
     want: { writes: [] },
   },
@@ -164,7 +164,7 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: "the end is told when nothing is left",
+    name: "Failed is set when no pods are left",
     job: job(
       { backoffLimit: 0 },
       { failed: 1, conditions: [said("FailureTarget", "BackoffLimitExceeded", "too many")] },
@@ -239,13 +239,13 @@ describe("a Job decides", () => {
     });
   }
 
-  test("a pod that nobody tracks is let go", () => {
+  test("the tracking finalizer of a pod without a Job is removed", () => {
     const state = { about: "stray", pod: pod({ name: "a" }) } as const;
     assert.deepEqual(describeOutcome(jobController.decide(state, 0)), { writes: ["patch Pod a"] });
   });
 });
 
-test("a job of an unknown completion mode is left alone and told of", () => {
+test("a Job with an unknown completionMode is left alone, and an Event is recorded", () => {
   const outcome = jobController.decide(
     { about: "job", job: job({ completionMode: "Later" }), pods: [], setbacks: undefined },
     Date.parse(NOW),

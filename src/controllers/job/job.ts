@@ -151,8 +151,9 @@ function trackingWrites(
   const { job } = tally;
   const { status, untracked, event } = progressOf(tally, ending, scaling, nowMs);
   const write = updateStatus(jobKind, { ...job, status });
-  const told = event === undefined ? write : noted(write, { onDone: { ...event, about: job } });
-  return [...(semanticEqual(status, job.status) ? [] : [told]), untracked.map(untrack)];
+  const withEvent =
+    event === undefined ? write : noted(write, { onDone: { ...event, about: job } });
+  return [...(semanticEqual(status, job.status) ? [] : [withEvent]), untracked.map(untrack)];
 }
 
 function tooMany(job: Job, { succeeded }: Tally, ending: Ending | undefined): readonly EventNote[] {

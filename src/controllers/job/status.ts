@@ -18,7 +18,7 @@ const UNCOUNTED_MAX = 500;
 export interface Progress {
   readonly status: JobStatus;
   readonly untracked: readonly Pod[];
-  /** What the status tells the world, once it is written. */
+  /** Recorded once the status is written. */
   readonly event?: Omit<EventNote, "about">;
 }
 

@@ -1,4 +1,4 @@
-/** What controllers tell of themselves, under the names that dashboards ask for. */
+/** Metrics of controllers have upstream's names, which dashboards query. */
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import { cronJobKind } from "#api/kinds/batch/v1/cron-job.ts";
@@ -21,7 +21,7 @@ import { ttlAfterFinished } from "../ttl-after-finished.ts";
 const template = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } };
 
 /** Series whose name begins so, without the buckets of histograms. */
-function told(cluster: Cluster, prefix: string): readonly string[] {
+function seriesOf(cluster: Cluster, prefix: string): readonly string[] {
   return cluster.metrics
     .text()
     .split("\n")
@@ -41,22 +41,22 @@ test("jobs that end, that are looked at, and that go", async () => {
   const [name = ""] = cluster.names(podKind);
   await cluster.edit(podKind, name, (pod) => void (pod.status.phase = "Succeeded"));
   const succeeded = 'completion_mode="NonIndexed",result="succeeded"';
-  assert.deepEqual(told(cluster, "job_controller_jobs_finished"), [
+  assert.deepEqual(seriesOf(cluster, "job_controller_jobs_finished"), [
     `job_controller_jobs_finished_total{${succeeded},reason="CompletionsReached"} 1`,
   ]);
   assert.ok(
-    told(cluster, "job_controller_job_pods_finished").includes(
+    seriesOf(cluster, "job_controller_job_pods_finished").includes(
       `job_controller_job_pods_finished_total{${succeeded}} 1`,
     ),
   );
   assert.ok(
-    told(cluster, "job_controller_job_syncs_total").includes(
+    seriesOf(cluster, "job_controller_job_syncs_total").includes(
       'job_controller_job_syncs_total{completion_mode="NonIndexed",result="success",action="pods_created"} 1',
     ),
   );
   await cluster.advance(5_000);
   const gone = "ttl_after_finished_controller_job_deletion_duration_seconds";
-  assert.deepEqual(told(cluster, gone), [`${gone}_count 1`]);
+  assert.deepEqual(seriesOf(cluster, gone), [`${gone}_count 1`]);
 });
 
 test("how late jobs of a schedule are made", async () => {
@@ -70,7 +70,7 @@ test("how late jobs of a schedule are made", async () => {
   });
   await cluster.advance(60_000);
   const skew = "cronjob_controller_job_creation_skew_duration_seconds";
-  assert.deepEqual(told(cluster, skew), [`${skew}_count 1`]);
+  assert.deepEqual(seriesOf(cluster, skew), [`${skew}_count 1`]);
 });
 
 test("zones of nodes, and who is driven off them", async () => {
@@ -85,7 +85,7 @@ test("zones of nodes, and who is driven off them", async () => {
   await cluster.seed(podKind, { metadata: { name: "p" }, spec: { nodeName: "lost" } });
   await node("lost", "Unknown");
   await cluster.advance(2_000);
-  const zone = told(cluster, "node_collector_").filter((line) => line.includes("zone="));
+  const zone = seriesOf(cluster, "node_collector_").filter((line) => line.includes("zone="));
   assert.deepEqual(
     zone.map((line) => line.replace(/\{.*\}/, "")),
     [
@@ -96,7 +96,7 @@ test("zones of nodes, and who is driven off them", async () => {
     ],
   );
   const evicted = "taint_eviction_controller_pod_deletions_total";
-  assert.deepEqual(told(cluster, evicted), [`${evicted} 1`]);
+  assert.deepEqual(seriesOf(cluster, evicted), [`${evicted} 1`]);
 });
 
 test("volumes and claims, bound or not", async () => {
@@ -111,7 +111,7 @@ test("volumes and claims, bound or not", async () => {
     metadata: { name: "c" },
     spec: { ...spec, resources: { requests: { storage: "1Gi" } } },
   });
-  assert.deepEqual(told(cluster, "pv_collector_"), [
+  assert.deepEqual(seriesOf(cluster, "pv_collector_"), [
     'pv_collector_bound_pv_count{storage_class="fast"} 1',
     'pv_collector_bound_pvc_count{namespace="default",storage_class="fast",volume_attributes_class=""} 1',
     'pv_collector_total_pv_count{plugin_name="kubernetes.io/host-path",volume_mode="Filesystem"} 2',
@@ -125,7 +125,7 @@ test("claims that are given the default class later", async () => {
     metadata: { name: "c" },
     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
   });
-  const given = () => told(cluster, "retroactive_storageclass_total");
+  const given = () => seriesOf(cluster, "retroactive_storageclass_total");
   assert.deepEqual(given(), ["retroactive_storageclass_total 0"]);
   const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
   await cluster.seed(storageClassKind, { metadata: { name: "s", annotations }, provisioner: "p" });

@@ -59,7 +59,7 @@ describe("the health of a node", () => {
     ready?: string;
   }[] = [
     {
-      name: "heard of in time",
+      name: "heartbeat in time",
       node: node("True"),
       afterMs: 50_000,
       want: { writes: [], recheckInMs: 1 },
@@ -115,7 +115,7 @@ describe("the health of a node", () => {
     });
   }
 
-  test("it is told when it comes and when it goes", () => {
+  test("Events RegisteredNode and RemovingNode are recorded", () => {
     const state = { name: "n", node: node("True"), lease: undefined, pods: [], known: undefined };
     const first = health.decide(state, AT_MS);
     assert.deepEqual(describeOutcome(first).events, [

@@ -2,8 +2,8 @@
  * Watches each node's heartbeats: its lease and its status. A node that was silent for too long is
  * Unknown, its conditions become taints against scheduling, and its pods are not ready any more.
  *
- * When a heartbeat was heard is told by our own clock, so that nodes' clocks may be wrong; after a
- * start every node has the whole time again.
+ * The age of a heartbeat is measured by our own clock, so that nodes' clocks may be wrong; after a
+ * start every node has the whole grace period again.
  */
 
 import type { Lease } from "#api/generated/coordination.v1.ts";
@@ -29,7 +29,7 @@ import { PODS_BY_NODE, podsByNode } from "../shared/pods-by-node.ts";
 import { readyStatus, schedulingTaints, withTaints } from "./taints.ts";
 
 const LEASES = "kube-node-lease";
-/** What a kubelet reports; the network's condition is others' to tell. */
+/** The conditions that a kubelet reports; NetworkUnavailable is set by others. */
 const KUBELET_CONDITIONS = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"] as const;
 /** Old names of labels follow the new ones. */
 const LABELS = [
@@ -43,7 +43,7 @@ export interface HealthOptions {
   readonly startupGracePeriodMs: number;
 }
 
-/** What was heard of a node, and when. */
+/** The last heartbeat of a node, and when it was seen. */
 interface Health {
   readonly uid: string;
   readonly heardMs: number;
@@ -55,7 +55,7 @@ export interface HealthState {
   readonly name: string;
   readonly node: Node | undefined;
   readonly lease: Lease | undefined;
-  /** Those on a node that is lost; nobody asks for others. */
+  /** Pods of an unreachable node; empty for other nodes. */
   readonly pods: readonly Pod[];
   readonly known: Health | undefined;
 }
@@ -94,7 +94,7 @@ function keysOfPod({ spec }: Pod): readonly Key[] {
   return (spec.nodeName ?? "") === "" ? [] : [{ name: spec.nodeName! }];
 }
 
-/** Only that a pod has come to a node matters, and then only if nobody is there to run it. */
+/** Only new pods on a node matter, and only if the node is not ready. */
 function keysOfPodChange({ next, old }: Change<Pod>, caches: Caches): readonly Key[] {
   if (next === undefined || next.spec.nodeName === old?.spec.nodeName) return [];
   return keysOfPod(next).filter(({ name }) => {
@@ -111,7 +111,7 @@ function decide(state: HealthState, options: HealthOptions, nowMs: number): Outc
     return { events, remember: undefined };
   }
   const uid = node.metadata.uid ?? "";
-  const health = heard(node, state.lease, known, nowMs);
+  const health = lastHeartbeat(node, state.lease, known, nowMs);
   const events =
     known === undefined
       ? [note(name, uid, "RegisteredNode", `Registered Node ${name} in Controller`)]
@@ -127,7 +127,7 @@ function decide(state: HealthState, options: HealthOptions, nowMs: number): Outc
       status: { ...node.status, conditions: lost },
     });
     // What follows from the new conditions follows when they are seen.
-    return { writes: [toldIfReady(write, node)], events, remember: health };
+    return { writes: [withNotReadyEvent(write, node)], events, remember: health };
   }
   const recheckInMs = isSilent ? undefined : silentAtMs - nowMs;
   return {
@@ -138,7 +138,7 @@ function decide(state: HealthState, options: HealthOptions, nowMs: number): Outc
   };
 }
 
-function heard(
+function lastHeartbeat(
   node: Node,
   lease: Lease | undefined,
   known: Health | undefined,
@@ -191,7 +191,7 @@ function lostConditions(node: Node, nowMs: number): readonly NodeCondition[] | u
   return conditions;
 }
 
-function toldIfReady(write: Write, node: Node): Write {
+function withNotReadyEvent(write: Write, node: Node): Write {
   if (readyStatus(node) !== "True") return write;
   const { name = "", uid = "" } = node.metadata;
   const message = `Node ${name} status is now: NodeNotReady`;
@@ -217,7 +217,7 @@ function nodeWrites(node: Node, nowMs: number): readonly Write[] {
   return [update(nodeKind, withTaints({ ...node, metadata }, taints ?? node.spec.taints ?? []))];
 }
 
-/** Nobody reports on pods of a silent node: those that were ready are taken as not ready. */
+/** Pods of an unreachable node are marked as not ready, because no kubelet reports on them. */
 function podWrites(node: Node, pods: readonly Pod[], nowMs: number): readonly Write[] {
   if (readyStatus(node) !== "Unknown") return [];
   return pods.flatMap((pod) => {

@@ -146,7 +146,7 @@ describe("node health", () => {
     assert.equal(readyOf(cluster, "a")?.status, "True");
   });
 
-  test("old labels follow the new ones; a node that goes is told of", async () => {
+  test("beta labels follow the stable ones; RemovingNode is recorded for a deleted node", async () => {
     await using cluster = await startCluster({ at: AT, controllers: [health] });
     const labels = { "kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "x" };
     await cluster.seed(nodeKind, { ...node("a"), metadata: { name: "a", labels } });

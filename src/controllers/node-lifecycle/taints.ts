@@ -1,4 +1,4 @@
-/** The taints that tell of a node's condition, and how a node's list of them is changed. */
+/** The taints for a node's conditions, and how a node's list of taints is changed. */
 import type { Node, Taint } from "#api/generated/core.v1.ts";
 import { timeFromMs } from "#api/meta/time.ts";
 

@@ -28,7 +28,7 @@ import { type ClaimState, decideClaim } from "./claim.ts";
 import type { LocalVolumes } from "./local-path.ts";
 import { observeRecycler } from "./recycler-events.ts";
 import { DEFAULT_RECYCLERS, type Recyclers, recycledBy } from "./recycler-pod.ts";
-import { decideVolume, type Told, type VolumeState } from "./volume.ts";
+import { decideVolume, type ReportedEvents, type VolumeState } from "./volume.ts";
 
 const DEFAULT_CLASS_ANNOTATIONS = [
   "storageclass.kubernetes.io/is-default-class",
@@ -69,14 +69,16 @@ const unboundClaimsByClass: IndexSpec<PersistentVolumeClaim> = {
 
 export interface BinderOptions {
   readonly localVolumes?: LocalVolumes;
-  /** A claim that waits is looked at again so often, and what it waits for is told again. */
+  /** Interval at which pending claims are rechecked and their Event is repeated. */
   readonly claimRecheckMs?: number;
   readonly recyclers?: Recyclers;
 }
 
-export function persistentVolumeBinder(options: BinderOptions = {}): Controller<State, Told> {
+export function persistentVolumeBinder(
+  options: BinderOptions = {},
+): Controller<State, ReportedEvents> {
   const { localVolumes, claimRecheckMs = RECHECK_MS, recyclers = DEFAULT_RECYCLERS } = options;
-  return defineController<State, Told>({
+  return defineController<State, ReportedEvents>({
     name: "persistentvolume-binder-controller",
     component: "persistentvolume-controller",
     feeds: [
@@ -96,11 +98,11 @@ export function persistentVolumeBinder(options: BinderOptions = {}): Controller<
       unboundClaimsByClass,
       podsByClaim,
     ],
-    observe: async (caches, key, reader, told) => {
+    observe: async (caches, key, reader, reported) => {
       if (key.resource === "claim") return observeClaim(caches, key, localVolumes);
       const state = await observeVolume(caches, key, reader, localVolumes !== undefined);
       if (state === undefined || !isToBeEmptied(state)) return state && { of: "volume", state };
-      const recycler = await observeRecycler(state.volume, recyclers, caches, reader, told);
+      const recycler = await observeRecycler(state.volume, recyclers, caches, reader, reported);
       return { of: "volume", state: { ...state, recycler } };
     },
     decide(observed) {

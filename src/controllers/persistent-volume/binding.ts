@@ -2,8 +2,8 @@
  * How claims and volumes belong together: which volume suits a claim, what is written to bind them.
  *
  * A volume points at its claim (`spec.claimRef`) and the claim at its volume (`spec.volumeName`); the
- * volume goes first, so that two claims can never take the same one. Annotations tell who pointed:
- * what the controller bound it may also unbind.
+ * volume goes first, so that two claims can never take the same one. Annotations record who
+ * bound them: only a binding of the controller may be undone by the controller.
  */
 
 import type {
@@ -52,7 +52,7 @@ export function withoutAnnotation<T extends KubeObject>(object: T, name: string)
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
 
-/** The volume points at this claim, or at its name while nobody knew its uid. */
+/** The volume's claimRef is this claim, or its name without a uid. */
 export function pointsAt({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const { claimRef } = spec;
   if (claimRef?.name !== metadata.name || claimRef?.namespace !== metadata.namespace) return false;
@@ -140,7 +140,7 @@ export function claimStatusWrites(
   };
   const status: PersistentVolumeClaimStatus = {
     ...rest,
-    // Later on the size is the business of whoever resizes the volume.
+    // After binding, the capacity is set by the resizer.
     ...(claim.status.phase === phase && volume !== undefined ? known : {}),
     ...(volume === undefined ? {} : boundStatus(volume, claim.status.phase !== phase)),
     phase,

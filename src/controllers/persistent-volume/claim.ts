@@ -23,7 +23,7 @@ import {
   BETA_STORAGE_PROVISIONER,
   provisionerOf,
   STORAGE_PROVISIONER,
-  toldMigrated,
+  withMigratedTo,
 } from "./in-tree.ts";
 import {
   LOCAL_PATH_PROVISIONER,
@@ -49,7 +49,7 @@ export interface ClaimState {
 
 export function decideClaim(state: ClaimState): Outcome {
   const { claim } = state;
-  const migrated = toldMigrated(claim);
+  const migrated = withMigratedTo(claim);
   if (migrated !== undefined) return { writes: [update(persistentVolumeClaimKind, migrated)] };
   if (hasAnnotation(claim, BIND_COMPLETED)) return decideBound(state);
   return claim.spec.volumeName ? decideAsked(state) : decideUnbound(state);
@@ -134,8 +134,8 @@ function provision(state: ClaimState): Outcome {
     `Waiting for a volume to be created either by the external provisioner '${found.external}' ` +
     "or manually by the system administrator. If volume creation is delayed, please verify that " +
     "the provisioner is running and correctly registered.";
-  const told = note(claim, "Normal", "ExternalProvisioning", message);
-  return { writes: nameProvisioner(claim, found.external), events: [told] };
+  const event = note(claim, "Normal", "ExternalProvisioning", message);
+  return { writes: nameProvisioner(claim, found.external), events: [event] };
 }
 
 function provisionHere(
@@ -166,7 +166,7 @@ function provisionHere(
   return { writes: [...nameProvisioner(claim, provisioner), made] };
 }
 
-/** Tells external provisioners whose turn it is. */
+/** Sets the annotation that names the external provisioner. */
 function nameProvisioner(claim: PersistentVolumeClaim, provisioner: string): readonly Write[] {
   if (claim.metadata.annotations?.[STORAGE_PROVISIONER] === provisioner) return [];
   const next = withAnnotations(claim, {

@@ -7,9 +7,9 @@ import { storageClassKind } from "#api/kinds/storage/v1/storage-class.ts";
 import { build } from "#testing/build.ts";
 import { type Draft, startCluster } from "#testing/cluster.ts";
 import { persistentVolumeBinder } from "./binder.ts";
-import { deleterOf, provisionerOf, toldMigrated, withDeletionFinalizer } from "./in-tree.ts";
+import { deleterOf, provisionerOf, withDeletionFinalizer, withMigratedTo } from "./in-tree.ts";
 
-describe("who provisions", () => {
+describe("the provisioner of a StorageClass", () => {
   const rows = [
     ["csi.example", { external: "csi.example" }],
     ["kubernetes.io/aws-ebs", { external: "ebs.csi.aws.com" }],
@@ -111,7 +111,7 @@ describe("who deletes a volume", () => {
       { error: 'error getting deleter volume plugin for volume "v": no volume plugin matched' },
     ],
     [
-      "nobody knows whose",
+      "an unknown in-tree plug-in",
       { metadata: by("kubernetes.io/foo"), spec: nfs },
       { error: "no volume plugin matched name: kubernetes.io/foo" },
     ],
@@ -154,19 +154,19 @@ describe("the finalizer of volumes that were provisioned in-tree", () => {
   for (const [name, got, want] of rows) test(name, () => assert.deepEqual(got, want));
 });
 
-describe("which driver took it over", () => {
+describe("the annotation migrated-to", () => {
   const migrated = "pv.kubernetes.io/migrated-to";
-  const told = (annotations: Readonly<Record<string, string>>) =>
-    toldMigrated(volume({ metadata: { annotations } }))?.metadata.annotations?.[migrated];
+  const migratedTo = (annotations: Readonly<Record<string, string>>) =>
+    withMigratedTo(volume({ metadata: { annotations } }))?.metadata.annotations?.[migrated];
   const gce = { "volume.beta.kubernetes.io/storage-provisioner": "kubernetes.io/gce-pd" };
-  test("is told", () => assert.equal(told(gce), "pd.csi.storage.gke.io"));
-  test("once", () => {
+  test("is set", () => assert.equal(migratedTo(gce), "pd.csi.storage.gke.io"));
+  test("is set once", () => {
     const annotations = { ...gce, [migrated]: "pd.csi.storage.gke.io" };
-    assert.equal(toldMigrated(volume({ metadata: { annotations } })), undefined);
+    assert.equal(withMigratedTo(volume({ metadata: { annotations } })), undefined);
   });
-  test("and not of others", () => {
-    assert.equal(toldMigrated(volume({ metadata: by("x.io/y") })), undefined);
-    assert.equal(toldMigrated(volume({})), undefined);
+  test("is not set for other provisioners", () => {
+    assert.equal(withMigratedTo(volume({ metadata: by("x.io/y") })), undefined);
+    assert.equal(withMigratedTo(volume({})), undefined);
   });
 });
 

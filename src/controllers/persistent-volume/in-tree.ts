@@ -25,7 +25,7 @@ const DRIVERS: Readonly<Record<string, string>> = {
   "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
 };
 
-/** Who provisions for a class: somebody else under this name, or nobody, and why. */
+/** The external provisioner of a class, or why there is none. */
 export type Provisioner =
   | { readonly external: string }
   | { readonly error: string; readonly isKnown: boolean };
@@ -42,7 +42,7 @@ export function provisionerOf(name: string): Provisioner {
   return { error: `no volume plugin matched name: ${name}`, isKnown: false };
 }
 
-/** Who deletes a volume: its driver, this controller, or nobody, and why. */
+/** What deletes a volume: its driver, this controller, or why it cannot be deleted. */
 export type Deleter = "driver" | "controller" | { readonly error: string };
 
 export function deleterOf({ metadata, spec }: PersistentVolume): Deleter {
@@ -109,8 +109,8 @@ function withFinalizers(volume: PersistentVolume, finalizers: readonly string[])
   return { ...volume, metadata: { ...volume.metadata, finalizers } };
 }
 
-/** The object, telling which driver has taken it over; undefined if it does so already. */
-export function toldMigrated<T extends PersistentVolume | PersistentVolumeClaim>(
+/** The object with the annotation that names the CSI driver it migrated to; undefined if it has it already. */
+export function withMigratedTo<T extends PersistentVolume | PersistentVolumeClaim>(
   object: T,
 ): T | undefined {
   const { annotations = {} } = object.metadata;

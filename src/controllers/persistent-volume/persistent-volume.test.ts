@@ -141,7 +141,7 @@ describe("volume without its claim", () => {
     { name: "ours is deleted", volume: provisionedBy("k8ts.io/local-path"), next: "delete" },
     { name: "another's is left to the other", volume: provisionedBy("csi.example") },
     {
-      name: "nobody can delete it",
+      name: "no plug-in can delete it",
       volume: {
         ...provisionedBy("kubernetes.io/gone"),
         metadata: {
@@ -305,18 +305,18 @@ const claimPhases = (cluster: Cluster) =>
     cluster.list(persistentVolumeClaimKind).map((c) => [c.metadata.name, c.status.phase]),
   );
 
-test("what a claim waits for is told again and again, until it has it", async () => {
+test("FailedBinding is recorded periodically until the claim is bound", async () => {
   await using cluster = await startCluster({ controllers: [persistentVolumeBinder()] });
   const { metadata, spec } = claim();
   await cluster.seed(persistentVolumeClaimKind, { metadata, spec });
-  const told = cluster.events.length;
+  const before = cluster.events.length;
   await cluster.advance(60_000);
-  assert.equal(cluster.events.length, told + 4);
+  assert.equal(cluster.events.length, before + 4);
   assert.equal(cluster.events.at(-1)?.reason, "FailedBinding");
   const free = volume("a", "2Gi");
   await cluster.seed(persistentVolumeKind, { metadata: free.metadata, spec: free.spec });
   assert.equal(cluster.get(persistentVolumeClaimKind, "data")?.status.phase, "Bound");
-  const toldAtLast = cluster.events.length;
+  const afterBinding = cluster.events.length;
   await cluster.advance(3_600_000);
-  assert.equal(cluster.events.length, toldAtLast);
+  assert.equal(cluster.events.length, afterBinding);
 });

@@ -34,7 +34,7 @@ function made(of: PersistentVolume = volume(), recyclers: Recyclers = DEFAULT_RE
 }
 
 function beside(existing: Pod | undefined, of: PersistentVolume = volume()): Recycler {
-  return { wanted: recyclerPod(of, DEFAULT_RECYCLERS), pod: existing, news: [], told: [] };
+  return { wanted: recyclerPod(of, DEFAULT_RECYCLERS), pod: existing, newEvents: [], reported: [] };
 }
 
 function pod(status: object, more: { metadata?: object; spec?: object } = {}): Pod {
@@ -171,7 +171,7 @@ describe("recycling in a cluster", () => {
   const finish = (cluster: Cluster, phase: "Succeeded" | "Failed"): Promise<unknown> =>
     cluster.edit(podKind, "recycler-for-v", (draft) => void (draft.status.phase = phase));
 
-  test("a pod empties the volume, and anybody may have it again", async () => {
+  test("Recycle: a pod scrubs the volume, and it becomes Available", async () => {
     await using cluster = await released();
     await cluster.client.delete(persistentVolumeClaimKind, { namespace: "default", name: "data" });
     await cluster.settle();
@@ -185,7 +185,7 @@ describe("recycling in a cluster", () => {
     assert.ok(cluster.events.some(({ reason }) => reason === "VolumeRecycled"));
   });
 
-  test("a pod that fails is told of and followed by another", async () => {
+  test("Recycle: a failed recycler pod is reported and replaced", async () => {
     await using cluster = await released();
     await cluster.client.delete(persistentVolumeClaimKind, { namespace: "default", name: "data" });
     await cluster.settle();
@@ -198,27 +198,32 @@ describe("recycling in a cluster", () => {
     assert.equal(cluster.get(persistentVolumeKind, "v")?.status.phase, "Available");
   });
 
-  test("what is told of the pod is told of the volume, once", async () => {
+  test("Recycle: Events of the recycler pod are copied to the volume, once", async () => {
     await using cluster = await released();
     await cluster.client.delete(persistentVolumeClaimKind, { namespace: "default", name: "data" });
     await cluster.settle();
     const { uid = "" } = cluster.get(podKind, "recycler-for-v")?.metadata ?? {};
-    const tell = (name: string, type: string, message: string, about: string): Promise<unknown> =>
+    const seedEvent = (
+      name: string,
+      type: string,
+      message: string,
+      about: string,
+    ): Promise<unknown> =>
       cluster.seed(eventKind, {
         metadata: { name },
         involvedObject: { kind: "Pod", namespace: "default", name: "recycler-for-v", uid: about },
         type,
         message,
       });
-    await tell("one", "Normal", "Pulling image", uid);
-    await tell("old", "Normal", "of an earlier pod", "another");
+    await seedEvent("one", "Normal", "Pulling image", uid);
+    await seedEvent("old", "Normal", "of an earlier pod", "another");
     await cluster.advance(10_000);
-    await tell("two", "Warning", "no image", uid);
+    await seedEvent("two", "Warning", "no image", uid);
     await finish(cluster, "Failed");
-    const told = cluster.events
+    const copied = cluster.events
       .filter(({ reason }) => reason === "RecyclerPod")
       .map(({ type, message, name }) => `${name} ${type} ${message}`);
-    assert.deepEqual(told, [
+    assert.deepEqual(copied, [
       "v Normal Recycler pod: Pulling image",
       "v Warning Recycler pod: no image",
     ]);
@@ -232,8 +237,8 @@ describe("recycling in a cluster", () => {
     await cluster.client.delete(persistentVolumeClaimKind, { namespace: "default", name: "data" });
     await cluster.settle();
     assert.deepEqual(cluster.names(podKind), ["user"]);
-    const told = cluster.events.find(({ reason }) => reason === "VolumeFailedRecycle");
-    assert.equal(told?.message, "Volume is used by pods: default/user");
+    const event = cluster.events.find(({ reason }) => reason === "VolumeFailedRecycle");
+    assert.equal(event?.message, "Volume is used by pods: default/user");
     await cluster.edit(podKind, "user", (draft) => void (draft.status.phase = "Succeeded"));
     assert.deepEqual(cluster.names(podKind), ["recycler-for-v", "user"]);
   });

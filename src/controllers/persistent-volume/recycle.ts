@@ -1,4 +1,4 @@
-/** Recycling, the oldest way to use a volume again: a pod empties it, then anybody may claim it. */
+/** The reclaim policy Recycle: a pod scrubs the volume, then it is Available again. */
 
 import type { Event, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
@@ -8,30 +8,35 @@ import { create, remove } from "#runtime/writes.ts";
 import { isFinished } from "../shared/pods.ts";
 import { isTrusted } from "./recycler-pod.ts";
 
-/** How far it is: `waiting` after the writes, emptied, or in vain. */
+/** Progress: `waiting` after the writes, emptied, or failed. */
 export type Recycling =
   | { readonly step: "waiting"; readonly writes: readonly Write[] }
   | { readonly step: "emptied"; readonly writes: readonly Write[] }
   | { readonly step: "failed"; readonly writes: readonly Write[]; readonly why: string };
 
-/** The pod that is to empty the volume, and the one that is there. */
+/** The recycler pod as it should be, and as it exists. */
 export interface Recycler {
   readonly wanted: Pod | undefined;
   readonly pod: Pod | undefined;
-  /** What is told of the pod, as far as the volume has not been told yet. */
-  readonly news: readonly Event[];
-  /** By their uid: what was told before, and the news. */
-  readonly told: readonly string[];
+  /** Events of the pod that were not copied to the volume yet. */
+  readonly newEvents: readonly Event[];
+  /** The uids of all Events of the pod, copied before or now. */
+  readonly reported: readonly string[];
 }
 
-export const NO_RECYCLER: Recycler = { wanted: undefined, pod: undefined, news: [], told: [] };
+export const NO_RECYCLER: Recycler = {
+  wanted: undefined,
+  pod: undefined,
+  newEvents: [],
+  reported: [],
+};
 
 export function recycle(volume: PersistentVolume, { wanted, pod }: Recycler): Recycling {
   if (wanted === undefined)
     return { step: "failed", writes: [], why: "No recycler plugin found for the volume!" };
   if (pod === undefined) return { step: "waiting", writes: [create(podKind, wanted)] };
   if (pod.metadata.deletionTimestamp !== undefined) return { step: "waiting", writes: [] };
-  // It goes before the volume is free: one that stays would vouch for the next time, too.
+  // The pod is deleted before the volume is released: otherwise its success would count for the next recycling.
   const writes = [remove(podKind, pod)];
   if (!isTrusted(pod, wanted, volume)) return { step: "waiting", writes };
   if (!isFinished(pod)) return { step: "waiting", writes: [] };
@@ -40,9 +45,9 @@ export function recycle(volume: PersistentVolume, { wanted, pod }: Recycler): Re
   return { step: "failed", writes, why: `Recycle failed: failed to recycle volume: ${why}` };
 }
 
-/** The pod is not the user's: what happens to it is told of the volume. */
-export function repeated(volume: PersistentVolume, news: readonly Event[]): EventNote[] {
-  return news.map(({ type, message = "" }) => ({
+/** Events of the recycler pod, which users do not own, copied to the volume. */
+export function volumeEvents(volume: PersistentVolume, events: readonly Event[]): EventNote[] {
+  return events.map(({ type, message = "" }) => ({
     about: volume,
     type: type === "Warning" ? "Warning" : "Normal",
     reason: "RecyclerPod",

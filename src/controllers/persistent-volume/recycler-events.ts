@@ -1,4 +1,4 @@
-/** Reads what is told of the pod that empties a volume. */
+/** Observes the recycler pod of a volume and its Events. */
 
 import type { Event, PersistentVolume, Pod } from "#api/generated/core.v1.ts";
 import { eventKind } from "#api/kinds/core/v1/event/event.ts";
@@ -8,26 +8,26 @@ import { watchList } from "#runtime/watch-list.ts";
 import type { Recycler } from "./recycle.ts";
 import { type Recyclers, recyclerPod } from "./recycler-pod.ts";
 
-/** `told`: the uids of what the volume has been told before. */
+/** `reported`: the uids of Events that were copied to the volume before. */
 export async function observeRecycler(
   volume: PersistentVolume,
   recyclers: Recyclers,
   caches: Caches,
   reader: Reader,
-  told: readonly string[] = [],
+  reported: readonly string[] = [],
 ): Promise<Recycler> {
   const wanted = recyclerPod(volume, recyclers);
   const { namespace, name = "" } = wanted?.metadata ?? {};
   const pod = wanted === undefined ? undefined : caches(podKind).get(namespace, name);
-  if (pod === undefined) return { wanted, pod, news: [], told: [] };
+  if (pod === undefined) return { wanted, pod, newEvents: [], reported: [] };
   const events = await eventsOf(pod, reader);
-  if (events === undefined) return { wanted, pod, news: [], told };
-  const known = new Set(told);
+  if (events === undefined) return { wanted, pod, newEvents: [], reported };
+  const known = new Set(reported);
   return {
     wanted,
     pod,
-    news: events.filter(({ metadata }) => !known.has(metadata.uid ?? "")),
-    told: events.map(({ metadata }) => metadata.uid ?? ""),
+    newEvents: events.filter(({ metadata }) => !known.has(metadata.uid ?? "")),
+    reported: events.map(({ metadata }) => metadata.uid ?? ""),
   };
 }
 
@@ -38,6 +38,6 @@ async function eventsOf({ metadata }: Pod, reader: Reader): Promise<readonly Eve
   try {
     return await watchList(reader, eventKind, { namespace, fieldSelector });
   } catch {
-    return undefined; // to empty the volume matters more than to tell of it: the next look tells
+    return undefined; // recycling goes on without the Events: the next reconcile reads them
   }
 }

@@ -14,15 +14,15 @@ import {
 } from "./binding.ts";
 import {
   deleterOf,
-  toldMigrated,
   withDeletionFinalizer,
+  withMigratedTo,
   withoutDeletionFinalizer,
 } from "./in-tree.ts";
 import { LOCAL_PATH_PROVISIONER } from "./local-path.ts";
-import { NO_RECYCLER, type Recycler, recycle, repeated } from "./recycle.ts";
+import { NO_RECYCLER, type Recycler, recycle, volumeEvents } from "./recycle.ts";
 
-/** What is told of a pod comes without a change of the pod. */
-const NEWS_RECHECK_MS = 2_000;
+/** Interval at which Events of the recycler pod are read: they come without a change of the pod. */
+const EVENTS_RECHECK_MS = 2_000;
 
 export interface VolumeState {
   readonly volume: PersistentVolume;
@@ -36,12 +36,12 @@ export interface VolumeState {
   readonly users?: readonly string[];
 }
 
-/** What was told of a recycler's pod, by uid. */
-export type Told = readonly string[];
+/** The uids of Events of the recycler pod that were copied to the volume. */
+export type ReportedEvents = readonly string[];
 
-export function decideVolume(state: VolumeState): Outcome<Told> {
+export function decideVolume(state: VolumeState): Outcome<ReportedEvents> {
   const { volume, claim } = state;
-  const migrated = toldMigrated(volume);
+  const migrated = withMigratedTo(volume);
   const guarded = withDeletionFinalizer(migrated ?? volume) ?? migrated;
   if (guarded !== undefined) return { writes: [update(persistentVolumeKind, guarded)] };
   const { claimRef } = volume.spec;
@@ -58,7 +58,7 @@ export function decideVolume(state: VolumeState): Outcome<Told> {
 }
 
 /** First released, which is seen here again, then reclaimed. */
-function release(state: VolumeState): Outcome<Told> {
+function release(state: VolumeState): Outcome<ReportedEvents> {
   const { volume } = state;
   const { phase } = volume.status;
   const again = volume.spec.persistentVolumeReclaimPolicy === "Recycle";
@@ -66,7 +66,7 @@ function release(state: VolumeState): Outcome<Told> {
   return phase === "Released" ? reclaim(state) : { writes: phaseWrites(volume, "Released") };
 }
 
-function reclaim(state: VolumeState): Outcome<Told> {
+function reclaim(state: VolumeState): Outcome<ReportedEvents> {
   const { volume, provisions } = state;
   switch (volume.spec.persistentVolumeReclaimPolicy) {
     case "Retain":
@@ -99,7 +99,11 @@ function discard(volume: PersistentVolume, provisions: boolean): Outcome {
   };
 }
 
-function recycled({ volume, recycler = NO_RECYCLER, users = [] }: VolumeState): Outcome<Told> {
+function recycled({
+  volume,
+  recycler = NO_RECYCLER,
+  users = [],
+}: VolumeState): Outcome<ReportedEvents> {
   const note = (reason: string, message: string): EventNote => {
     return { about: volume, type: "Normal", reason, message };
   };
@@ -107,30 +111,30 @@ function recycled({ volume, recycler = NO_RECYCLER, users = [] }: VolumeState): 
     // Whatever the pods do next brings it here again.
     return { events: [note("VolumeFailedRecycle", `Volume is used by pods: ${users.join(",")}`)] };
   }
-  const news = repeated(volume, recycler.news);
+  const copied = volumeEvents(volume, recycler.newEvents);
   const recycling = recycle(volume, recycler);
   const { writes } = recycling;
   switch (recycling.step) {
     case "waiting": {
-      const again = recycler.pod === undefined ? {} : { recheckInMs: NEWS_RECHECK_MS };
-      return { events: news, writes, remember: recycler.told, ...again };
+      const again = recycler.pod === undefined ? {} : { recheckInMs: EVENTS_RECHECK_MS };
+      return { events: copied, writes, remember: recycler.reported, ...again };
     }
     case "failed": {
       if (volume.status.phase === "Failed")
-        return { events: news, writes, remember: recycler.told };
+        return { events: copied, writes, remember: recycler.reported };
       const failed = fail(volume, "VolumeFailedRecycle", recycling.why);
       return {
-        events: [...news, ...(failed.events ?? [])],
+        events: [...copied, ...(failed.events ?? [])],
         writes: [...writes, ...(failed.writes ?? [])],
-        remember: recycler.told,
+        remember: recycler.reported,
       };
     }
     case "emptied": {
       const freed = unbind(volume);
       return {
-        events: [...news, note("VolumeRecycled", "Volume recycled")],
+        events: [...copied, note("VolumeRecycled", "Volume recycled")],
         writes: [...writes, ...(freed.writes ?? [])],
-        remember: recycler.told,
+        remember: recycler.reported,
       };
     }
   }
@@ -139,7 +143,7 @@ function recycled({ volume, recycler = NO_RECYCLER, users = [] }: VolumeState): 
 function unbind(volume: PersistentVolume): Outcome {
   const { claimRef, ...spec } = volume.spec;
   if (!hasAnnotation(volume, BOUND_BY_CONTROLLER)) {
-    // The user asked for that claim by name: whoever has the name may have the volume.
+    // The user set the claimRef by name, so the next claim of that name may bind the volume.
     const { uid: _, ...byName } = claimRef ?? {};
     const next = { ...volume, spec: { ...spec, claimRef: byName } };
     return { writes: [update(persistentVolumeKind, next)] };

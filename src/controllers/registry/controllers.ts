@@ -61,7 +61,7 @@ export interface ControllerOptions extends BinderOptions {
   /** For signatures with bootstrap tokens. */
   readonly hmac?: Hmac;
   readonly accountTokens?: AccountTokens;
-  /** Tokens of service accounts that nobody used for so long are cleaned away. */
+  /** Legacy service account tokens that were not used for so long are cleaned up. */
   readonly legacyTokenUnusedMs?: number;
   readonly autoscalers?: AutoscalerSettings;
   readonly nodeHealth?: HealthOptions;

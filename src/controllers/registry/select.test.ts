@@ -30,7 +30,7 @@ describe("--controllers", () => {
     });
   }
 
-  test("a name that nobody knows is told", () => {
+  test("unknown controller names are reported", () => {
     assert.deepEqual(selectionOf(["*", "-nodeipam", "jobs", "-pods"]).unknown, ["jobs", "pods"]);
   });
 

@@ -58,7 +58,7 @@ const NAMES: Readonly<Record<string, string | undefined>> = {
   "volumeattributesclass-protection-controller": undefined,
 };
 
-/** Bootstrap tokens are for those who hand them out; warnings about labels for those who use them. */
+/** Off by default, as upstream: the bootstrap token controllers and the SELinux warnings. */
 const OFF_BY_DEFAULT: ReadonlySet<string> = new Set([
   "bootstrap-signer-controller",
   "selinux-warning-controller",

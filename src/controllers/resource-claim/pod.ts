@@ -10,7 +10,7 @@ import { controllerOf, isControlledBy } from "../shared/ownership.ts";
 import { isFinished } from "../shared/pods.ts";
 import { claimStatusOf, claimsOf } from "./pod-claims.ts";
 
-/** Tells for which entry of the pod a claim was made. */
+/** Names the entry of the pod's resourceClaims for which a claim was created. */
 const FOR_ENTRY = "resource.kubernetes.io/pod-claim-name";
 const NAME_BASE_MAX = 57; // leaves room for what the server adds
 const RESERVED_MAX = 256;
@@ -48,11 +48,11 @@ export function decidePod(state: PodState): Outcome {
     const onRefused = failed(pod, entry, "create ResourceClaim : {error}");
     creates.push(noted(made, { onRefused }));
   }
-  const told =
+  const statusWrites =
     found.length === 0
       ? []
       : [patch(podKind, pod, "strategic", { status: { resourceClaimStatuses: found } }, "status")];
-  return { writes: [...creates, ...told, ...reserve(state)] };
+  return { writes: [...creates, ...statusWrites, ...reserve(state)] };
 }
 
 /** It needs nothing any more, or never will. */
@@ -69,7 +69,7 @@ function isServed(entry: PodResourceClaim, { pod, claimNamed }: PodState): boole
   return claim !== undefined && isControlledBy(claim, pod);
 }
 
-/** A pod that was put on a node by hand has nobody else to reserve what it uses. */
+/** A pod whose nodeName was set without the scheduler gets its claims reserved here. */
 function reserve({ pod, claimNamed }: PodState): readonly Write[] {
   if (!pod.spec.nodeName) return [];
   return claimsOf(pod, claimNamed).flatMap((claim) => {

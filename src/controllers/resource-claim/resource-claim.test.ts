@@ -134,7 +134,7 @@ test("long names are shortened alike", () => {
 });
 
 describe("claims of pods in a cluster", () => {
-  test("made from the template, told to the pod, freed and deleted after it", async () => {
+  test("created from the template, listed in resourceClaimStatuses, released and deleted after the pod", async () => {
     await using cluster = await startCluster({ at: AT, controllers: [resourceClaims] });
     await seedPod(cluster);
     assert.deepEqual(cluster.names(resourceClaimKind), []);

@@ -52,7 +52,7 @@ async function pod(
   });
 }
 
-const told = ({ events }: Cluster): readonly string[] =>
+const eventsOf = ({ events }: Cluster): readonly string[] =>
   events.map(({ name, reason }) => `${name} ${reason}`);
 
 describe("pods that use the same volume", () => {
@@ -102,12 +102,12 @@ describe("pods that use the same volume", () => {
       await using cluster = await world();
       await pod(cluster, "a", first);
       await pod(cluster, "b", second, policy === undefined ? {} : { seLinuxChangePolicy: policy });
-      assert.deepEqual(told(cluster), want);
+      assert.deepEqual(eventsOf(cluster), want);
     });
   }
 });
 
-test("both are told of each other, and metrics tell of it while both are there", async () => {
+test("SELinuxLabelConflict is recorded on both pods, and the metric exists while both exist", async () => {
   await using cluster = await world();
   await pod(cluster, "a", { level: "s0:c1" });
   await pod(cluster, "b", { level: "s0:c2" });
@@ -127,16 +127,16 @@ test("both are told of each other, and metrics tell of it while both are there",
   ]);
   await cluster.edit(podKind, "a", (draft) => void (draft.status.phase = "Succeeded"));
   assert.deepEqual(conflicts(), []);
-  assert.equal(told(cluster).length, 2);
+  assert.equal(eventsOf(cluster).length, 2);
 });
 
 test("a driver that cannot mount with labels is no matter, until it can", async () => {
   await using cluster = await world(false);
   await pod(cluster, "a", { level: "s0:c1" });
   await pod(cluster, "b", { level: "s0:c2" });
-  assert.deepEqual(told(cluster), []);
+  assert.deepEqual(eventsOf(cluster), []);
   await cluster.edit(csiDriverKind, "d", (draft) => void (draft.spec.seLinuxMount = true));
-  assert.deepEqual(told(cluster), ["b SELinuxLabelConflict", "a SELinuxLabelConflict"]);
+  assert.deepEqual(eventsOf(cluster), ["b SELinuxLabelConflict", "a SELinuxLabelConflict"]);
 });
 
 test("a pod whose containers do not agree", async () => {
@@ -153,5 +153,5 @@ test("a pod whose containers do not agree", async () => {
       ],
     },
   });
-  assert.deepEqual(told(cluster), ["a MultipleSELinuxLabels"]);
+  assert.deepEqual(eventsOf(cluster), ["a MultipleSELinuxLabels"]);
 });

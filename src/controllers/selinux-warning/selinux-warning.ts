@@ -40,19 +40,19 @@ import {
 } from "./uses.ts";
 
 export interface WarningState {
-  /** By what each is mounted with, of the pod itself. */
+  /** The volumes of the pod, each with the labels that it is mounted with. */
   readonly uses: readonly Use[];
-  /** Of pods that are older: of two, the younger tells of both. */
+  /** Uses of older pods: the younger of two pods reports the conflict for both. */
   readonly others: readonly Use[];
   /** Volumes that the pod's own containers do not agree on. */
   readonly torn: readonly string[];
   readonly pod: Pod;
-  /** What was told of before. */
-  readonly told: Told;
+  /** Events that were recorded before. */
+  readonly recorded: RecordedEvents;
 }
 
-/** By who and what. */
-type Told = readonly string[];
+/** Each as pod uid and message. */
+type RecordedEvents = readonly string[];
 
 const volumesById: IndexSpec<PersistentVolume> = {
   kind: persistentVolumeKind,
@@ -69,7 +69,7 @@ const podsByStorage: IndexSpec<Pod> = {
   values: ({ spec }) => (spec.volumes ?? []).flatMap((volume) => inlineId(volume) ?? []),
 };
 
-export const selinuxWarning = defineController<WarningState | undefined, Told>({
+export const selinuxWarning = defineController<WarningState | undefined, RecordedEvents>({
   name: "selinux-warning-controller",
   component: "selinux_warning",
   feeds: [
@@ -79,7 +79,7 @@ export const selinuxWarning = defineController<WarningState | undefined, Told>({
     { kind: csiDriverKind, keys: keysOfDriver },
   ],
   indexes: [podsByClaim, podsByStorage, volumesById],
-  observe: (caches, { namespace, name }, _reader, told = []) => {
+  observe: (caches, { namespace, name }, _reader, recorded = []) => {
     const pod = caches(podKind).get(namespace, name);
     if (pod === undefined || isFinished(pod)) return undefined;
     const { uses, torn } = usesOf(pod, caches);
@@ -89,19 +89,19 @@ export const selinuxWarning = defineController<WarningState | undefined, Told>({
         .flatMap((other) => usesOf(other, caches).uses)
         .filter((use) => use.volumeId === volumeId),
     );
-    return { pod, uses, others, torn, told };
+    return { pod, uses, others, torn, recorded };
   },
   decide: (state) => (state === undefined ? idle : decide(state)),
   measure: measureConflicts(),
 });
 
-function decide({ pod, uses, others, torn, told }: WarningState): Outcome<Told> {
+function decide({ pod, uses, others, torn, recorded }: WarningState): Outcome<RecordedEvents> {
   const conflicts = uses.flatMap((use) =>
     others.filter((o) => o.volumeId === use.volumeId).flatMap((o) => conflictsOf(use, o)),
   );
   const notes = [...conflicts.map(noteOf), ...torn.map((name) => tornNote(pod, name))];
   const ids = notes.map(({ about, message }) => `${(about as Pod).metadata.uid} ${message}`);
-  return { events: notes.filter((_, i) => !told.includes(ids[i]!)), remember: ids };
+  return { events: notes.filter((_, i) => !recorded.includes(ids[i]!)), remember: ids };
 }
 
 /** Kept to what metrics ask for: every conflict, from both sides. */
@@ -143,7 +143,7 @@ function valuesOf({ property, of, with: other }: Conflict): readonly string[] {
   return [property, ...side(of), ...side(other)];
 }
 
-/** To another namespace nothing is told of whose pod it is. */
+/** A pod of another namespace is not named in the Event. */
 function noteOf({ property, of, with: other }: Conflict): EventNote {
   const [value, otherValue] = [propertyOf(of, property), propertyOf(other, property)];
   const { namespace, name } = other.pod.metadata;

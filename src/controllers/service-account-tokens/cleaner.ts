@@ -1,6 +1,6 @@
 /**
- * Old tokens of service accounts that were made by themselves and that nobody has used for long are
- * first called invalid, and deleted as long again after that.
+ * Auto-generated service account tokens that were not used for long are first labelled invalid, and
+ * deleted after the same time again.
  */
 
 import type { Secret, ServiceAccount } from "#api/generated/core.v1.ts";

@@ -1,4 +1,4 @@
-/** Creating and deleting the pods of a workload, told of in the events that all workloads share. */
+/** Creates and deletes the pods of a workload, with the Events that all workloads share. */
 
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";

@@ -42,7 +42,7 @@ export function readyCondition({
   return status.conditions?.find(({ type }) => type === "Ready");
 }
 
-/** When a pod that has ended did so, as well as its status tells. */
+/** When a finished pod has ended, as far as its status shows. */
 export function finishedAtMs(pod: Pod): number {
   const { creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata;
   const containersMs = containersFinishedAtMs(pod);

@@ -23,7 +23,7 @@ export const orphanRevisions: IndexSpec<ControllerRevision> = {
     controllerOf(revision) === undefined ? [revision.metadata.namespace ?? ""] : [],
 };
 
-/** Those that the object controls, and those that nobody does. */
+/** The revisions that the object controls, and orphans. */
 export function candidateRevisions(
   caches: Caches,
   { metadata }: KubeObject,
@@ -94,7 +94,7 @@ export function trackRevision<T extends KubeObject>(
   };
 }
 
-/** Revisions beyond the limit that nobody uses go, the oldest first. */
+/** Deletes unused revisions beyond the limit, the oldest first. */
 export function pruneHistory(
   revisions: readonly ControllerRevision[],
   limit: number,

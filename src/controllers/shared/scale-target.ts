@@ -1,4 +1,4 @@
-/** Finds the scale of whatever somebody points at, in any group that has one. */
+/** Finds the scale sub-resource of a reference, in any API group. */
 import type { Scale } from "#api/generated/autoscaling.v1.ts";
 import type { CrossVersionObjectReference } from "#api/generated/autoscaling.v2.ts";
 import type { Reader, Resource } from "#runtime/controller.ts";
@@ -42,7 +42,7 @@ export async function findScale(
   return { ok: true, scale: answer.value as Scale, resource };
 }
 
-/** The version that the reference names only tells the group. */
+/** Of the reference's apiVersion only the group is used. */
 export async function resourceOfKind(
   reader: Reader,
   apiVersion: string,

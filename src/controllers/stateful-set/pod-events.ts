@@ -1,4 +1,4 @@
-/** What a StatefulSet tells of its pods in events. */
+/** The Events of a StatefulSet about its pods. */
 
 import type { StatefulSet } from "#api/generated/apps.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
@@ -19,13 +19,13 @@ export function notes(
   return {
     onDone: { about: set, type: "Normal", reason: `Successful${verb}`, message: done },
     onRefused: { about: set, type: "Warning", reason: `Failed${verb}`, message: failed },
-    // Another's pod or claim has the name: that may change, and is no news each time.
+    // A pod or claim of another owner has the name: this is retried, without an Event each time.
     ...(verb === "Create" ? { noEventFor: "AlreadyExists" } : {}),
   };
 }
 
 /** One event about the pod, whether itself or its claims changed; a refusal says what of it. */
-export function toldAsUpdate(
+export function withUpdateEvent(
   set: StatefulSet,
   podName: string,
   writes: readonly Write[],

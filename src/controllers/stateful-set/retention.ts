@@ -11,7 +11,7 @@ import { isInRange, ordinalOf } from "./identity.ts";
 
 /**
  * Who should own a claim under the set's retention policy; undefined if the claim is fine as it is
- * or somebody else controls it.
+ * or has another controller.
  */
 export function repairedClaim(
   set: StatefulSet,
@@ -28,7 +28,7 @@ export function repairedClaim(
   return { ...claim, metadata: { ...claim.metadata, ownerReferences: [...others, ...wanted] } };
 }
 
-/** A claim that somebody else controls, or an earlier set or pod of the same name. */
+/** A claim that is controlled by another object, or by an earlier set or pod of the same name. */
 export function conflictOf(
   set: StatefulSet,
   pod: Pod,

@@ -205,7 +205,7 @@ const rows: {
     status: { currentReplicas: 2, updatedReplicas: 1, currentRevision: "db-old" },
   },
   {
-    name: "an update by hand is nobody else's",
+    name: "OnDelete: old pods are not replaced",
     spec: { updateStrategy: { type: "OnDelete" } },
     pods: all("old"),
     want: [],
@@ -253,13 +253,13 @@ describe("a StatefulSet decides", () => {
         },
         Date.parse(NOW),
       );
-      const told = describeOutcome(outcome);
+      const described = describeOutcome(outcome);
       assert.deepEqual(
-        told.writes.filter((line) => line !== "update StatefulSet db/status"),
+        described.writes.filter((line) => line !== "update StatefulSet db/status"),
         want,
       );
       assert.deepEqual(partLike(written(outcome, statefulSetKind)?.status, status), status);
-      assert.equal(told.recheckInMs, recheckInMs);
+      assert.equal(described.recheckInMs, recheckInMs);
     });
   }
 });

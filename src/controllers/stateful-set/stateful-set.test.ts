@@ -139,7 +139,7 @@ describe("stateful set", () => {
     );
   });
 
-  test("on delete: old pods stay until somebody deletes them", async () => {
+  test("OnDelete: old pods stay until they are deleted", async () => {
     await using cluster = await start({ replicas: 1, updateStrategy: { type: "OnDelete" } });
     await run(cluster, "db-0");
     await cluster.edit(
@@ -211,7 +211,7 @@ describe("stateful set", () => {
     assert.deepEqual(owner("data-db-0"), ["StatefulSet"]);
   });
 
-  test("a pod of somebody else has the name: it waits, and says nothing but how far it is", async () => {
+  test("a pod of another owner has the name: the set waits and records no Event", async () => {
     const rival = { apiVersion: "v1", kind: "ConfigMap", name: "c", uid: "u", controller: true };
     await using cluster = await start({ replicas: 1 }, (empty) =>
       empty.seed(podKind, {
@@ -256,7 +256,7 @@ describe("stateful set", () => {
     assert.equal(kept?.metadata.ownerReferences?.[0]?.uid, metadata.uid);
   });
 
-  test("a retention policy that changes is told of as a change of the pod", async () => {
+  test("a change of persistentVolumeClaimRetentionPolicy is recorded as an update of the pod", async () => {
     await using cluster = await start({
       replicas: 1,
       volumeClaimTemplates: [
@@ -292,13 +292,13 @@ describe("stateful set", () => {
   });
 });
 
-describe("a claim that somebody else controls", () => {
+describe("a claim with another controller", () => {
   const template = {
     metadata: { name: "data" },
     spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
   };
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "other", uid: "u", controller: true };
-  const told = async (policy: "Retain" | "Delete", controller: boolean) => {
+  const conflictOf = async (policy: "Retain" | "Delete", controller: boolean) => {
     const seeded = {
       ...template,
       metadata: { name: "data-db-0", ownerReferences: [{ ...other, controller }] },
@@ -315,16 +315,16 @@ describe("a claim that somebody else controls", () => {
     return [conflicts[0]?.message, owners?.map(({ kind }) => kind)];
   };
 
-  test("is told of and left alone", async () => {
+  test("records an Event and is left alone", async () => {
     const message =
       "PersistentVolumeClaim data-db-0 has a conflicting OwnerReference that acts as a manging " +
       "controller, the retention policy is ignored for this claim";
-    assert.deepEqual(await told("Delete", true), [message, ["ConfigMap"]]);
+    assert.deepEqual(await conflictOf("Delete", true), [message, ["ConfigMap"]]);
   });
   test("matters only if claims are to be deleted", async () => {
-    assert.deepEqual(await told("Retain", true), [undefined, ["ConfigMap"]]);
+    assert.deepEqual(await conflictOf("Retain", true), [undefined, ["ConfigMap"]]);
   });
   test("is none if its owner does not control it", async () => {
-    assert.deepEqual(await told("Delete", false), [undefined, ["ConfigMap", "StatefulSet"]]);
+    assert.deepEqual(await conflictOf("Delete", false), [undefined, ["ConfigMap", "StatefulSet"]]);
   });
 });

@@ -44,7 +44,7 @@ import {
   revisionOf,
   startOrdinal,
 } from "./identity.ts";
-import { notes, toldAsUpdate } from "./pod-events.ts";
+import { notes, withUpdateEvent } from "./pod-events.ts";
 import { conflictOf, isStaleClaim, repairedClaim } from "./retention.ts";
 import { isRunningAndReady, nextAvailableInMs, type Running, statusOf } from "./status.ts";
 
@@ -133,7 +133,7 @@ function decide(state: StatefulSetState, nowMs: number): Outcome {
         const collided = { ...status, collisionCount: collisionCount + 1 };
         return { writes: [updateStatus(statefulSetKind, { ...set, status: collided })] };
       }
-      // What it has come to is told all the same, unless that was what was refused.
+      // The status is written all the same, unless that write was the one refused.
       return isRevision || write.kind === statefulSetKind ? {} : { writes: statusWrites };
     },
   };
@@ -234,7 +234,7 @@ function tendSteps(world: World, pod: Pod): Steps {
   const repaired = repairedPod(set, pod);
   const repair = repaired === undefined ? [] : [update(podKind, repaired)];
   const changes = [...retention, ...repair];
-  return { writes: [...missing, ...toldAsUpdate(set, name, changes)], events, blocked: false };
+  return { writes: [...missing, ...withUpdateEvent(set, name, changes)], events, blocked: false };
 }
 
 /** Of claims that are there. */

@@ -41,7 +41,7 @@ describe("expander", () => {
     test(name, () => assert.equal(decide({ claim: asked, volume: bound }).events?.[0]?.type, want));
   }
 
-  test("in a cluster each growth is told once", async () => {
+  test("ExternalExpanding is recorded once for each expansion", async () => {
     await using cluster = await startCluster({ controllers: [volumeExpander] });
     const { spec, status } = claim("1Gi", "1Gi");
     const seeded = await cluster.seed(persistentVolumeClaimKind, {

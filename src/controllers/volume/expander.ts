@@ -1,6 +1,6 @@
 /**
- * Notices that a bound claim asks for more room. No kind of volume that is left in Kubernetes itself
- * can grow by the controller's hand: it tells the user who is waited for.
+ * Notices that a bound claim requests more storage. No in-tree volume plug-in that is left can expand
+ * volumes, so it records which external resizer is waited for.
  */
 
 import type { PersistentVolume, PersistentVolumeClaim } from "#api/generated/core.v1.ts";
@@ -70,7 +70,7 @@ function keysOfClaim(claim: PersistentVolumeClaim): readonly Key[] {
   return claim.status.phase === "Bound" ? ownKey(claim) : [];
 }
 
-/** Told once for each time that more is asked for. */
+/** Queues a claim once for each larger request. */
 function keysOfChange({ next, old }: Change<PersistentVolumeClaim>): readonly Key[] {
   if (next === undefined) return [];
   const asked = next.spec.resources.requests?.storage;

@@ -8,7 +8,7 @@ export interface Protected<T extends KubeObject> {
   readonly used: boolean;
 }
 
-/** The rule of all three kinds: live objects have the finalizer, deleted ones until nobody uses them. */
+/** The rule of all three kinds: live objects have the finalizer, terminating ones until they are unused. */
 export function protect<T extends KubeObject>(
   kind: KindOf<T>,
   finalizer: string,
