@@ -9,6 +9,7 @@ import {
   totalmem,
 } from "node:os";
 import { listFolder, readTextIfPresent } from "./files.ts";
+import { hugePagesName } from "./huge-pages.ts";
 
 export interface MachineFacts {
   readonly cpus: number;
@@ -110,10 +111,7 @@ async function readHugePages(): Promise<Record<string, number>> {
     const kilobytes = Number(/^hugepages-(\d+)kB$/.exec(name)?.[1] ?? 0);
     if (kilobytes === 0) continue;
     const count = Number((await readTextIfPresent(`${root}/${name}/nr_hugepages`)) ?? 0);
-    const size =
-      kilobytes >= 1024 * 1024 ? `${kilobytes / 1024 / 1024}Gi` : `${kilobytes / 1024}Mi`;
-    pages[kilobytes < 1024 ? `hugepages-${kilobytes}Ki` : `hugepages-${size}`] =
-      count * kilobytes * 1024;
+    pages[hugePagesName(kilobytes)] = count * kilobytes * 1024;
   }
   return pages;
 }

@@ -1,5 +1,6 @@
 /** Everything that a kubelet can be told: the record that flags and KubeletConfiguration end in. */
 import type { Taint } from "#api/generated/core.v1.ts";
+import type { MemoryReservation } from "./decide/resources/reserved-memory.ts";
 import type { CniSettings } from "./network/cni-config.ts";
 
 export interface KubeletConfig {
@@ -60,9 +61,17 @@ export interface KubeletConfig {
   readonly staticPodUrlHeader: Readonly<Record<string, readonly string[]>>;
   readonly httpCheckMs: number;
   readonly cpuManagerPolicy: string;
+  readonly cpuManagerPolicyOptions: Readonly<Record<string, string>>;
+  /** A container whose CPUs could not be changed is tried again so often. */
+  readonly cpuManagerReconcileMs: number;
+  /** `0-1`: CPUs for the system, instead of the cpu of systemReserved and kubeReserved. */
+  readonly reservedSystemCpus: string;
+  /** Memory of the system by NUMA node, for the memory manager. */
+  readonly reservedMemory: readonly MemoryReservation[];
   readonly memoryManagerPolicy: string;
   readonly topologyManagerPolicy: string;
   readonly topologyManagerScope: string;
+  readonly topologyManagerPolicyOptions: Readonly<Record<string, string>>;
   readonly enableSystemLogQuery: boolean;
   /** How long the node's shutdown is held back for its pods; 0: it is not. */
   readonly shutdownGraceMs: number;
@@ -123,9 +132,14 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
   staticPodUrlHeader: {},
   httpCheckMs: 20_000,
   cpuManagerPolicy: "none",
+  cpuManagerPolicyOptions: {},
+  cpuManagerReconcileMs: 10_000,
+  reservedSystemCpus: "",
+  reservedMemory: [],
   memoryManagerPolicy: "None",
   topologyManagerPolicy: "none",
   topologyManagerScope: "container",
+  topologyManagerPolicyOptions: {},
   enableSystemLogQuery: false,
   shutdownGraceMs: 0,
   shutdownGraceCriticalMs: 0,

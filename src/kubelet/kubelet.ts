@@ -62,6 +62,7 @@ import { RunIndex } from "./pods/run-index.ts";
 import { StatusManager } from "./pods/status-manager.ts";
 import { Probes } from "./probes/probes.ts";
 import { Allocations } from "./resize/allocations.ts";
+import { createResourceManagers } from "./resources/create-resource-managers.ts";
 import { runContainerEvents } from "./runtime/container-events.ts";
 import { TerminationMessages } from "./runtime/termination-message.ts";
 import { isMirror } from "./static/static-pod.ts";
@@ -174,6 +175,10 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   });
   await plugins.load();
   const { devices, dra } = plugins;
+  const resources = await createResourceManagers({
+    ...{ config, machine, devices, logger },
+    onShared: () => onUids(workers.pods().map(({ metadata }) => metadata.uid ?? "")),
+  });
   const machinery = {
     machine,
     amounts,
@@ -212,7 +217,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   });
   const services: PodServices = {
     ...{ clock, random, logger, events, objects, tokens, cgroups, paths, index, allocations },
-    ...{ devices, dra },
+    ...{ devices, dra, resources },
     runtime: cri.runtime,
     images: new PodImages({
       ...{
@@ -242,7 +247,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
       admit: async (pod) => {
         if (shutdown.isShuttingDown) return SHUTTING_DOWN;
         const verdict = decideAdmission(admissionInputs(pod, eviction.pressures));
-        return verdict.admitted ? devices.admit(pod) : verdict;
+        return verdict.admitted ? resources.topology.admit(pod) : verdict;
       },
       resize: (pod) => decideAdmission(admissionInputs(pod, NO_PRESSURE)),
     },
@@ -303,6 +308,8 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   await workers.endOrphans();
   allocations.forgetOthers((uid) => workers.has(uid));
   devices.forgetOthers((uid) => workers.has(uid));
+  resources.cpus.forgetOthers((uid) => workers.has(uid));
+  resources.memory.forgetOthers((uid) => workers.has(uid));
   void runOrphanSweep(orphans, signal);
   void imageCollector.run(signal);
   startLogRotation(options, cri, signal);
@@ -365,6 +372,7 @@ function nodeFacts(
     runtimeName: watch.health.version?.runtimeName ?? "containerd",
     podCgroup: (pod) => podCgroupName(config.cgroupRoot, pod),
     seccompDefault: config.seccompDefault,
+    cpuReconcileMs: config.cpuManagerReconcileMs,
     podPidsLimit: config.podPidsLimit > 0 ? config.podPidsLimit : undefined,
     networkProblem: () => watch.health.networkProblem,
     runtimeHandler: (pod) => runtimeHandlerOf(client, pod),

@@ -2,7 +2,10 @@
 import { formatDuration } from "#api/meta/duration.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { parseQuantity } from "#api/meta/quantity.ts";
+import { parseCpuSet } from "#kubelet/decide/resources/cpu-set.ts";
+import { checkReservations } from "#kubelet/decide/resources/reserved-memory.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
+import { messageOf } from "#lib/caught.ts";
 
 const TOPOLOGY_POLICIES = ["none", "best-effort", "restricted", "single-numa-node"];
 const TOPOLOGY_SCOPES = ["container", "pod"];
@@ -11,6 +14,7 @@ export function checkKubeletConfig(config: KubeletConfig): string[] {
   return [
     ...checkImages(config),
     ...checkPods(config),
+    ...checkReserved(config),
     ...checkShutdown(config),
     ...checkLogs(config),
   ].map((why) => `invalid configuration: ${why}`);
@@ -60,7 +64,6 @@ function checkPods(config: KubeletConfig): string[] {
       `topologyManagerPolicy (--topology-manager-policy) ${goQuote(topologyManagerPolicy)} must be one of: [${TOPOLOGY_POLICIES.map(goQuote).join(" ")}]`,
     );
   }
-  problems.push(...unsupportedManagers(config));
   if (!TOPOLOGY_SCOPES.includes(topologyManagerScope)) {
     problems.push(
       `topologyManagerScope (--topology-manager-scope) ${goQuote(topologyManagerScope)} must be one of: "container", or "pod"`,
@@ -69,15 +72,16 @@ function checkPods(config: KubeletConfig): string[] {
   return problems;
 }
 
-/** The managers of processors, memory and topology are not there: asking for one is refused. */
-function unsupportedManagers(config: KubeletConfig): string[] {
-  const { cpuManagerPolicy, memoryManagerPolicy, topologyManagerPolicy } = config;
-  const policies = { cpuManagerPolicy, memoryManagerPolicy, topologyManagerPolicy };
-  return Object.entries(policies).flatMap(([name, policy]) => {
-    const isKnown = name !== "topologyManagerPolicy" || TOPOLOGY_POLICIES.includes(policy);
-    if (!isKnown || policy.toLowerCase() === "none") return [];
-    return [`${name} ${goQuote(policy)} is not supported by this kubelet`];
-  });
+function checkReserved({ reservedSystemCpus, reservedMemory }: KubeletConfig): string[] {
+  const problems = checkReservations(reservedMemory);
+  try {
+    parseCpuSet(reservedSystemCpus);
+  } catch (error) {
+    problems.unshift(
+      `unable to parse reservedSystemCPUs (--reserved-cpus) ${reservedSystemCpus}, error: ${messageOf(error)}`,
+    );
+  }
+  return problems;
 }
 
 function checkShutdown({ shutdownGraceMs, shutdownGraceCriticalMs }: KubeletConfig): string[] {

@@ -3,7 +3,10 @@ import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { Command as Parser } from "commander";
 import type { Taint } from "#api/generated/core.v1.ts";
+import { parseDuration } from "#api/meta/duration.ts";
+import type { MemoryReservation } from "#kubelet/decide/resources/reserved-memory.ts";
 import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-config.ts";
+import { withReservedCpus } from "#kubelet/resources/create-resource-managers.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { servingCertificate } from "../component/serving-certificate.ts";
 import { list } from "../flags/flag-values.ts";
@@ -54,6 +57,15 @@ export function kubeletFlags(): Parser {
     .option("--image-credential-provider-config <file>", "a CredentialProviderConfig")
     .option("--image-credential-provider-bin-dir <dir>", "where its programs are")
     .option("--pod-max-pids <n>", "processes of one pod; -1 for as many as the node allows")
+    .option("--cpu-manager-policy <policy>", "none or static")
+    .option("--cpu-manager-policy-options <options>", "full-pcpus-only=true,…")
+    .option("--cpu-manager-reconcile-period <duration>", "retry of a container's cpuset")
+    .option("--reserved-cpus <cpus>", "CPUs for the system: 0-1,8")
+    .option("--memory-manager-policy <policy>", "None or Static")
+    .option("--reserved-memory <amounts>", "0:memory=1Gi,hugepages-2Mi=64Mi;1:memory=1Gi")
+    .option("--topology-manager-policy <policy>", "none, best-effort, restricted, …")
+    .option("--topology-manager-policy-options <options>", "prefer-closest-numa-nodes=true,…")
+    .option("--topology-manager-scope <scope>", "container or pod")
     .option("--manifest-url <url>", "static pods")
     .option("--pod-manifest-path <dir>", "static pods")
     .option("--port <port>", "of the kubelet's own server")
@@ -82,7 +94,7 @@ export async function kubeletConfigOf(
     const list = problems.length === 1 ? problems[0] : `[${problems.join(", ")}]`;
     throw new FlagError(`failed to validate kubelet configuration, error: ${list}`);
   }
-  return { config, warnings };
+  return { config: withReservedCpus(config), warnings };
 }
 
 /** How the kubelet's own server is reached, and by whom. */
@@ -160,6 +172,17 @@ function given(flags: Flags): Values {
   take("credentialProviderConfig", "image-credential-provider-config", same);
   take("credentialProviderFolder", "image-credential-provider-bin-dir", same);
   take("podPidsLimit", "pod-max-pids", Number);
+  take("cpuManagerPolicy", "cpu-manager-policy", same);
+  take("cpuManagerPolicyOptions", "cpu-manager-policy-options", pairs);
+  take("cpuManagerReconcileMs", "cpu-manager-reconcile-period", (text) =>
+    durationMs("cpu-manager-reconcile-period", text),
+  );
+  take("reservedSystemCpus", "reserved-cpus", same);
+  take("memoryManagerPolicy", "memory-manager-policy", same);
+  take("reservedMemory", "reserved-memory", reservations);
+  take("topologyManagerPolicy", "topology-manager-policy", same);
+  take("topologyManagerPolicyOptions", "topology-manager-policy-options", pairs);
+  take("topologyManagerScope", "topology-manager-scope", same);
   take("staticPodUrl", "manifest-url", same);
   take("staticPodPath", "pod-manifest-path", same);
   take("port", "port", (text) => whole("port", text));
@@ -181,6 +204,24 @@ function pairs(text: string): Record<string, string> {
       return [name, value.join("=")];
     }),
   );
+}
+
+function durationMs(flag: string, text: string): number {
+  const parsed = parseDuration(text);
+  if (parsed.ok) return Number(parsed.nanos / 1_000_000n);
+  throw new FlagError(`invalid argument "${text}" for "--${flag}" flag: ${parsed.error}`);
+}
+
+function reservations(text: string): MemoryReservation[] {
+  return text.split(";").map((part) => {
+    const [node = "", limits = ""] = part.split(":");
+    if (!/^\d+$/.test(node) || limits === "") {
+      throw new FlagError(
+        `invalid argument "${text}" for "--reserved-memory" flag: the reserved memory has incorrect format, expected numaNodeID:type=quantity[,type=quantity...], got ${part}`,
+      );
+    }
+    return { numaNode: Number(node), limits: pairs(limits) };
+  });
 }
 
 function thresholds(text: string): Record<string, string> {

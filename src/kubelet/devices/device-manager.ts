@@ -10,9 +10,18 @@
 import { join } from "node:path";
 import type { Container, Pod } from "#api/generated/core.v1.ts";
 import { quantityOf, quantityValue } from "#api/meta/quantity.ts";
-import type { AdmissionVerdict } from "#kubelet/decide/node/admit-pod.ts";
-import { deviceCandidates, pickDevices } from "#kubelet/decide/pick-devices.ts";
+import {
+  byAffinity,
+  type DeviceNodes,
+  deviceHints,
+  hasTopology,
+} from "#kubelet/decide/resources/device-hints.ts";
+import { hasNode, type NumaMask } from "#kubelet/decide/resources/numa-mask.ts";
+import { deviceCandidates, pickDevices } from "#kubelet/decide/resources/pick-devices.ts";
+import type { ProviderHints, TopologyHint } from "#kubelet/decide/resources/topology-hints.ts";
+import { isSidecar } from "#kubelet/decide/restart.ts";
 import { KeyedTurns } from "#kubelet/plugins/keyed-turns.ts";
+import { containersOf, type HintProvider } from "#kubelet/resources/hint-provider.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -46,11 +55,17 @@ interface Resource {
   goneMs: number;
 }
 
-export class DeviceManager {
+export class DeviceManager implements HintProvider {
   readonly #options: DeviceManagerOptions;
   readonly #resources = new Map<string, Resource>();
   readonly #turns = new KeyedTurns();
   #allocations: readonly DeviceAllocation[] = [];
+  #numaNodes: readonly number[] = [0];
+  /** Devices of init containers of the pod that is being admitted, by resource. */
+  #reusable: { readonly uid: string; readonly devices: ReadonlyMap<string, readonly string[]> } = {
+    uid: "",
+    devices: new Map(),
+  };
 
   constructor(options: DeviceManagerOptions) {
     this.#options = options;
@@ -82,19 +97,64 @@ export class DeviceManager {
     return this.#amounts(({ health }) => health === HEALTHY);
   }
 
-  async admit(pod: Pod): Promise<AdmissionVerdict> {
-    const wants = containersOf(pod).some((one) => this.#requests(one).length > 0);
-    if (!wants) return { admitted: true };
-    return this.#turns.run("", async () => {
-      try {
-        await this.#allocatePod(pod);
-        return { admitted: true };
-      } catch (error) {
-        this.#drop(pod.metadata.uid ?? "");
-        const message = `Allocate failed due to ${messageOf(error)}, which is unexpected`;
-        return { admitted: false, reason: "UnexpectedAdmissionError", message };
-      }
+  /** Of the machine. */
+  setNumaNodes(nodes: readonly number[]): void {
+    this.#numaNodes = nodes;
+  }
+
+  concerns(pod: Pod): boolean {
+    return containersOf(pod).some((one) => this.#requests(one).length > 0);
+  }
+
+  containerHints(pod: Pod, container: Container): ProviderHints {
+    const uid = pod.metadata.uid ?? "";
+    const hints = this.#requests(container).map(([resource, count]) => {
+      const own = this.#allocations.filter(
+        (one) =>
+          one.podUid === uid && one.container === container.name && one.resource === resource,
+      );
+      const reusable = this.#reusableOf(uid).get(resource) ?? [];
+      return [resource, this.#hints(resource, count, own, reusable)] as const;
     });
+    return new Map(hints);
+  }
+
+  podHints(pod: Pod): ProviderHints {
+    const uid = pod.metadata.uid ?? "";
+    const names = new Set(
+      containersOf(pod)
+        .flatMap((one) => this.#requests(one))
+        .map(([n]) => n),
+    );
+    const hints = [...names].map((resource) => {
+      const countOf = (container: Container): number =>
+        this.#requests(container).find(([name]) => name === resource)?.[1] ?? 0;
+      const own = this.#allocations.filter(
+        (one) => one.podUid === uid && one.resource === resource,
+      );
+      return [resource, this.#hints(resource, mostAtOnce(pod, countOf), own, [])] as const;
+    });
+    return new Map(hints);
+  }
+
+  async allocate(pod: Pod, container: Container, { affinity }: TopologyHint): Promise<void> {
+    const uid = pod.metadata.uid ?? "";
+    const ends = (pod.spec.initContainers ?? []).includes(container) && !isSidecar(container);
+    for (const [resource, count] of this.#requests(container)) {
+      const from = this.#reusableOf(uid).get(resource) ?? [];
+      const { deviceIds, response } = await this.#allocate(resource, count, from, affinity);
+      const allocation = { podUid: uid, container: container.name, resource };
+      this.#allocations = [...this.#allocations, { ...allocation, deviceIds, response }];
+      // Devices of an init container are free again when the next container starts.
+      const others = from.filter((id) => !deviceIds.includes(id));
+      const reusable = ends ? [...others, ...deviceIds] : others;
+      const devices = new Map(this.#reusableOf(uid)).set(resource, reusable);
+      this.#reusable = { uid, devices };
+    }
+  }
+
+  commit(): Promise<void> {
+    return this.#turns.run("", () => this.#save());
   }
 
   /** What the container gets; its plug-ins are told that it starts. */
@@ -168,37 +228,58 @@ export class DeviceManager {
     );
   }
 
-  async #allocatePod(pod: Pod): Promise<void> {
-    const uid = pod.metadata.uid ?? "";
-    const init = pod.spec.initContainers ?? [];
-    const reusable = new Map<string, string[]>();
-    for (const container of containersOf(pod)) {
-      for (const [resource, count] of this.#requests(container)) {
-        const from = reusable.get(resource) ?? [];
-        const { deviceIds, response } = await this.#allocate(resource, count, from);
-        const allocation = { podUid: uid, container: container.name, resource };
-        this.#allocations = [...this.#allocations, { ...allocation, deviceIds, response }];
-        // Devices of an init container are free again when the next container starts.
-        const ends = init.some((one) => one === container && one.restartPolicy !== "Always");
-        const others = from.filter((id) => !deviceIds.includes(id));
-        reusable.set(resource, ends ? [...others, ...deviceIds] : others);
-      }
-    }
-    await this.#save();
-  }
-
-  async #allocate(name: string, count: number, reusable: readonly string[]) {
+  async #allocate(
+    name: string,
+    count: number,
+    reusable: readonly string[],
+    affinity: NumaMask | undefined,
+  ) {
     const { plugin, devices } = this.#resources.get(name) ?? { devices: [] };
     const healthy = devices.filter(({ health }) => health === HEALTHY).map(({ id }) => id);
-    const own = this.#allocations.filter(({ resource }) => resource === name);
-    const taken = new Set(own.flatMap(({ deviceIds }) => deviceIds));
+    const taken = this.#taken(name);
     const candidates = deviceCandidates({ resource: name, count, healthy, taken, reusable });
     if (!candidates.ok) throw new Error(candidates.message);
     if (plugin === undefined) throw new Error(`unknown Device Plugin ${name}`);
-    const { available, mustInclude } = candidates;
+    const { available, mustInclude } = alignedCandidates(
+      nodesOfDevices(devices),
+      candidates.available,
+      candidates.mustInclude,
+      count,
+      affinity,
+    );
     const preferred = await plugin.preferred(available, mustInclude, count);
     const deviceIds = pickDevices(count, mustInclude, available, preferred);
     return { deviceIds, response: await plugin.allocate(deviceIds) };
+  }
+
+  #hints(
+    resource: string,
+    count: number,
+    own: readonly DeviceAllocation[],
+    reusable: readonly string[],
+  ): readonly TopologyHint[] | undefined {
+    const { devices } = this.#resources.get(resource) ?? { devices: [] };
+    const nodes = nodesOfDevices(devices);
+    if (!hasTopology(nodes)) return undefined;
+    const has = own.flatMap(({ deviceIds }) => deviceIds);
+    if (has.length > 0) {
+      return has.length === count ? deviceHints(nodes, this.#numaNodes, has, [], count) : [];
+    }
+    const taken = this.#taken(resource);
+    const free = devices
+      .filter(({ id, health }) => health === HEALTHY && !taken.has(id))
+      .map(({ id }) => id);
+    if (new Set([...free, ...reusable]).size < count) return [];
+    return deviceHints(nodes, this.#numaNodes, free, reusable, count);
+  }
+
+  #taken(name: string): ReadonlySet<string> {
+    const own = this.#allocations.filter(({ resource }) => resource === name);
+    return new Set(own.flatMap(({ deviceIds }) => deviceIds));
+  }
+
+  #reusableOf(uid: string): ReadonlyMap<string, readonly string[]> {
+    return this.#reusable.uid === uid ? this.#reusable.devices : new Map();
   }
 
   /** The resources of plug-ins that a container asks for. */
@@ -221,6 +302,35 @@ export class DeviceManager {
   }
 }
 
-function containersOf({ spec }: Pod): Container[] {
-  return [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+function nodesOfDevices(devices: readonly PluginDevice[]): DeviceNodes {
+  return new Map(
+    devices.map(({ id, topology }) => [id, (topology?.nodes ?? []).map((node) => node.id)]),
+  );
+}
+
+/** Devices near the hint come first; a plug-in's preference counts among equals only. */
+function alignedCandidates(
+  nodes: DeviceNodes,
+  available: readonly string[],
+  mustInclude: readonly string[],
+  count: number,
+  affinity: NumaMask | undefined,
+): { readonly available: readonly string[]; readonly mustInclude: readonly string[] } {
+  if (affinity === undefined || !hasTopology(nodes)) return { available, mustInclude };
+  const isNear = (id: string): boolean =>
+    (nodes.get(id) ?? []).some((node) => hasNode(affinity, node));
+  const near = available.filter((id) => mustInclude.includes(id) || isNear(id));
+  if (near.length >= count) return { available: near, mustInclude };
+  return { available: byAffinity(nodes, available, affinity), mustInclude: near };
+}
+
+/** The most that the pod has at any moment. */
+function mostAtOnce({ spec }: Pod, countOf: (container: Container) => number): number {
+  let [byInit, bySidecars] = [0, 0];
+  for (const container of spec.initContainers ?? []) {
+    if (isSidecar(container)) bySidecars += countOf(container);
+    else byInit = Math.max(byInit, bySidecars + countOf(container));
+  }
+  const byApp = (spec.containers ?? []).reduce((sum, one) => sum + countOf(one), 0);
+  return Math.max(byInit, byApp + bySidecars);
 }

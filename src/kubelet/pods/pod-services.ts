@@ -11,6 +11,7 @@ import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
 import type { Probes } from "#kubelet/probes/probes.ts";
 import type { Allocations } from "#kubelet/resize/allocations.ts";
+import type { ResourceManagers } from "#kubelet/resources/create-resource-managers.ts";
 import type { TerminationMessages } from "#kubelet/runtime/termination-message.ts";
 import type { PodVolumes } from "#kubelet/volumes/pod-volumes.ts";
 import type { Logger } from "#lib/logger.ts";
@@ -34,6 +35,8 @@ export interface NodeFacts {
   /** Its cgroup: `/kubepods/burstable/podX`. */
   podCgroup(pod: Pod): string;
   readonly seccompDefault: boolean;
+  /** A container whose CPUs could not be changed is tried again so often. */
+  readonly cpuReconcileMs: number;
   /** Processes of one pod; undefined: as many as the node allows. */
   readonly podPidsLimit: number | undefined;
   /** Why pods cannot be given a network yet; undefined once they can. */
@@ -55,6 +58,7 @@ export interface PodServices {
   readonly allocations: Allocations;
   readonly devices: DeviceManager;
   readonly dra: DraManager;
+  readonly resources: Pick<ResourceManagers, "cpus" | "memory">;
   readonly status: StatusManager;
   readonly events: PodEvents;
   readonly probes: Probes;

@@ -17,6 +17,7 @@ import { isAlive, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
 import { decidePodStatus } from "#kubelet/decide/pod-status.ts";
 import { objectRefs } from "#kubelet/objects/object-refs.ts";
 import { PodResize } from "#kubelet/resize/pod-resize.ts";
+import { ContainerCpusets } from "#kubelet/resources/container-cpusets.ts";
 import { readPodRuntime } from "#kubelet/runtime/read-pod-runtime.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -48,6 +49,7 @@ export class PodWorker {
   readonly #options: WorkerOptions;
   readonly #stopper: StopPod;
   readonly #resize: PodResize;
+  readonly #cpusets: ContainerCpusets;
   #pod: Pod;
   #isRemoved = false;
   #isAdmitted = false;
@@ -71,6 +73,7 @@ export class PodWorker {
     const { random } = options.services;
     this.#retry = new Backoff({ baseMs: 500, capMs: 60_000, jitter: 0.2, random });
     this.#resize = new PodResize(this.uid, options.services);
+    this.#cpusets = new ContainerCpusets(options.services);
     this.#stopper = new StopPod(options.services, () => this.wake(), signal);
   }
 
@@ -159,7 +162,7 @@ export class PodWorker {
     const wakeAtMs = await runPod(
       {
         ...{ pod: this.allocatedPod, runtime, waiting: this.#waiting, crashes: this.#crashes },
-        ...{ retryAtMs: this.#retryAtMs, resize: this.#resize },
+        ...{ retryAtMs: this.#retryAtMs, resize: this.#resize, cpusets: this.#cpusets },
       },
       services,
       this.#signal,
@@ -237,6 +240,8 @@ export class PodWorker {
       services.tokens.forget(this.uid);
       services.allocations.forget(this.uid);
       services.devices.forget(this.uid);
+      services.resources.cpus.forget(this.uid);
+      services.resources.memory.forget(this.uid);
       this.#isCleanedUp = true;
     }
     if (this.#isRemoved) {

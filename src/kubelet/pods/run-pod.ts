@@ -11,8 +11,9 @@ import { decidePodDns } from "#kubelet/decide/inputs/pod-dns.ts";
 import { isKernelNameTooLong, podHostname } from "#kubelet/decide/inputs/pod-hostname.ts";
 import { decidePodActions, type PodActions } from "#kubelet/decide/pod-actions.ts";
 import { type ContainerRun, latestRun, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
-import { podCgroupLimits } from "#kubelet/decide/resources.ts";
 import type { PodResize } from "#kubelet/resize/pod-resize.ts";
+import type { ContainerCpusets } from "#kubelet/resources/container-cpusets.ts";
+import { podLimitsOf } from "#kubelet/resources/pod-limits.ts";
 import { sandboxConfig } from "#kubelet/runtime/sandbox-config.ts";
 import { type MountedVolume, VolumeError } from "#kubelet/volumes/volume-plugin.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -38,6 +39,7 @@ export interface PodRun {
   /** When a container that could not be started is tried again. */
   readonly retryAtMs: Map<string, number>;
   readonly resize: PodResize;
+  readonly cpusets: ContainerCpusets;
 }
 
 export async function runPod(
@@ -57,7 +59,9 @@ export async function runPod(
   const refresh = Number.isFinite(refreshAtMs) ? refreshAtMs : undefined;
   await killAsDecided(run, actions, services, signal);
   await removeDeadRuns(runtime, services);
-  const resizeAtMs = actions.killPod ? undefined : await run.resize.carryOut(pod, runtime);
+  const resizeAtMs = actions.killPod
+    ? undefined
+    : min(await run.resize.carryOut(pod, runtime), await run.cpusets.apply(pod, runtime));
   if (actions.start.length === 0) {
     if (actions.kill.length > 0 || actions.killPod) again();
     return min(refresh, resizeAtMs);
@@ -170,10 +174,14 @@ function formatDelay(ms: number): string {
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
 }
 
-async function prepare(pod: Pod, { cgroups, node, paths }: PodServices): Promise<void> {
+async function prepare(pod: Pod, services: PodServices): Promise<void> {
+  const { cgroups, node, paths } = services;
   const uid = pod.metadata.uid ?? "";
   const pidsMax = node.podPidsLimit;
-  const limits = { ...podCgroupLimits(pod), ...(pidsMax === undefined ? {} : { pidsMax }) };
+  const limits = {
+    ...podLimitsOf(pod, services),
+    ...(pidsMax === undefined ? {} : { pidsMax }),
+  };
   await Promise.all([
     cgroups.ensure(node.podCgroup(pod), limits),
     mkdir(podFolder(paths, uid), { recursive: true, mode: 0o750 }),

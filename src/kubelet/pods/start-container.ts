@@ -15,7 +15,7 @@ import { containerEnv, type EnvSources } from "#kubelet/decide/inputs/container-
 import { podHostname } from "#kubelet/decide/inputs/pod-hostname.ts";
 import { type ContainerRun, latestRun, type PodRuntime } from "#kubelet/decide/pod-runtime.ts";
 import { objectRefs } from "#kubelet/objects/object-refs.ts";
-import { containerConfig } from "#kubelet/runtime/container-config.ts";
+import { containerConfig, type Placement } from "#kubelet/runtime/container-config.ts";
 import { whyNotNonRoot } from "#kubelet/runtime/security-context.ts";
 import type { MountedVolume } from "#kubelet/volumes/volume-plugin.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -81,6 +81,7 @@ export async function startContainer(
       imageUser: image.user,
       targetId: targetIdOf(container, request.runtime),
       memoryCapacityBytes: services.node.memoryCapacityBytes,
+      placement: placementOf(pod, container.name, services),
       cgroupVersion: services.cgroups.version,
       seccompRoot: join(services.paths.root, "seccomp"),
       seccompDefault: services.node.seccompDefault,
@@ -91,6 +92,15 @@ export async function startContainer(
     if (error instanceof MountError) return fail("CreateContainerConfigError", error.message);
     throw error;
   }
+}
+
+function placementOf(pod: Pod, name: string, { resources }: PodServices): Placement {
+  const uid = pod.metadata.uid ?? "";
+  return {
+    cpus: resources.cpus.cpusetOf(uid, name),
+    mems: resources.memory.memsOf(uid, name),
+    hasOwnCpus: resources.cpus.isExclusive(uid, name),
+  };
 }
 
 async function deviceAnswers({ pod, container }: StartRequest, { devices }: PodServices) {
@@ -126,6 +136,7 @@ async function createAndStart(
     return { reason: "CreateContainerError", message: messageOf(error) };
   }
   index.add(pod.metadata.uid ?? "", containerId); // before it can end
+  services.resources.memory.onStart(pod, container.name);
   services.allocations.actuate(pod.metadata.uid ?? "", container.name, container.resources ?? {});
   note("Normal", "Created", "Container created");
   try {

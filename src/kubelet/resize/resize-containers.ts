@@ -4,7 +4,7 @@
  */
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { ContainerResize } from "#kubelet/decide/resize.ts";
-import { containerLimits, podCgroupLimits } from "#kubelet/decide/resources.ts";
+import { containerLimits, podCgroupLimits } from "#kubelet/decide/resources/cgroup-limits.ts";
 import type { PodServices } from "#kubelet/pods/pod-services.ts";
 import { CONTAINER_NAME } from "#kubelet/runtime/labels.ts";
 

@@ -3,10 +3,20 @@ import type { Container, Pod } from "#api/generated/core.v1.ts";
 import type { Mount } from "#kubelet/cri/common-messages.ts";
 import type { ContainerConfig, Device } from "#kubelet/cri/container-messages.ts";
 import { expand } from "#kubelet/decide/inputs/expand.ts";
-import { containerLimits } from "#kubelet/decide/resources.ts";
+import { containerLimits } from "#kubelet/decide/resources/cgroup-limits.ts";
 import { containerAnnotations, containerLabels } from "./labels.ts";
 import { containerSecurityContext, type ImageUser } from "./security-context.ts";
 import { stopSignalNumber } from "./stop-signals.ts";
+
+/** Where a container may run. */
+export interface Placement {
+  /** `0-3`; undefined: anywhere. */
+  readonly cpus: string | undefined;
+  /** NUMA nodes of its memory; undefined: all. */
+  readonly mems: string | undefined;
+  /** Its CPUs are its own: a quota would only slow it down. */
+  readonly hasOwnCpus: boolean;
+}
 
 export interface ContainerOptions {
   readonly pod: Pod;
@@ -23,6 +33,7 @@ export interface ContainerOptions {
   /** Of an ephemeral container. */
   readonly targetId: string | undefined;
   readonly memoryCapacityBytes: number;
+  readonly placement: Placement;
   readonly cgroupVersion: 1 | 2;
   readonly seccompRoot: string;
   readonly seccompDefault: boolean;
@@ -56,10 +67,12 @@ export function containerConfig(options: ContainerOptions): ContainerConfig {
     linux: {
       resources: {
         cpuPeriod: limits.cpuPeriodUs,
-        cpuQuota: limits.cpuQuotaUs,
+        cpuQuota: options.placement.hasOwnCpus ? -1 : limits.cpuQuotaUs,
         cpuShares: limits.cpuShares,
         memoryLimitInBytes: limits.memoryLimitBytes,
         oomScoreAdj: limits.oomScoreAdj,
+        cpusetCpus: options.placement.cpus,
+        cpusetMems: options.placement.mems,
         ...(options.cgroupVersion === 2 ? { unified: { "memory.oom.group": "1" } } : {}),
       },
       securityContext: containerSecurityContext(options),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
 import type { Container, Pod, PodSpec } from "#api/generated/core.v1.ts";
-import { containerLimits, podCgroupLimits } from "../resources.ts";
+import { containerLimits, podCgroupLimits } from "../resources/cgroup-limits.ts";
 import { statusPatch } from "../status-patch.ts";
 import { expand } from "./expand.ts";
 import { decidePodDns, parseResolvConf } from "./pod-dns.ts";

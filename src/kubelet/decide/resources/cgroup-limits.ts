@@ -3,7 +3,7 @@ import type { Container, Pod } from "#api/generated/core.v1.ts";
 import { qosClassOf } from "#api/kinds/core/v1/pod/qos.ts";
 import { quantityMilliValue, quantityOf, quantityValue } from "#api/meta/quantity.ts";
 import { podLimits, podRequests } from "#api/quota/pod-amounts.ts";
-import { isSidecar } from "./restart.ts";
+import { isSidecar } from "../restart.ts";
 
 const CPU_PERIOD_US = 100_000;
 const SHARES_MIN = 2;

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, test } from "vitest";
+import type { Container, Pod } from "#api/generated/core.v1.ts";
+import { createCpuPolicy } from "#kubelet/decide/resources/cpu-policy.ts";
+import { cpuTopology } from "#kubelet/decide/resources/cpu-topology.ts";
+import { initialMemory } from "#kubelet/decide/resources/memory-state.ts";
+import { cpuPolicyOptions } from "#kubelet/decide/resources/policy-options.ts";
+import type { MergeOptions } from "#kubelet/decide/resources/topology-hints.ts";
+import { CpuManager } from "./cpu-manager.ts";
+import { parseMemoryCheckpoint } from "./memory-checkpoint.ts";
+import { MemoryManager } from "./memory-manager.ts";
+import { TopologyManager } from "./topology-manager.ts";
+
+/** Two NUMA nodes: CPUs 0,1,4,5 and 2,3,6,7; hyper-threads are n and n + 4. Each has 1000 bytes. */
+const topology = cpuTopology(
+  Array.from({ length: 8 }, (_, cpu) => {
+    const node = Math.floor((cpu % 4) / 2);
+    return { cpu, core: cpu % 4, socket: node, numaNode: node, uncoreCache: node };
+  }),
+);
+const nodes = [0, 1].map((id) => ({ id, memoryBytes: 1000, hugePages: {} }));
+const initial = initialMemory(nodes, new Map([[0, new Map([["memory", 100]])]]));
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "k8ts-resources-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function managers(
+  policy: MergeOptions["policy"] | "none" = "none",
+  options: Readonly<Record<string, string>> = {},
+  scope: "container" | "pod" = "container",
+) {
+  const cpus = new CpuManager({
+    policy: createCpuPolicy(topology, 1, [], cpuPolicyOptions(options)),
+    folder,
+    onShared: () => undefined,
+    onWriteFailed: assert.fail,
+  });
+  const memory = new MemoryManager({ initial, folder, onWriteFailed: assert.fail });
+  await cpus.load();
+  await memory.load();
+  const numa = { nodes: [0, 1] };
+  const merge = policy === "none" ? undefined : { policy, numa, preferClosest: false };
+  const manager = new TopologyManager({ providers: [cpus, memory], merge, scope });
+  return { cpus, memory, admit: (pod: Pod) => manager.admit(pod) };
+}
+
+function guaranteed(uid: string, cpu: string, memory = "10", extra: Partial<Container> = {}): Pod {
+  const amounts = { cpu, memory };
+  const resources = { requests: amounts, limits: amounts };
+  const containers = [{ name: "main", image: "x", ...extra, resources }];
+  return { metadata: { uid, name: uid }, spec: { containers }, status: {} } as unknown as Pod;
+}
+
+test("static CPU manager: whole CPUs are exclusive, the others are shared, over a restart", async () => {
+  const { cpus, admit } = await managers();
+  assert.equal(cpus.cpusetOf("x", "main"), "0-7");
+  assert.deepEqual(await admit(guaranteed("a", "2")), { admitted: true });
+  assert.deepEqual(await admit(guaranteed("b", "1500m")), { admitted: true });
+  assert.equal(cpus.cpusetOf("a", "main"), "1,5");
+  assert.equal(cpus.cpusetOf("b", "main"), "0,2-4,6-7");
+  assert.equal(cpus.isExclusive("a", "main"), true);
+  const again = await managers();
+  assert.equal(again.cpus.cpusetOf("a", "main"), "1,5");
+  again.cpus.forget("a");
+  assert.equal(again.cpus.cpusetOf("b", "main"), "0-7");
+});
+
+test("static CPU manager: UnexpectedAdmissionError when too few CPUs are free", async () => {
+  const { cpus, admit } = await managers();
+  assert.deepEqual(await admit(guaranteed("a", "8")), {
+    admitted: false,
+    reason: "UnexpectedAdmissionError",
+    message:
+      "Allocate failed due to not enough cpus available to satisfy request: requested=8, available=7, which is unexpected",
+  });
+  assert.equal(cpus.isExclusive("a", "main"), false);
+});
+
+test("full-pcpus-only: SMTAlignmentError", async () => {
+  const { admit } = await managers("none", { "full-pcpus-only": "true" });
+  assert.deepEqual(await admit(guaranteed("a", "1")), {
+    admitted: false,
+    reason: "SMTAlignmentError",
+    message: "SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2",
+  });
+  assert.deepEqual(await admit(guaranteed("b", "8")), {
+    admitted: false,
+    reason: "SMTAlignmentError",
+    message:
+      "SMT Alignment Error: not enough free physical CPUs: available physical CPUs = 6, requested CPUs = 8, CPUs per core = 2",
+  });
+});
+
+test("strict-cpu-reservation: shared containers stay off the reserved CPUs", async () => {
+  const { cpus } = await managers("none", { "strict-cpu-reservation": "true" });
+  assert.equal(cpus.cpusetOf("x", "main"), "1-7");
+});
+
+test("static CPU manager: init containers lend their CPUs; sidecars do not", async () => {
+  const { cpus, admit } = await managers();
+  const pod = guaranteed("a", "2");
+  const { resources } = pod.spec.containers![0]!;
+  pod.spec.initContainers = [
+    { name: "init", image: "x", resources },
+    { name: "sidecar", image: "x", resources, restartPolicy: "Always" },
+  ] as unknown as Container[];
+  assert.deepEqual(await admit(pod), { admitted: true });
+  assert.equal(cpus.cpusetOf("a", "init"), "1,5");
+  assert.equal(cpus.cpusetOf("a", "sidecar"), "1,5");
+  assert.equal(cpus.cpusetOf("a", "main"), "2,6");
+});
+
+test("single-numa-node: TopologyAffinityError when CPUs and memory are on no common node", async () => {
+  const { cpus, memory, admit } = await managers("single-numa-node");
+  assert.deepEqual(await admit(guaranteed("a", "4", "950")), { admitted: true });
+  assert.equal(cpus.cpusetOf("a", "main"), "2-3,6-7");
+  assert.equal(memory.memsOf("a", "main"), "1");
+  const refused = {
+    admitted: false,
+    reason: "TopologyAffinityError",
+    message: "Resources cannot be allocated with Topology locality",
+  };
+  assert.deepEqual(await admit(guaranteed("b", "4")), refused);
+  assert.deepEqual(await admit(guaranteed("c", "3", "900")), { admitted: true });
+  assert.equal(memory.memsOf("c", "main"), "0");
+  memory.forget("a");
+  cpus.forget("a");
+  assert.deepEqual(await admit(guaranteed("d", "4", "1000")), { admitted: true });
+});
+
+test("topologyManagerScope pod: all containers of a pod on one node", async () => {
+  const { cpus, admit } = await managers("single-numa-node", {}, "pod");
+  const pod = guaranteed("a", "2");
+  pod.spec.containers = [pod.spec.containers![0]!, { ...pod.spec.containers![0]!, name: "two" }];
+  assert.deepEqual(await admit(pod), { admitted: true });
+  assert.equal(cpus.cpusetOf("a", "main"), "2,6");
+  assert.equal(cpus.cpusetOf("a", "two"), "3,7");
+});
+
+test("static memory manager: a container over two nodes keeps others off them", async () => {
+  const { memory, admit } = await managers();
+  assert.deepEqual(await admit(guaranteed("a", "1500m", "1500")), { admitted: true });
+  assert.equal(memory.memsOf("a", "main"), "0,1");
+  assert.deepEqual(await admit(guaranteed("b", "1500m", "500")), {
+    admitted: false,
+    reason: "UnexpectedAdmissionError",
+    message:
+      "Allocate failed due to [memorymanager] failed to get the default NUMA affinity, no NUMA nodes with enough memory is available, which is unexpected",
+  });
+  const again = await managers();
+  assert.equal(again.memory.memsOf("a", "main"), "0,1");
+  again.memory.forget("a");
+  assert.deepEqual(await again.admit(guaranteed("b", "1500m", "500")), { admitted: true });
+});
+
+test("cpu_manager_state: another policy or damage ends the start with upstream's words", async () => {
+  const { admit } = await managers();
+  await admit(guaranteed("pod", "2"));
+  const text = await readFile(join(folder, "cpu_manager_state"), "utf8");
+  assert.match(
+    text,
+    /^\{"policyName":"static","defaultCpuSet":"0,2-4,6-7","entries":\{"pod":\{"main":"1,5"\}\},"checksum":\d+\}$/,
+  );
+  const path = join(folder, "cpu_manager_state");
+  const none = new CpuManager({
+    policy: undefined,
+    folder,
+    onShared: () => undefined,
+    onWriteFailed: assert.fail,
+  });
+  await assert.rejects(none.load(), {
+    message: `could not restore state from checkpoint: configured policy "none" differs from state checkpoint policy "static", please drain this node and delete the CPU manager checkpoint file "${path}" before restarting Kubelet`,
+  });
+});
+
+test("memory_manager_state: the checksum that upstream's kubelet writes is accepted", () => {
+  const text = `{
+    "policyName":"static",
+    "machineState":{"0":{"numberOfAssignments":0,"memoryMap":{"memory":{"total":2048,"systemReserved":512,"allocatable":1536,"reserved":512,"free":1024}},"cells":[]}},
+    "entries":{"pod":{"container1":[{"numaAffinity":[0],"type":"memory","size":512}]}},
+    "checksum": 4215593881
+  }`;
+  const { assigned } = parseMemoryCheckpoint("static", text);
+  assert.deepEqual(assigned.get("pod")?.get("container1"), [
+    { numaAffinity: [0], type: "memory", size: 512 },
+  ]);
+  assert.throws(
+    () => parseMemoryCheckpoint("static", text.replace("4215593881", "1")),
+    /checkpoint is corrupted/,
+  );
+});
