@@ -3,6 +3,7 @@ import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import { bootstrapKubeconfig, rotateKubeconfig } from "#kubelet/bootstrap/bootstrap-kubeconfig.ts";
 import { onAbort } from "#lib/async/aborted.ts";
+import { messageOf } from "#lib/caught.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -51,7 +52,9 @@ export const kubeletCommand: Command = {
       const rotating = isOn(flags, "rotate-certificates")
         ? rotateKubeconfig({ nodeName, file, clock, random, logger }, client, signal)
         : undefined;
-      await node.done;
+      await node.done.catch((error: unknown) => {
+        throw new FlagError(`failed to run Kubelet: ${messageOf(error)}`);
+      });
       await rotating;
       return 0;
     } catch (error) {
