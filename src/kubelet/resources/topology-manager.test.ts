@@ -69,6 +69,7 @@ test("static CPU manager: whole CPUs are exclusive, the others are shared, over 
   assert.equal(again.cpus.cpusetOf("a", "main"), "1,5");
   again.cpus.forget("a");
   assert.equal(again.cpus.cpusetOf("b", "main"), "0-7");
+  await again.cpus.commit(); // after what forget writes
 });
 
 test("static CPU manager: UnexpectedAdmissionError when too few CPUs are free", async () => {
