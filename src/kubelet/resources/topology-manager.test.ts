@@ -50,10 +50,10 @@ async function managers(
   return { cpus, memory, admit: (pod: Pod) => manager.admit(pod) };
 }
 
-function guaranteed(uid: string, cpu: string, memory = "10", extra: Partial<Container> = {}): Pod {
+function guaranteed(uid: string, cpu: string, memory = "10"): Pod {
   const amounts = { cpu, memory };
   const resources = { requests: amounts, limits: amounts };
-  const containers = [{ name: "main", image: "x", ...extra, resources }];
+  const containers = [{ name: "main", image: "x", resources }];
   return { metadata: { uid, name: uid }, spec: { containers }, status: {} } as unknown as Pod;
 }
 
@@ -105,12 +105,10 @@ test("strict-cpu-reservation: shared containers stay off the reserved CPUs", asy
 
 test("static CPU manager: init containers lend their CPUs; sidecars do not", async () => {
   const { cpus, admit } = await managers();
-  const pod = guaranteed("a", "2");
-  const { resources } = pod.spec.containers![0]!;
-  pod.spec.initContainers = [
-    { name: "init", image: "x", resources },
-    { name: "sidecar", image: "x", resources, restartPolicy: "Always" },
-  ] as unknown as Container[];
+  const main = guaranteed("a", "2");
+  const init = { ...main.spec.containers![0]!, name: "init" };
+  const sidecar: Container = { ...init, name: "sidecar", restartPolicy: "Always" };
+  const pod: Pod = { ...main, spec: { ...main.spec, initContainers: [init, sidecar] } };
   assert.deepEqual(await admit(pod), { admitted: true });
   assert.equal(cpus.cpusetOf("a", "init"), "1,5");
   assert.equal(cpus.cpusetOf("a", "sidecar"), "1,5");
@@ -137,8 +135,10 @@ test("single-numa-node: TopologyAffinityError when CPUs and memory are on no com
 
 test("topologyManagerScope pod: all containers of a pod on one node", async () => {
   const { cpus, admit } = await managers("single-numa-node", {}, "pod");
-  const pod = guaranteed("a", "2");
-  pod.spec.containers = [pod.spec.containers![0]!, { ...pod.spec.containers![0]!, name: "two" }];
+  const one = guaranteed("a", "2");
+  const main = one.spec.containers![0]!;
+  const containers = [main, { ...main, name: "two" }];
+  const pod: Pod = { ...one, spec: { ...one.spec, containers } };
   assert.deepEqual(await admit(pod), { admitted: true });
   assert.equal(cpus.cpusetOf("a", "main"), "2,6");
   assert.equal(cpus.cpusetOf("a", "two"), "3,7");

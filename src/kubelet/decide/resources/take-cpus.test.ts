@@ -71,6 +71,6 @@ test("cpuset list format: ranges are read and written; nonsense is refused", () 
   assert.equal(formatCpuSet(parseCpuSet("7,0-2,1,5")), "0-2,5,7");
   assert.equal(formatCpuSet(parseCpuSet("")), "");
   for (const text of ["a", "3-1", "1-", "1,,2", "-1", "0-99999999"]) {
-    assert.throws(() => parseCpuSet(text), undefined, text);
+    assert.throws(() => parseCpuSet(text), Error, text);
   }
 });
