@@ -66,7 +66,7 @@ export async function createResourceManagers(
 }
 
 /** What the node keeps back: for the system, for Kubernetes, and as its hard eviction threshold. */
-export function nodeReservation(
+function nodeReservation(
   { systemReserved, kubeReserved, evictionHard }: KubeletConfig,
   memoryBytes: number,
 ): Record<string, string> {
