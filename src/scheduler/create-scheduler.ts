@@ -16,6 +16,7 @@ import { httpExtenders } from "./cycle/http-extenders.ts";
 import { createInformers, objectsOf } from "./cycle/informers.ts";
 import { PodStatusWriter } from "./cycle/pod-status-writer.ts";
 import type { Profile } from "./cycle/profile.ts";
+import { ReusableResults } from "./cycle/reusable-results.ts";
 import { Scheduler } from "./cycle/scheduler.ts";
 import { SchedulerEvents } from "./cycle/scheduler-events.ts";
 import { registerSchedulerMetrics } from "./cycle/scheduler-metrics.ts";
@@ -103,6 +104,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
     ...{ profiles, queue, nominator, objects, events, statuses, records, metrics, clock, logger },
     world: {
       ...{ snapshot, nominated: nominator, random, cursor: { next: 0 } },
+      reusable: new ReusableResults(),
       percentageOfNodesToScore: config.percentageOfNodesToScore,
     },
     extenders: config.extenders.length === 0 ? undefined : httpExtenders(config.extenders),

@@ -12,7 +12,9 @@ import { quantityMilliValue, quantityOf } from "#api/meta/quantity.ts";
 import { type Random, seededRandom } from "#lib/random.ts";
 import { build } from "#testing/build.ts";
 import { startFilters } from "./cycle/filter-run.ts";
+import { findNodes } from "./cycle/find-nodes.ts";
 import { createProfile } from "./cycle/profile.ts";
+import { ReusableResults } from "./cycle/reusable-results.ts";
 import { scoreNodes } from "./cycle/score-nodes.ts";
 import { FITS, type Handle } from "./plugin.ts";
 import { imageLocality } from "./plugins/image-locality.ts";
@@ -65,10 +67,16 @@ function compare(seed: number): void {
   const profile = createProfile("test", (hook) =>
     plugins.filter((plugin) => plugin[hook] !== undefined).map((plugin) => ({ plugin, weight: 1 })),
   );
+  const reusable = new ReusableResults();
+  const asked: Pod[] = [];
   for (let i = 0; i < CHANGES; i++) {
     change(random, world, snapshot, i);
     if (i % (CHANGES / QUESTIONS) !== 0) continue;
-    const pod = randomPod(random, `asked-${i}`, undefined);
+    const isAgain = asked.length > 0 && random.next() < 0.6;
+    const pod = isAgain
+      ? asked[random.integer(asked.length)]!
+      : randomPod(random, `asked-${i}`, undefined);
+    asked.push(pod);
     const info = new PodInfo(pod);
     const nominated = new Nominator();
     const started = startFilters(profile, info, snapshot, nominated);
@@ -81,8 +89,17 @@ function compare(seed: number): void {
       slow.map(({ metadata }) => metadata.name ?? "").sort(),
       `seed ${seed}/${i}`,
     );
+    const results = reusable.of(info, snapshot.nodes);
+    const reused = findNodes(started.run, snapshot.nodes, { start: 0, wanted: 1e9, results });
+    const anew = findNodes(started.run, snapshot.nodes, { start: 0, wanted: 1e9 });
+    assert.deepEqual(reused.feasible, anew.feasible, `reused, seed ${seed}/${i}`);
+    assert.deepEqual([...reused.verdicts], [...anew.verdicts], `reused, seed ${seed}/${i}`);
+    assert.deepEqual([...reused.rejections], [...anew.rejections], `reused, seed ${seed}/${i}`);
     if (feasible.length < 2) continue;
-    const { byPlugin } = scoreNodes(profile, info, feasible, snapshot, started.run.states);
+    const { states } = started.run;
+    const { byPlugin } = scoreNodes(profile, info, feasible, snapshot, states);
+    const reusedScores = scoreNodes(profile, info, feasible, snapshot, states, reused.known);
+    assert.deepEqual(reusedScores.byPlugin, byPlugin, `reused, seed ${seed}/${i}`);
     const nodes = feasible.map(({ node }) => node!);
     for (const [name, scorer] of Object.entries(SLOW_SCORES)) {
       const fast = byPlugin.find(({ plugin }) => plugin === name)?.scores ?? nodes.map(() => 0);

@@ -112,6 +112,8 @@ export interface Plugin<FilterState = unknown, ScoreState = unknown> {
   filter?(state: FilterState, pod: PodInfo, node: NodeInfo): Verdict;
   /** `filter` looks at nothing but the pod's spec, the node and the pods on it. */
   readonly filtersByNodeOnly?: boolean;
+  /** `score` looks at nothing but the pod's spec, the node and the pods on it. */
+  readonly scoresByNodeOnly?: boolean;
   /** A copy of the state on which `podAdded` and `podRemoved` may work. */
   copyState?(state: FilterState): FilterState;
   podAdded?(state: FilterState, pod: PodInfo, added: PodInfo, node: NodeInfo): void;
@@ -224,6 +226,8 @@ export interface Preemptions {
 
 /** Pods that are nominated to run on a node and do not run there yet. */
 export interface NominatedPods {
+  /** How many pods are nominated. */
+  readonly size: number;
   /** The same list for as long as nothing about it changes. */
   onNode(name: string): readonly PodInfo[];
   /** The node as it would be with these pods, to be read only. */

@@ -18,6 +18,7 @@ import { type FilterRun, startFilters } from "./filter-run.ts";
 import { type FoundNodes, feasibleNodesWanted, findNodes } from "./find-nodes.ts";
 import { type Diagnosis, fitErrorMessage } from "./fit-error.ts";
 import type { Profile } from "./profile.ts";
+import type { ReusableResults } from "./reusable-results.ts";
 import { pickAnyBest, pickBest, type ScoredNodes, scoreNodes } from "./score-nodes.ts";
 
 export interface World {
@@ -26,6 +27,8 @@ export interface World {
   readonly random: Random;
   /** Where the next search for nodes begins; moved on by each decision. */
   readonly cursor: { next: number };
+  /** What earlier decisions found out about nodes. */
+  readonly reusable: ReusableResults;
   /** Unless the profile says otherwise. */
   readonly percentageOfNodesToScore: number | undefined;
 }
@@ -63,7 +66,7 @@ export function decideNode(profile: Profile, pod: PodInfo, world: World): Decisi
   const { found, run } = search;
   const scored =
     found.feasible.length > 1
-      ? scoreNodes(profile, pod, found.feasible, world.snapshot, run.states)
+      ? scoreNodes(profile, pod, found.feasible, world.snapshot, run.states, found.known)
       : undefined;
   const best = scored === undefined ? 0 : pickBest(scored.totals);
   return concludeSearch(profile, pod, world, run, found, scored, best);
@@ -113,7 +116,8 @@ function searchNodes(profile: Profile, pod: PodInfo, world: World): Search {
   const nodes = run.nodeNames === undefined ? all : nodesNamed(run.nodeNames, snapshot);
   const percentage = profile.percentageOfNodesToScore ?? world.percentageOfNodesToScore;
   const wanted = profile.score.length === 0 ? 1 : feasibleNodesWanted(nodes.length, percentage);
-  const found = findNodes(run, nodes, { start: cursor.next, wanted });
+  const results = nodes === all ? world.reusable.of(pod, all) : undefined;
+  const found = findNodes(run, nodes, { start: cursor.next, wanted, results });
   cursor.next = (cursor.next + found.evaluated) % all.length;
   return { outcome: "searched", run, found };
 }

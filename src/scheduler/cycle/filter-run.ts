@@ -15,6 +15,7 @@ import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
 import type { Profile } from "./profile.ts";
+import type { NodeResults } from "./reusable-results.ts";
 
 export interface NodeVerdict {
   readonly verdict: Verdict;
@@ -87,6 +88,9 @@ export class FilterRun {
   /** The plugins that named them. */
   readonly narrowing: readonly string[];
   readonly #active: readonly ActiveFilter[];
+  /** Those whose verdicts can be kept, and the others. */
+  readonly #byNode: readonly ActiveFilter[];
+  readonly #others: readonly ActiveFilter[];
   readonly #nominated: NominatedPods;
   /** No filter's state depends on the pods that are added to a node. */
   readonly #isFixed: boolean;
@@ -104,6 +108,8 @@ export class FilterRun {
     this.nodeNames = nodeNames;
     this.narrowing = narrowing;
     this.#active = active;
+    this.#byNode = active.filter(({ plugin }) => plugin.filtersByNodeOnly === true);
+    this.#others = active.filter(({ plugin }) => plugin.filtersByNodeOnly !== true);
     this.#nominated = nominated;
     this.#isFixed = active.every(({ plugin }) => plugin.podAdded === undefined);
   }
@@ -121,6 +127,35 @@ export class FilterRun {
     return runFilters(this.#active, this.pod, node);
   }
 
+  /** The same for the node at this place, asking only the filters whose verdicts are not known. */
+  checkReusing(results: NodeResults, place: number): NodeVerdict {
+    const node = results.nodes[place]!;
+    const nominated = this.#nominatedTo(node);
+    if (nominated !== undefined) {
+      const withThem = this.#checkWith(nominated, node);
+      if (withThem.verdict !== FITS) return withThem;
+    }
+    let known = results.verdict(place);
+    if (known === undefined) {
+      known = runFilters(this.#byNode, this.pod, node);
+      results.setVerdict(place, known);
+    }
+    if (this.#others.length === 0) return known;
+    // The verdict is that of the first filter in the order of the profile.
+    const rejector = known.plugin;
+    const before =
+      rejector === undefined
+        ? this.#others
+        : this.#active
+            .slice(
+              0,
+              this.#active.findIndex(({ plugin }) => plugin === rejector),
+            )
+            .filter(({ plugin }) => plugin.filtersByNodeOnly !== true);
+    const other = runFilters(before, this.pod, node);
+    return other.verdict === FITS ? known : other;
+  }
+
   #checkWith(others: readonly PodInfo[], node: NodeInfo): NodeVerdict {
     if (this.#isFixed) {
       return runFilters(this.#active, this.pod, this.#nominated.nodeWith(node, others));
@@ -132,7 +167,7 @@ export class FilterRun {
 
   /** See PostFilterContext. */
   get isRepeatable(): boolean {
-    return this.#active.every(({ plugin }) => plugin.filtersByNodeOnly === true);
+    return this.#others.length === 0;
   }
 
   /** A copy of the node that can be changed. */
@@ -154,6 +189,7 @@ export class FilterRun {
   }
 
   #nominatedTo(node: NodeInfo): readonly PodInfo[] | undefined {
+    if (this.#nominated.size === 0) return undefined;
     const all = this.#nominated.onNode(node.name);
     if (all.length === 0) return undefined;
     const { uid, priority } = this.pod;

@@ -5,6 +5,7 @@
 import { FITS, type Rejected, unresolvable } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { FilterRun } from "./filter-run.ts";
+import type { NodeResults } from "./reusable-results.ts";
 
 const NODES_MIN = 100;
 const PERCENTAGE_MIN = 5;
@@ -16,6 +17,13 @@ export interface FoundNodes {
   /** The plugins that rejected nodes, with the number of nodes each rejected. */
   readonly rejections: ReadonlyMap<string, number>;
   readonly evaluated: number;
+  /** What is known of the nodes, and the place of each feasible node there. */
+  readonly known?: KnownNodes;
+}
+
+export interface KnownNodes {
+  readonly results: NodeResults;
+  readonly places: readonly number[];
 }
 
 /** How many nodes that fit are enough. */
@@ -31,22 +39,28 @@ export interface SearchOptions {
   /** The first node to try. */
   readonly start: number;
   readonly wanted: number;
+  /** What is known of the same nodes from earlier pods of the same spec. */
+  readonly results?: NodeResults | undefined;
 }
 
 export function findNodes(
   run: FilterRun,
   nodes: readonly NodeInfo[],
-  { start, wanted }: SearchOptions,
+  { start, wanted, results }: SearchOptions,
 ): FoundNodes {
   const feasible: NodeInfo[] = [];
+  const places: number[] = [];
   const verdicts = new Map<NodeInfo, Rejected>();
   const rejections = new Map<string, number>();
   let evaluated = 0;
   for (; evaluated < nodes.length && feasible.length < wanted; evaluated++) {
-    const node = nodes[(start + evaluated) % nodes.length]!;
-    const { verdict, plugin } = run.check(node);
+    const place = (start + evaluated) % nodes.length;
+    const node = nodes[place]!;
+    const { verdict, plugin } =
+      results === undefined ? run.check(node) : run.checkReusing(results, place);
     if (verdict === FITS) {
       feasible.push(node);
+      places.push(place);
       continue;
     }
     verdicts.set(node, verdict as Rejected);
@@ -57,5 +71,6 @@ export function findNodes(
     run.nodeNames === undefined
       ? undefined
       : unresolvable(`node(s) didn't satisfy plugin(s) [${run.narrowing.join(" ")}]`);
-  return { feasible, verdicts, absent, rejections, evaluated };
+  const known = results === undefined ? {} : { known: { results, places } };
+  return { feasible, verdicts, absent, rejections, evaluated, ...known };
 }

@@ -4,6 +4,7 @@ import type { Plugin } from "#scheduler/plugin.ts";
 import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import type { Snapshot } from "#scheduler/snapshot/snapshot.ts";
+import type { KnownNodes } from "./find-nodes.ts";
 import type { Profile } from "./profile.ts";
 
 export interface PluginScores {
@@ -27,6 +28,7 @@ export function scoreNodes(
   nodes: readonly NodeInfo[],
   snapshot: Snapshot,
   filterStates: ReadonlyMap<Plugin, unknown>,
+  known?: KnownNodes,
 ): ScoredNodes {
   const states = new Map<Plugin, unknown>();
   const skipped = new Set<Plugin>();
@@ -39,7 +41,7 @@ export function scoreNodes(
   const byPlugin: PluginScores[] = [];
   for (const { plugin, weight } of score) {
     if (skipped.has(plugin)) continue;
-    const scores = scoresOf(plugin, states.get(plugin), pod, nodes);
+    const scores = scoresOf(plugin, states.get(plugin), pod, nodes, known);
     for (let i = 0; i < scores.length; i++) totals[i]! += scores[i]! * weight;
     byPlugin.push({ plugin: plugin.name, weight, scores });
   }
@@ -51,9 +53,12 @@ function scoresOf(
   state: unknown,
   pod: PodInfo,
   nodes: readonly NodeInfo[],
+  known: KnownNodes | undefined,
 ): number[] {
-  const scores = new Array<number>(nodes.length);
-  for (let i = 0; i < nodes.length; i++) scores[i] = plugin.score!(state, pod, nodes[i]!);
+  const scores =
+    known === undefined || plugin.scoresByNodeOnly !== true
+      ? nodes.map((node) => plugin.score!(state, pod, node))
+      : rawScores(plugin, state, pod, nodes, known);
   plugin.normalize?.(state, scores, nodes);
   for (const score of scores) {
     if (score >= 0 && score <= SCORE_MAX) continue;
@@ -64,23 +69,46 @@ function scoresOf(
   return scores;
 }
 
+/** Asks only for the nodes whose score is not known. */
+function rawScores(
+  plugin: Plugin,
+  state: unknown,
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+  { results, places }: KnownNodes,
+): number[] {
+  const kept = results.scoresOf(plugin.name);
+  const scores = new Array<number>(nodes.length);
+  for (let i = 0; i < nodes.length; i++) {
+    let score = kept[places[i]!]!;
+    if (Number.isNaN(score)) {
+      score = plugin.score!(state, pod, nodes[i]!);
+      kept[places[i]!] = score;
+    }
+    scores[i] = score;
+  }
+  return scores;
+}
+
 /**
  * The index of a node with the highest score. Among equals it is the one that upstream takes, which
  * is the root of a binary heap over the nodes in the order in which they were found.
  */
 export function pickBest(totals: readonly number[]): number {
-  const heap = totals.map((_, index) => index);
-  const isBetter = (a: number, b: number): boolean => totals[heap[a]!]! > totals[heap[b]!]!;
-  for (let start = (heap.length >> 1) - 1; start >= 0; start--) {
+  const count = totals.length;
+  const heap = new Int32Array(count);
+  for (let i = 0; i < count; i++) heap[i] = i;
+  for (let start = (count >> 1) - 1; start >= 0; start--) {
+    const sinking = heap[start]!;
+    const total = totals[sinking]!;
     let parent = start;
-    for (;;) {
-      let child = 2 * parent + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && isBetter(child + 1, child)) child += 1;
-      if (!isBetter(child, parent)) break;
-      [heap[parent], heap[child]] = [heap[child]!, heap[parent]!];
+    for (let child = 2 * parent + 1; child < count; child = 2 * parent + 1) {
+      if (child + 1 < count && totals[heap[child + 1]!]! > totals[heap[child]!]!) child += 1;
+      if (totals[heap[child]!]! <= total) break;
+      heap[parent] = heap[child]!;
       parent = child;
     }
+    heap[parent] = sinking;
   }
   return heap[0]!;
 }

@@ -34,6 +34,7 @@ function createNodeAffinity({ addedAffinity }: NodeAffinityArgs) {
   return definePlugin<undefined, readonly PreferredSchedulingTerm[]>({
     name: "NodeAffinity",
     filtersByNodeOnly: true,
+    scoresByNodeOnly: true,
     preFilter: ({ pod }) => {
       const { nodeSelector, affinity } = pod.spec;
       const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

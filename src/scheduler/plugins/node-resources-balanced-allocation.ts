@@ -19,6 +19,7 @@ export const nodeResourcesBalancedAllocation: PluginFactory = {
     const names = resources?.map(({ name }) => name) ?? DEFAULT_RESOURCES;
     return definePlugin<undefined, undefined>({
       name: "NodeResourcesBalancedAllocation",
+      scoresByNodeOnly: true,
       preScore: (pod) =>
         names.every((name) => amountOf(pod.requests, name) === 0)
           ? SKIP

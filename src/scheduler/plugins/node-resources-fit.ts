@@ -52,6 +52,7 @@ function createFit(args: NodeResourcesFitArgs) {
   return definePlugin<FitState, PodInfo>({
     name: "NodeResourcesFit",
     filtersByNodeOnly: true,
+    scoresByNodeOnly: true,
     preFilter: (pod) => ({
       skip: false,
       state: { requests: pod.requests, scalars: checks(pod) },

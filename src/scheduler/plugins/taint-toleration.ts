@@ -12,6 +12,7 @@ export const taintToleration: PluginFactory = {
     definePlugin<readonly Toleration[], readonly Toleration[]>({
       name: "TaintToleration",
       filtersByNodeOnly: true,
+      scoresByNodeOnly: true,
       preFilter: ({ pod }) => ({ skip: false, state: pod.spec.tolerations ?? [] }),
       filter: (tolerations, _pod, node) =>
         node.hardTaints.length === 0 || isEachTolerated(node.hardTaints, tolerations)

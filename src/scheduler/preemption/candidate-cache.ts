@@ -22,8 +22,7 @@ export class CandidateCache {
   readonly #bySpec = new Map<string, Remembered>();
 
   /** The results for pods like this one. */
-  of({ pod }: PodInfo): Remembered {
-    const key = JSON.stringify(pod.spec);
+  of({ specKey: key }: PodInfo): Remembered {
     const known = this.#bySpec.get(key) ?? new WeakMap();
     this.#bySpec.delete(key);
     this.#bySpec.set(key, known);

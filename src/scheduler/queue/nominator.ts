@@ -10,6 +10,10 @@ export class Nominator {
   readonly #byNode = new Map<string, readonly PodInfo[]>();
   readonly #copies = new WeakMap<NodeInfo, NodeCopy>();
 
+  get size(): number {
+    return this.#nodeOf.size;
+  }
+
   onNode(name: string): readonly PodInfo[] {
     return this.#byNode.get(name) ?? NONE;
   }

@@ -29,6 +29,7 @@ export class PodInfo {
   readonly nonZeroMemory: number;
   readonly hostPorts: readonly HostPort[];
   readonly terms: AffinityTerms;
+  #specKey: string | undefined;
 
   constructor(pod: Pod) {
     const { metadata, spec } = pod;
@@ -53,6 +54,22 @@ export class PodInfo {
   get key(): string {
     return `${this.namespace}/${this.name}`;
   }
+
+  /** Equal for pods of equal specs, whatever the volume with their token is called. */
+  get specKey(): string {
+    this.#specKey ??= specKeyOf(this.pod);
+    return this.#specKey;
+  }
+}
+
+const TOKEN_VOLUME = "kube-api-access-";
+
+function specKeyOf({ spec }: Pod): string {
+  let text = JSON.stringify(spec);
+  for (const { name } of spec.volumes ?? []) {
+    if (name.startsWith(TOKEN_VOLUME)) text = text.replaceAll(`"${name}"`, `"${TOKEN_VOLUME}"`);
+  }
+  return text;
 }
 
 const NO_PORTS: readonly HostPort[] = [];

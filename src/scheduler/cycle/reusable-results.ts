@@ -1,0 +1,68 @@
+/**
+ * What filters and scores said of each node for the last pods of the same spec. Pods of one
+ * workload ask every node the same question, and between two of them few nodes have changed.
+ *
+ * Promises:
+ * 1. Only plugins that say so (`filtersByNodeOnly`, `scoresByNodeOnly`) are remembered, and only
+ *    while the node and the pods on it have not changed.
+ * 2. At most `SPECS_MAX` specs are kept; the one unused for longest goes first. When nodes come or
+ *    go, everything is forgotten.
+ */
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
+import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
+import type { NodeVerdict } from "./filter-run.ts";
+
+const SPECS_MAX = 16;
+
+/** The results for pods of one spec, by the place of the node among all nodes. */
+export class NodeResults {
+  readonly nodes: readonly NodeInfo[];
+  readonly #versions: Float64Array;
+  readonly #verdicts: (NodeVerdict | undefined)[];
+  readonly #scores = new Map<string, Float64Array>();
+
+  constructor(nodes: readonly NodeInfo[]) {
+    this.nodes = nodes;
+    this.#versions = new Float64Array(nodes.length).fill(-1);
+    this.#verdicts = new Array<NodeVerdict | undefined>(nodes.length).fill(undefined);
+  }
+
+  /** What the remembered filters said, or undefined if they must be asked. */
+  verdict(index: number): NodeVerdict | undefined {
+    return this.#versions[index] === this.nodes[index]!.version ? this.#verdicts[index] : undefined;
+  }
+
+  setVerdict(index: number, verdict: NodeVerdict): void {
+    this.#versions[index] = this.nodes[index]!.version;
+    this.#verdicts[index] = verdict;
+    for (const scores of this.#scores.values()) scores[index] = Number.NaN;
+  }
+
+  /**
+   * Raw scores of a plugin; NaN where it must be asked. They belong to the version of the node for
+   * which `verdict` answers.
+   */
+  scoresOf(plugin: string): Float64Array {
+    let scores = this.#scores.get(plugin);
+    if (scores === undefined) {
+      scores = new Float64Array(this.nodes.length).fill(Number.NaN);
+      this.#scores.set(plugin, scores);
+    }
+    return scores;
+  }
+}
+
+export class ReusableResults {
+  readonly #bySpec = new Map<string, NodeResults>();
+
+  /** Of pods like this one, under the profile of its scheduler name. */
+  of(pod: PodInfo, nodes: readonly NodeInfo[]): NodeResults {
+    const key = pod.specKey;
+    let results = this.#bySpec.get(key);
+    if (results !== undefined) this.#bySpec.delete(key);
+    if (results === undefined || results.nodes !== nodes) results = new NodeResults(nodes);
+    this.#bySpec.set(key, results);
+    if (this.#bySpec.size > SPECS_MAX) this.#bySpec.delete(this.#bySpec.keys().next().value!);
+    return results;
+  }
+}
