@@ -39,7 +39,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   "konnectivity-server": "run the server of tunnels to nodes",
   "konnectivity-agent": "run the agent of tunnels to nodes",
   snapshot: "save, restore, verify and list snapshots of a cluster's store",
-  store: "copy a cluster's store from a data directory to an etcd, or back",
+  store: "copy a cluster's store from a data directory to an etcd, or back; list its revisions",
   completion: "print a script that completes commands in bash, zsh or fish",
   version: "print the version",
 };

@@ -64,6 +64,34 @@ export interface Store extends AsyncDisposable {
   snapshot(path: string, signal?: AbortSignal): Promise<SnapshotSummary>;
 }
 
+/** What a store in this process also offers: its history, by revision and by time. */
+export interface LocalHistory {
+  /**
+   * The revisions that are kept, from `fromRevision` on, oldest first; 1,000 at most. The compacted
+   * revision and those before it are not among them.
+   */
+  revisions(options?: RevisionsOptions): Promise<readonly RevisionRecord[]>;
+
+  /**
+   * The newest revision that was committed at or before this time: `Compacted` if it is not kept any
+   * more.
+   */
+  revisionAt(timeMs: number): Promise<number>;
+}
+
+export interface RevisionsOptions {
+  readonly fromRevision?: number;
+  readonly limit?: number;
+}
+
+export interface RevisionRecord {
+  readonly revision: number;
+  /** When its commit began, by the store's clock; 0 if it was restored or written by an older program. */
+  readonly committedAtMs: number;
+  /** What it changed. */
+  readonly keys: readonly string[];
+}
+
 /** One key at one revision. */
 export interface Entry {
   readonly key: string;

@@ -184,11 +184,14 @@ test("embedded: data in an older format is refused, and left as it is", async ()
     await root.close();
     return state.readDoubleLE(0);
   };
-  const older = await formatOf((format) => format - 1);
+  const older = await formatOf((format) => format - 2);
   const opening = openEmbeddedStore({ directory, clock: systemClock });
   await rejects(opening, "Corrupt");
-  await assert.rejects(opening, new RegExp(`format ${older}; this program knows ${older + 1}`));
-  await formatOf((format) => format + 1);
+  await assert.rejects(
+    opening,
+    new RegExp(`format ${older}; this program knows ${older + 1} to ${older + 2}`),
+  );
+  await formatOf((format) => format + 2);
   await using again = await openEmbeddedStore({ directory, clock: systemClock });
   assert.equal(await again.count("/k/"), KEYS);
 });

@@ -1,6 +1,6 @@
 /** A store in memory, for tests. Forking it is O(1): the copies share what neither has changed. */
 import type { Clock } from "#lib/time/clock.ts";
-import type { Store } from "./contract.ts";
+import type { LocalHistory, Store } from "./contract.ts";
 import { DEFAULT_HISTORY, type HistoryPolicy } from "./local/auto-compaction.ts";
 import { LocalStore } from "./local/local-store.ts";
 import { MemoryEngine } from "./local/memory-engine.ts";
@@ -12,7 +12,7 @@ export interface MemoryStoreOptions {
   readonly history?: HistoryPolicy;
 }
 
-export interface MemoryStore extends Store {
+export interface MemoryStore extends Store, LocalHistory {
   /** A store with the same keys, history and revision that from now on lives its own life. */
   fork(options?: Partial<MemoryStoreOptions>): MemoryStore;
 }

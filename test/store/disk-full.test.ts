@@ -103,9 +103,28 @@ describe.skipIf(cannot !== undefined)(`making room${cannot ? ` (${cannot})` : ""
   });
 });
 
-function mountSmallDisk(): Disposable & { readonly path: string } {
+describe.skipIf(cannot !== undefined)(
+  `history on a full disk${cannot ? ` (${cannot})` : ""}`,
+  () => {
+    test("history that fills the disk is given up before a write is refused", TIME, async () => {
+      const diskBytes = 3 * DISK_BYTES; // half of it is more than the pages that are kept in reserve
+      using disk = mountSmallDisk(diskBytes);
+      const history = { ageMs: 24 * 3_600_000, bytesMin: 10 * 2 ** 30, liveShare: 0 };
+      const directory = join(disk.path, "store");
+      await using store = await openEmbeddedStore({ directory, clock: systemClock, history });
+      for (let written = 0; written < 3 * diskBytes; written += 50 * VALUE.length) {
+        await Promise.all(Array.from({ length: 50 }, (_, key) => store.put(`/k/${key}`, VALUE)));
+      }
+      assert.equal(await store.count("/k/"), 50);
+      const kept = await store.revisions();
+      assert.ok(kept.length > 100, `${kept.length} revisions`);
+    });
+  },
+);
+
+function mountSmallDisk(bytes = DISK_BYTES): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "k8ts-small-disk-"));
-  run("mount", ["-t", "tmpfs", "-o", `size=${DISK_BYTES}`, "tmpfs", path]);
+  run("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", path]);
   return {
     path,
     [Symbol.dispose]() {

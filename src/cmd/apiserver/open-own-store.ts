@@ -9,19 +9,27 @@ import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import { openEmbeddedStore } from "#store/embedded.ts";
+import type { HistoryPolicy } from "#store/history-policy.ts";
 
 /** Raised when a version of this program can no longer read what earlier ones wrote, or the reverse. */
 const FORMAT = "1";
 const FORMAT_FILE = "format";
 
+export interface OwnStoreFlags {
+  readonly dataDir: string;
+  readonly newCluster: boolean;
+  readonly history?: HistoryPolicy | undefined;
+}
+
 export async function openOwnStore(
-  { dataDir, newCluster }: { readonly dataDir: string; readonly newCluster: boolean },
+  { dataDir, newCluster, history }: OwnStoreFlags,
   { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Promise<Store> {
   const directory = join(dataDir, "store");
   refuseOtherFormat(directory);
+  const options = { directory, clock, ...(history === undefined ? {} : { history }) };
   try {
-    const store = await openEmbeddedStore({ directory, clock, mustExist: heldCluster(dataDir) });
+    const store = await openEmbeddedStore({ ...options, mustExist: heldCluster(dataDir) });
     rememberFormat(directory);
     return store;
   } catch (error) {
@@ -29,7 +37,7 @@ export async function openOwnStore(
     if (!newCluster) throw new StoreError(error.problem, `${error.message}\n${advice(dataDir)}`);
     const aside = moveAside(directory);
     logger.warn("a new cluster begins, because of --new-cluster", { why: error.message, aside });
-    return await openEmbeddedStore({ directory, clock });
+    return await openEmbeddedStore(options);
   }
 }
 

@@ -3,10 +3,21 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command as Parser } from "commander";
 import type { Clock } from "#lib/time/clock.ts";
-import type { SnapshotSummary, Store } from "#store/contract.ts";
-import { openEmbeddedStore, restoreEmbeddedStore, snapshotEmbeddedStore } from "#store/embedded.ts";
+import type { RevisionRecord, RevisionsOptions, SnapshotSummary, Store } from "#store/contract.ts";
+import {
+  openEmbeddedStore,
+  readEmbeddedRevisions,
+  restoreEmbeddedStore,
+  snapshotEmbeddedStore,
+} from "#store/embedded.ts";
 import { openEtcdStore, restoreEtcdStore } from "#store/etcd.ts";
 import { FlagError } from "../flags/parse-flags.ts";
+
+const ALL_HISTORY = {
+  ageMs: Number.POSITIVE_INFINITY,
+  bytesMin: Number.POSITIVE_INFINITY,
+  liveShare: 0,
+};
 
 export type StorePlace =
   /** `directory` is the cluster's data directory; the store is a folder in it. */
@@ -58,7 +69,19 @@ export function describePlace(place: StorePlace): string {
 export async function openPlace(place: StorePlace, clock: Clock): Promise<Store> {
   if (place.form === "etcd") return await openEtcdStore({ ...place, clock, historyMs: 0 });
   requireStore(place.directory);
-  return await openEmbeddedStore({ directory: storeFolder(place.directory), clock });
+  const directory = storeFolder(place.directory);
+  return await openEmbeddedStore({ directory, clock, history: ALL_HISTORY });
+}
+
+/** Also while a cluster runs on it. */
+export async function revisionsOfPlace(
+  place: StorePlace,
+  options: RevisionsOptions,
+): Promise<readonly RevisionRecord[]> {
+  if (place.form === "etcd")
+    throw new FlagError("etcd does not store when a revision was committed");
+  requireStore(place.directory);
+  return await readEmbeddedRevisions(storeFolder(place.directory), options);
 }
 
 /** Also while a cluster runs on it. */

@@ -21,6 +21,7 @@ import {
 import { KeyIndex } from "#store/local/key-index.ts";
 import { account } from "#store/local/plan-commit.ts";
 import { DiskRoom } from "./disk-room.ts";
+import { ForkEngine } from "./fork-engine.ts";
 import {
   corrupt,
   encodeState,
@@ -34,6 +35,14 @@ import {
 } from "./lmdb-file.ts";
 import { countPages } from "./page-counts.ts";
 import { decodePosition, decodeRow, encodePosition, RowEncoder, valueIn } from "./row.ts";
+
+/** Each takes one of LMDB's places for readers. */
+const FORKS_MAX = 16;
+
+interface HeldFork {
+  readonly bytesMax: number;
+  overgrown(): void;
+}
 
 /** A file this much bigger than what it holds is rewritten when it is opened. */
 const SHRINK_FACTOR = 4;
@@ -57,6 +66,7 @@ export class LmdbEngine implements Engine {
   readonly #room: DiskRoom;
   readonly #encoder = new RowEncoder();
   readonly #key = Buffer.alloc(8); // LMDB copies keys, so one will do
+  readonly #forks = new Set<HeldFork>();
   #state: State;
   /** What the row of the state says. */
   #storedCompactRevision: number | undefined;
@@ -116,6 +126,44 @@ export class LmdbEngine implements Engine {
     };
   }
 
+  /**
+   * A fork with memory of its own on top of what is there now. While it is held, LMDB cannot use any
+   * page again that was in use when the fork was made: the file grows by the pages that commits
+   * change. `overgrown` is called once, when it has grown by more than `growthBytesMax`.
+   */
+  fork(growthBytesMax: number, overgrown: () => void): ForkEngine {
+    if (this.#forks.size >= FORKS_MAX) {
+      const message = `the store has ${FORKS_MAX} forks already`;
+      throw new StoreError({ code: "Unavailable", maybeApplied: false }, message);
+    }
+    const held = this.hold();
+    const fork: HeldFork = { bytesMax: this.#usedBytes() + growthBytesMax, overgrown };
+    this.#forks.add(fork);
+    return new ForkEngine({
+      ...held,
+      [Symbol.dispose]: () => {
+        this.#forks.delete(fork);
+        held[Symbol.dispose]();
+      },
+    });
+  }
+
+  #endOvergrownForks(): void {
+    if (this.#forks.size === 0) return;
+    const bytes = this.#usedBytes();
+    for (const fork of this.#forks) {
+      if (bytes <= fork.bytesMax) continue;
+      this.#forks.delete(fork);
+      fork.overgrown();
+    }
+  }
+
+  /** Up to the last page in use: what lies behind it is room for commits to come. */
+  #usedBytes(): number {
+    const { used, pageBytes } = countPages(this.#file);
+    return used * pageBytes;
+  }
+
   async commit({ state, sweep, steps }: Commit): Promise<void> {
     const { root, log } = this.#file;
     const changes = steps.map(({ change }) => change);
@@ -144,6 +192,7 @@ export class LmdbEngine implements Engine {
     this.#storedCompactRevision = state.compactRevision;
     this.#keys.sweep(sweep);
     for (const step of steps) this.#keys.apply(step);
+    this.#endOvergrownForks();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -158,7 +207,7 @@ export class LmdbEngine implements Engine {
 }
 
 /** The log as it is in `transaction`, or else as it is now. */
-class LmdbLog implements Log {
+export class LmdbLog implements Log {
   readonly #log: Database<Uint8Array, Uint8Array>;
   readonly #options: { readonly transaction?: Transaction };
   readonly #key = Buffer.allocUnsafe(8); // LMDB copies keys, so one will do

@@ -45,8 +45,12 @@ export interface LmdbFile extends AsyncDisposable {
 
 export const STATE_KEY = Buffer.from("state");
 const OWNER_KEY = Buffer.from("owner");
-/** Of the rows and of the state; raised when either changes. */
-const FORMAT = 2;
+/**
+ * Of the rows and of the state; raised when either changes. The first commit after opening writes it,
+ * so that a file of format 2, which can be read, becomes one of format 3 with its first new row.
+ */
+const FORMAT = 3;
+const OLDEST_FORMAT = 2;
 
 /** Address space, not disk or memory: the file may grow up to here. */
 const MAP_BYTES = 256 * 2 ** 30;
@@ -120,7 +124,7 @@ export function readState({ root, path }: LmdbFile, transaction?: Transaction): 
   if (bytes === undefined) return EMPTY_STATE;
   const row = Buffer.from(bytes);
   const format = row.readDoubleLE(0);
-  if (format !== FORMAT) throw otherFormat(path, format);
+  if (format < OLDEST_FORMAT || format > FORMAT) throw otherFormat(path, format);
   return {
     ...EMPTY_STATE,
     revision: row.readDoubleLE(8),
@@ -135,7 +139,7 @@ export function corrupt(message: string, cause?: unknown): StoreError {
 /** Snapshots have a format of their own, which lasts. */
 function otherFormat(path: string, format: number): StoreError {
   return corrupt(
-    `${path} has format ${format}; this program knows ${FORMAT}. ` +
+    `${path} has format ${format}; this program knows ${OLDEST_FORMAT} to ${FORMAT}. ` +
       "Let the program that wrote it make a snapshot, and restore that",
   );
 }

@@ -2,17 +2,22 @@
  * The bytes of the log on disk. Numbers are little-endian; those that may exceed 32 bits are
  * doubles, which are exact for integers up to 2^53.
  *
- *   0  previous        double      32  key length  uint16
- *   8  createRevision  double      34  flags       uint8   1: deleted
- *  16  version         double      35  zero        uint8
- *  24  expiresAtMs     double      36  key (UTF-8), then the value to the end
+ *   0  previous        double      32  key length     uint16
+ *   8  createRevision  double      34  flags          uint8   1: deleted, 2: has committedAtMs
+ *  16  version         double      35  zero           uint8
+ *  24  expiresAtMs     double      36  committedAtMs  double, if flagged
+ *                                  then the key (UTF-8), then the value to the end
+ *
+ * Rows of format 2 have no committedAtMs; it reads as 0.
  *
  * The row's key in the table is its position, 8 bytes big-endian, so that rows are in log order.
  */
 import { type Change, costOf } from "#store/local/engine.ts";
 
-const HEADER_BYTES = 36;
+const UNTIMED_HEADER_BYTES = 36;
+const HEADER_BYTES = 44;
 const DELETED = 1;
+const TIMED = 2;
 const WORD = 2 ** 32;
 
 /**
@@ -72,7 +77,8 @@ function encodeRow(change: Change, { buffer, view }: Memory, start: number): num
   view.setFloat64(start + 16, change.version, true);
   view.setFloat64(start + 24, change.expiresAtMs, true);
   view.setUint16(start + 32, keyBytes, true);
-  view.setUint16(start + 34, change.deleted ? DELETED : 0, true);
+  view.setUint16(start + 34, change.deleted ? DELETED | TIMED : TIMED, true);
+  view.setFloat64(start + 36, change.committedAtMs, true);
   const valueStart = start + HEADER_BYTES + keyBytes;
   buffer.set(value, valueStart);
   return valueStart + value.length;
@@ -84,9 +90,10 @@ export type RowHead = Omit<Change, "position" | "value">;
 /** `size`: how much of `bytes` is the row. */
 export function decodeRowHead(bytes: Uint8Array, size: number): RowHead {
   const row = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, size);
-  const valueStart = HEADER_BYTES + row.readUInt16LE(32);
+  const keyStart = headerBytesOf(row);
+  const valueStart = keyStart + row.readUInt16LE(32);
   if (valueStart > size) throw new RangeError("a row of the log is cut short");
-  const key = row.toString("utf8", HEADER_BYTES, valueStart);
+  const key = row.toString("utf8", keyStart, valueStart);
   return {
     key,
     deleted: (row.readUInt8(34) & DELETED) !== 0,
@@ -94,6 +101,7 @@ export function decodeRowHead(bytes: Uint8Array, size: number): RowHead {
     version: row.readDoubleLE(16),
     bytes: costOf(key, size - valueStart),
     expiresAtMs: row.readDoubleLE(24),
+    committedAtMs: keyStart === HEADER_BYTES ? row.readDoubleLE(36) : 0,
     previous: row.readDoubleLE(0),
   };
 }
@@ -105,7 +113,11 @@ export function decodeRow(position: number, row: Uint8Array): Change {
 
 /** A part of `row`, not a copy. */
 export function valueIn(row: Uint8Array): Uint8Array {
-  return row.subarray(HEADER_BYTES + row[32]! + row[33]! * 256);
+  return row.subarray(headerBytesOf(row) + row[32]! + row[33]! * 256);
+}
+
+function headerBytesOf(row: Uint8Array): number {
+  return (row[34]! & TIMED) === 0 ? UNTIMED_HEADER_BYTES : HEADER_BYTES;
 }
 
 /** `into` saves making a new key, where the last one is not needed any more. */

@@ -3,27 +3,10 @@ import { describe, test } from "vitest";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { createMemoryStore } from "#store/memory.ts";
 import { bytes, rejects } from "#store/testing/contract-suite.ts";
-import { DEFAULT_HISTORY, decideByAge, decideBySize } from "./auto-compaction.ts";
+import { DEFAULT_HISTORY, decideBySize } from "./auto-compaction.ts";
 import { EMPTY_STATE, type State } from "./engine.ts";
 
 const MINUTE = 60_000;
-
-describe("by age", () => {
-  const marks = [
-    { atMs: 0, revision: 10 },
-    { atMs: 100, revision: 20 },
-    { atMs: 200, revision: 20 },
-  ];
-  const rows = [
-    { name: "nothing is old enough", nowMs: 999, want: undefined },
-    { name: "the first mark is", nowMs: 1_000, want: 10 },
-    { name: "the newest that is old enough counts", nowMs: 1_150, want: 20 },
-    { name: "all are", nowMs: 9_999, want: 20 },
-  ];
-  for (const { name, nowMs, want } of rows) {
-    test(name, () => assert.equal(decideByAge(marks, nowMs, 1_000), want));
-  }
-});
 
 describe("by size", () => {
   const policy = { ageMs: 1_000, bytesMin: 100, liveShare: 0.5 };
@@ -78,4 +61,15 @@ test("a burst of writes cannot make history too big", async () => {
   for (let index = 0; index < 2_000; index++) await store.put(`k${index % 50}`, value);
   const { compactRevision } = await rejects(store.get("k0", { atRevision: 1 }), "Compacted");
   assert.ok(compactRevision > 1_700, `only up to ${compactRevision} of 2,001`);
+});
+
+test("history limited by size only is kept whatever its age, without a timer", async () => {
+  using clock = new VirtualClock();
+  const history = { ageMs: Number.POSITIVE_INFINITY, bytesMin: 200_000, liveShare: 0 };
+  await using store = createMemoryStore({ clock, history });
+  await store.put("a", bytes("1"));
+  await store.put("a", bytes("2"));
+  assert.equal(clock.pendingTimers, 0);
+  await clock.advance(1_000 * 24 * 60 * MINUTE);
+  assert.equal((await store.get("a", { atRevision: 2 })).entry?.version, 1);
 });

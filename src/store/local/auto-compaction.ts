@@ -1,12 +1,13 @@
 /**
- * Gives up history by itself: what is older than `ageMs`, and the older half of it whenever it takes
- * more room than the policy allows. It looks only while there is history to give up: an idle store
- * sets no timer.
+ * Compacts by policy: what is older than `ageMs`, and the older half of history whenever it takes
+ * more room than the policy allows or the disk is full. It sets a timer only while there is history
+ * that can become too old. Ages follow from the stored commit times, so they count across restarts.
  */
 import type { Clock, Timer } from "#lib/time/clock.ts";
 import type { State } from "./engine.ts";
 
 export interface HistoryPolicy {
+  /** Infinity: history is limited by its size only. */
   readonly ageMs: number;
   /** History may take this much, */
   readonly bytesMin: number;
@@ -20,21 +21,6 @@ export const DEFAULT_HISTORY: HistoryPolicy = {
   liveShare: 0.5,
 };
 
-/** The newest revision at some time. */
-export interface Mark {
-  readonly atMs: number;
-  readonly revision: number;
-}
-
-/** By time: the newest revision that was superseded at least `ageMs` ago. `marks` oldest first. */
-export function decideByAge(
-  marks: readonly Mark[],
-  nowMs: number,
-  ageMs: number,
-): number | undefined {
-  return marks.findLast(({ atMs }) => nowMs - atMs >= ageMs)?.revision;
-}
-
 /** By size: half of the revisions, once what was given up before is really gone (`swept`). */
 export function decideBySize(
   state: State,
@@ -43,38 +29,47 @@ export function decideBySize(
 ): number | undefined {
   const allowedBytes = Math.max(policy.bytesMin, policy.liveShare * state.liveBytes);
   if (state.historyBytes <= allowedBytes || !swept) return undefined;
-  return state.compactRevision + Math.ceil((state.revision - state.compactRevision) / 2);
+  return olderHalf(state);
 }
 
-/** Marks for each age: history is kept for up to a tenth longer than asked. */
-const MARKS_PER_AGE = 10;
+function olderHalf({ revision, compactRevision }: State): number {
+  return compactRevision + Math.ceil((revision - compactRevision) / 2);
+}
+
+/** Looks for each age: history is kept for up to a tenth longer than asked. */
+const LOOKS_PER_AGE = 10;
+const LOOK_MS_MAX = 24 * 3_600_000;
+
+export interface AutoCompactionOptions {
+  readonly clock: Clock;
+  readonly policy: HistoryPolicy;
+  readonly state: State;
+  /** The newest revision that was committed at or before this time. */
+  revisionAt(timeMs: number): number;
+  compact(revision: number): void;
+}
 
 export class AutoCompaction implements Disposable {
-  readonly #clock: Clock;
-  readonly #policy: HistoryPolicy;
-  readonly #compact: (revision: number) => void;
-  #marks: Mark[] = [];
+  readonly #options: AutoCompactionOptions;
   #timer: Timer | undefined;
   #state: State;
 
-  constructor(
-    clock: Clock,
-    policy: HistoryPolicy,
-    state: State,
-    compact: (revision: number) => void,
-  ) {
-    this.#clock = clock;
-    this.#policy = policy;
-    this.#state = state;
-    this.#compact = compact;
+  constructor(options: AutoCompactionOptions) {
+    this.#options = options;
+    this.#state = options.state;
   }
 
-  /** To be told the state after each commit, and once at the start. */
+  /** Call it with the state after each commit, and once at the start. */
   notice(state: State, swept: boolean): void {
     this.#state = state;
-    const bySize = decideBySize(state, swept, this.#policy);
-    if (bySize !== undefined) this.#compact(bySize);
+    const bySize = decideBySize(state, swept, this.#options.policy);
+    if (bySize !== undefined) this.#options.compact(bySize);
     if (this.#timer === undefined && state.revision > state.compactRevision) this.#arm();
+  }
+
+  /** Call it when a commit did not fit on the disk. */
+  noticeFullDisk(swept: boolean): void {
+    if (swept && this.#state.historyBytes > 0) this.#options.compact(olderHalf(this.#state));
   }
 
   [Symbol.dispose](): void {
@@ -82,23 +77,19 @@ export class AutoCompaction implements Disposable {
   }
 
   #arm(): void {
-    this.#timer = this.#clock.schedule(this.#policy.ageMs / MARKS_PER_AGE, () => {
+    const { clock, policy } = this.#options;
+    if (policy.ageMs === Number.POSITIVE_INFINITY) return;
+    this.#timer = clock.schedule(Math.min(policy.ageMs / LOOKS_PER_AGE, LOOK_MS_MAX), () => {
       this.#timer = undefined;
-      this.#tick();
+      this.#look();
     });
   }
 
-  #tick(): void {
-    const nowMs = this.#clock.nowMs();
+  #look(): void {
+    const { clock, policy, revisionAt, compact } = this.#options;
     const { revision: newest, compactRevision } = this.#state;
-    this.#marks.push({ atMs: nowMs, revision: newest });
-    const revision = decideByAge(this.#marks, nowMs, this.#policy.ageMs);
-    if (revision !== undefined) {
-      this.#marks = this.#marks.filter(({ atMs }) => nowMs - atMs < this.#policy.ageMs);
-      if (revision > compactRevision) this.#compact(revision);
-    }
-    const givenUp = Math.max(revision ?? 0, compactRevision);
-    if (newest > givenUp) this.#arm();
-    else this.#marks = [];
+    const revision = revisionAt(clock.nowMs() - policy.ageMs);
+    if (revision > compactRevision) compact(revision);
+    if (newest > Math.max(revision, compactRevision)) this.#arm();
   }
 }

@@ -23,6 +23,8 @@ export interface CommitterOptions {
   readonly clock: Clock;
   /** Runs between a commit and its acknowledgements. Must not throw. */
   onCommit(commit: Commit): void;
+  /** Runs when a commit did not fit on the disk; may compact to make room. Must not throw. */
+  onFullDisk(): void;
 }
 
 /** A promise would do, but this is the path of every write: each one saved counts. */
@@ -39,7 +41,7 @@ export class Committer {
   readonly #sweeper = new Sweeper();
   #compactRevision: number;
   #running = false;
-  #closed = false;
+  #closed: StoreError | undefined;
   #whenIdle: (() => void) | undefined;
 
   constructor(options: CommitterOptions) {
@@ -48,8 +50,8 @@ export class Committer {
   }
 
   submit(write: PendingWrite): void {
-    if (this.#closed) {
-      write.reject(closedError());
+    if (this.#closed !== undefined) {
+      write.reject(this.#closed);
       return;
     }
     this.#writes.push(write);
@@ -66,7 +68,7 @@ export class Committer {
   /** Resolves when everything that `revision` overtook is gone. */
   compact(revision: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(closedError());
+      if (this.#closed !== undefined) return reject(this.#closed);
       this.#compactRevision = Math.max(this.#compactRevision, revision);
       this.#sweeps.push({ resolve, reject });
       if (!this.#running) void this.#run();
@@ -74,9 +76,9 @@ export class Committer {
   }
 
   /** Lets what was handed in be committed and refuses what comes after. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#endSweeps(closedError());
+  async close(reason: StoreError): Promise<void> {
+    this.#closed = reason;
+    this.#endSweeps(reason);
     if (!this.#running) return;
     await new Promise<void>((resolve) => {
       this.#whenIdle = resolve;
@@ -97,9 +99,9 @@ export class Committer {
         const committing = this.#commit(group);
         if (committing !== undefined) await committing;
       } catch (error) {
-        if (group.length > 1 && isNoSpace(error)) await this.#commitSeparately(group);
+        if (isNoSpace(error)) await this.#makeRoomAndCommit(group);
         else for (const { reject } of group) reject(error);
-        this.#endSweeps(error);
+        if (!this.isSwept) this.#endSweeps(error);
       }
       if (this.isSwept) this.#endSweeps();
     }
@@ -107,9 +109,18 @@ export class Committer {
     this.#whenIdle?.();
   }
 
-  /** What does not fit as a whole may do so in part: sweeping and deleting first of all. */
-  async #commitSeparately(group: readonly PendingWrite[]): Promise<void> {
-    await this.#commit([])?.catch(() => undefined);
+  /**
+   * What does not fit as a whole may do so in part, after history was given up (`onFullDisk`) and all
+   * that is obsolete was swept: then each write is tried by itself.
+   */
+  async #makeRoomAndCommit(group: readonly PendingWrite[]): Promise<void> {
+    this.#options.onFullDisk();
+    try {
+      do await this.#commit([]);
+      while (!this.isSwept);
+    } catch {
+      // The sweep does not fit either; a deletion still may.
+    }
     for (const write of group) {
       try {
         await this.#commit([write]);

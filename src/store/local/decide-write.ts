@@ -110,6 +110,7 @@ function toChange(
     bytes: costOf(key, value.length),
     expiresAtMs: ttlSeconds === undefined ? 0 : nowMs + ttlSeconds * 1000,
     previous: current?.position ?? pending.tombstone(key),
+    committedAtMs: nowMs,
   };
 }
 

@@ -42,6 +42,8 @@ export interface Change extends Head {
   readonly deleted: boolean;
   /** The position of the change that this one replaced, a deletion included; 0 if none. */
   readonly previous: number;
+  /** When its commit began, by the store's clock; 0 if it was restored from a snapshot. */
+  readonly committedAtMs: number;
 }
 
 export interface State {

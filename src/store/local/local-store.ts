@@ -7,10 +7,13 @@ import {
   type DeleteOptions,
   type GetAnswer,
   type GetOptions,
+  type LocalHistory,
   type Operation,
   type PutOptions,
   type RangeAnswer,
   type RangeOptions,
+  type RevisionRecord,
+  type RevisionsOptions,
   type SnapshotSummary,
   type Store,
   StoreError,
@@ -26,6 +29,7 @@ import { Committer, closedError } from "./committer.ts";
 import { toEntry } from "./decide-write.ts";
 import type { Commit, Engine, View } from "./engine.ts";
 import { Expiry } from "./expiry.ts";
+import { REVISIONS_MAX, readRevisions, revisionAt } from "./history.ts";
 import { LongReads } from "./long-reads.ts";
 import { countKeys, readKey, readRange } from "./read.ts";
 import { WatchHub } from "./watch-hub.ts";
@@ -33,12 +37,16 @@ import { WatchHub } from "./watch-hub.ts";
 export interface LocalStoreOptions {
   readonly clock: Clock;
   readonly history: HistoryPolicy;
+  /** Called when the store is closed. */
+  readonly onEnd?: () => void;
 }
 
 /** Keys that a range reads before other work may run: a few milliseconds. */
 const RANGE_PIECE = 1_000;
+/** The same for changes with their values. */
+const CHANGES_PIECE = 64;
 
-export class LocalStore implements Store {
+export class LocalStore implements Store, LocalHistory {
   readonly #engine: Engine;
   readonly #committer: Committer;
   readonly #hub: WatchHub;
@@ -46,16 +54,20 @@ export class LocalStore implements Store {
   readonly #compaction: AutoCompaction;
   readonly #longReads = new LongReads();
   readonly #clock: Clock;
-  #closed = false;
+  readonly #onEnd: (() => void) | undefined;
+  /** Why calls fail, once the store is closed. */
+  #closed: StoreError | undefined;
 
-  constructor(engine: Engine, { clock, history }: LocalStoreOptions) {
+  constructor(engine: Engine, { clock, history, onEnd }: LocalStoreOptions) {
     this.#engine = engine;
+    this.#onEnd = onEnd;
     this.#clock = clock;
     this.#hub = new WatchHub(engine);
     const committer = new Committer({
       engine,
       clock,
       onCommit: (commit) => this.#onCommit(commit),
+      onFullDisk: () => this.#compaction.noticeFullDisk(committer.isSwept),
     });
     this.#committer = committer;
     this.#expiry = new Expiry({
@@ -63,9 +75,13 @@ export class LocalStore implements Store {
       view: () => engine.view,
       submit: (operations) => this.transact(operations),
     });
-    this.#compaction = new AutoCompaction(clock, history, engine.view.state, (revision) => {
+    this.#compaction = new AutoCompaction({
+      clock,
+      policy: history,
+      state: engine.view.state,
+      revisionAt: (timeMs) => revisionAt(engine.view, timeMs),
       // Fails only with the store closed or its disk full; the next commit tries again.
-      committer.compact(revision).catch(() => undefined);
+      compact: (revision) => void committer.compact(revision).catch(() => undefined),
     });
   }
 
@@ -137,6 +153,25 @@ export class LocalStore implements Store {
     if (revision > state.compactRevision) await this.#committer.compact(revision);
   }
 
+  async revisions(options: RevisionsOptions = {}): Promise<readonly RevisionRecord[]> {
+    const { fromRevision = 1, limit = REVISIONS_MAX } = options;
+    using _ = await this.#longReads.begin();
+    this.#read();
+    using view = this.#engine.hold();
+    return await this.#inPieces(readRevisions(view, fromRevision, limit, CHANGES_PIECE));
+  }
+
+  async revisionAt(timeMs: number): Promise<number> {
+    const view = this.#read();
+    const { compactRevision } = view.state;
+    const revision = revisionAt(view, timeMs);
+    if (revision > compactRevision) return revision;
+    throw new StoreError(
+      { code: "Compacted", compactRevision },
+      `what was current at ${new Date(timeMs).toISOString()} is not kept any more`,
+    );
+  }
+
   async snapshot(path: string, signal?: AbortSignal): Promise<SnapshotSummary> {
     using _ = await this.#longReads.begin();
     this.#read();
@@ -146,17 +181,23 @@ export class LocalStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#closed) return;
-    this.#closed = true;
+    await this.end(closedError());
+  }
+
+  /** Closes the store; later calls, and watches, fail with `reason`. */
+  async end(reason: StoreError): Promise<void> {
+    if (this.#closed !== undefined) return;
+    this.#closed = reason;
     this.#expiry[Symbol.dispose]();
     this.#compaction[Symbol.dispose]();
-    await this.#committer.close();
-    this.#hub.close(closedError());
+    await this.#committer.close(reason);
+    this.#hub.close(reason);
     await this.#engine[Symbol.asyncDispose]();
+    this.#onEnd?.();
   }
 
   #read(): View {
-    if (this.#closed) throw closedError();
+    if (this.#closed !== undefined) throw this.#closed;
     return this.#engine.view;
   }
 
@@ -165,7 +206,10 @@ export class LocalStore implements Store {
     using _ = await this.#longReads.begin();
     this.#read();
     using view = this.#engine.hold();
-    const pieces = readRange(view, prefix, options, RANGE_PIECE);
+    return await this.#inPieces(readRange(view, prefix, options, RANGE_PIECE));
+  }
+
+  async #inPieces<Answer>(pieces: Generator<void, Answer>): Promise<Answer> {
     for (;;) {
       const piece = pieces.next();
       if (piece.done) return piece.value;

@@ -29,7 +29,7 @@ function toChange(entry: SnapshotEntry, position: number): Step["change"] {
   const { key, value, createRevision, version, expiresAtMs } = entry;
   const bytes = costOf(key, value.length);
   const about = { createRevision, version, bytes, expiresAtMs };
-  return { key, value, position, ...about, deleted: false, previous: 0 };
+  return { key, value, position, ...about, deleted: false, previous: 0, committedAtMs: 0 };
 }
 
 /** Keys that one transaction wrote share a revision, but each needs a position of its own. */

@@ -1,6 +1,7 @@
 /** What flags `k8ts apiserver` takes, in the order of its help. */
 import { posix } from "node:path";
 import { Command as Parser } from "commander";
+import { type HistoryPolicy, parseHistory } from "#store/history-policy.ts";
 import {
   address,
   collect,
@@ -15,11 +16,17 @@ import {
   showDefaultsAsTyped,
 } from "../../flags/flag-values.ts";
 import { addLogFlags } from "../../flags/log-flags.ts";
-import { addVersionFlag } from "../../flags/parse-flags.ts";
+import { addVersionFlag, badValue } from "../../flags/parse-flags.ts";
 import { etcdOverrides } from "./etcd-overrides-flag.ts";
 import { certificateByName } from "./named-certificate-flag.ts";
 import { addOtherFlags } from "./other-flags.ts";
 import { curves } from "./tls-flags.ts";
+
+function history(value: string): HistoryPolicy {
+  const parsed = parseHistory(value);
+  if (!parsed.ok) throw badValue(parsed.message);
+  return parsed.policy;
+}
 
 export function flagParser(): Parser {
   const command = new Parser("k8ts apiserver")
@@ -130,6 +137,11 @@ function addServing(command: Parser): void {
 
 function addStorage(command: Parser): void {
   command
+    .option(
+      "--history <policy>",
+      "how much history the embedded store keeps: an age, a size or both, as 24h, 10GiB or 24h,10GiB; 5m of moderate size unless given",
+      history,
+    )
     .option(
       "--etcd-servers <urls>",
       "members of an etcd cluster, instead of the embedded store",

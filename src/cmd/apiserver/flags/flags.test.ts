@@ -38,6 +38,10 @@ const refused: { args: string[]; says: string }[] = [
     says: "--strict-transport-security-directives invalid, allowed values: max-age=expireTime, includeSubDomains, preload. see https://tools.ietf.org/html/rfc6797#section-6.1 for more information",
   },
   {
+    args: ["--history=24h", "--etcd-servers=http://127.0.0.1:2379"],
+    says: "--history is for the embedded store; with etcd see --etcd-compaction-interval",
+  },
+  {
     args: ["--etcd-prefix=/other"],
     says: "--etcd-prefix must be set with --etcd-servers: the embedded store belongs to one cluster",
   },

@@ -1,4 +1,5 @@
 /** The flags of `k8ts apiserver`: upstream's names where upstream has the flag. */
+import type { HistoryPolicy } from "#store/history-policy.ts";
 import { checkFeatureGates } from "../../flags/feature-gates.ts";
 import { type GivenLogFlags, type LogFlags, logFlagsOf } from "../../flags/log-flags.ts";
 import { FlagError, parseArguments } from "../../flags/parse-flags.ts";
@@ -13,6 +14,8 @@ export interface ApiServerFlags extends LogFlags {
   readonly dataDir: string;
   /** Begin anew where the store is missing or damaged. */
   readonly newCluster: boolean;
+  /** Of the embedded store; its own default unless given. */
+  readonly history: HistoryPolicy | undefined;
   readonly securePort: number;
   readonly bindAddress: string;
   readonly advertiseAddress: string | undefined;

@@ -251,6 +251,9 @@ function storageFaults(flags: ApiServerFlags): string[] {
   if (flags.etcdServersOverrides.length > 0 && etcdServers.length === 0) {
     faults.push("--etcd-servers-overrides must be set with --etcd-servers");
   }
+  if (flags.history !== undefined && etcdServers.length > 0) {
+    faults.push("--history is for the embedded store; with etcd see --etcd-compaction-interval");
+  }
   if (form !== "" && !STORED_FORMS.includes(form)) {
     const allowed = STORED_FORMS.join(", ");
     faults.push(`--storage-media-type ${goQuote(form)} invalid, allowed values: ${allowed}`);
