@@ -17,6 +17,7 @@ import { Responder } from "#dns/server/responder.ts";
 import { Routes } from "#dns/server/routes.ts";
 import { startUdpServer } from "#dns/server/udp-server.ts";
 import { encodeQuestion } from "#dns/wire/encode-question.ts";
+import { PodAddresses } from "#dns/zone/pod-addresses.ts";
 import { Zone } from "#dns/zone/zone.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
@@ -82,7 +83,7 @@ export async function* run({ quick, signal, progress }: BenchOptions): AsyncIter
 
 function answersPerSecond(responder: Responder, quick: boolean): number {
   const signal = new AbortController().signal;
-  const origin = { carrier: "udp", family: "1" } as const;
+  const origin = { carrier: "udp", family: "1", client: "" } as const;
   const queries = Array.from({ length: 1_000 }, (_, i) => queryFor(i * 7));
   const count = quick ? 200_000 : 1_000_000;
   for (let i = 0; i < 50_000; i++) void responder.respond(queries[i % 1_000]!, origin, signal);
@@ -151,6 +152,7 @@ function responderOf(zone: Zone): Responder {
   const metrics = createRequestMetrics(new Metrics(), { server: "dns://:53", zone: zone.domain });
   return new Responder({
     ...{ zone, ttlSeconds: 5, clock: systemClock, random: seededRandom(1), metrics },
+    pods: new PodAddresses(),
     routes: () => routes,
     ready: () => true,
   });

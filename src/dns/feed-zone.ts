@@ -1,10 +1,13 @@
 /** Keeps a zone equal to what the API server has: one informer for each kind that names come from. */
+import type { Pod } from "#api/generated/core.v1.ts";
 import type { KubeObject } from "#api/kind.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";
+import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { endpointSliceKind } from "#api/kinds/discovery/v1/endpoint-slice.ts";
 import type { Typed } from "#client/client.ts";
 import type { SharedInformers } from "#client/shared-informers.ts";
+import type { PodAddresses } from "./zone/pod-addresses.ts";
 import type { Zone } from "./zone/zone.ts";
 
 export interface ZoneFeed {
@@ -34,6 +37,16 @@ export function feedZone(zone: Zone, informers: SharedInformers, signal: AbortSi
     synced: Promise.all(feeds.map(({ synced }) => synced)).then(() => undefined),
     done: Promise.all(feeds.map(({ done }) => done)).then(() => undefined),
   };
+}
+
+/** Only for configurations whose answers depend on the addresses of pods: there may be very many. */
+export function feedPods(
+  pods: PodAddresses,
+  informers: SharedInformers,
+  signal: AbortSignal,
+): ZoneFeed {
+  const sink = { put: (pod: Pod) => pods.put(pod), remove: (pod: Pod) => pods.remove(pod) };
+  return feed(informers, podKind, signal, sink);
 }
 
 interface Sink<T> {

@@ -15,8 +15,8 @@ import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
-import { type DnsConfig, defaultConfig } from "./config/dns-config.ts";
-import { feedZone } from "./feed-zone.ts";
+import { type DnsConfig, defaultConfig, needsPods } from "./config/dns-config.ts";
+import { feedPods, feedZone, type ZoneFeed } from "./feed-zone.ts";
 import { type FollowedConfigMap, followCorefile } from "./follow-corefile.ts";
 import type { Upstream } from "./forward/resolv-conf.ts";
 import { createRequestMetrics } from "./server/request-metrics.ts";
@@ -26,6 +26,7 @@ import { startTcpServer } from "./server/tcp-server.ts";
 import { startUdpServer } from "./server/udp-server.ts";
 import { rcodeName, typeName } from "./wire/codes.ts";
 import type { Query } from "./wire/parse-query.ts";
+import { PodAddresses } from "./zone/pod-addresses.ts";
 import { Zone } from "./zone/zone.ts";
 
 export interface DnsOptions {
@@ -77,11 +78,23 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
   const feed = feedZone(zone, informers, signal);
   const first = options.config ?? defaultConfig(options.upstreams ?? []);
   const configured = new ConfiguredRoutes(options, metrics, signal);
-  configured.use(first);
-  const followed = follow(options, informers, (config) => configured.use(config ?? first), signal);
+  const pods = new PodAddresses();
+  let podFeed: ZoneFeed | undefined;
+  const use = (config: DnsConfig): void => {
+    if (needsPods(config)) podFeed ??= feedPods(pods, informers, signal);
+    configured.use(config);
+  };
+  use(first);
+  const followed = follow(options, informers, (config) => use(config ?? first), signal);
+  const autoPaths = metrics.counter({
+    name: "coredns_autopath_success_total",
+    help: "Counter of requests that did autopath.",
+    labels: ["server"],
+  })(serverLabel(options));
   let isReady = false;
   const responder = new Responder({
-    ...{ zone, ttlSeconds, clock, random },
+    ...{ zone, pods, ttlSeconds, clock, random },
+    onAutoPath: () => autoPaths.add(1),
     routes: () => configured.routes,
     metrics: createRequestMetrics(metrics, { server: serverLabel(options), zone: zone.domain }),
     ready: () => isReady,
@@ -89,13 +102,14 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
   });
   const listening = listen(options, responder, signal);
   const start = async (): Promise<void> => {
-    const [{ port }] = await Promise.all([listening, feed.synced]);
+    const [{ port }] = await Promise.all([listening, feed.synced, podFeed?.synced]);
     isReady = true;
     logger.info("DNS is ready", { addresses: options.addresses.join(","), port });
   };
   const ready = start();
   ready.catch(() => undefined); // those who wait for `listening` see it, too
   const done = Promise.all([feed.done, listening, followed])
+    .then(() => podFeed?.done)
     .then(() => configured.routes.ended())
     .finally(() => shown[Symbol.dispose]());
   return { ready, done, listening, isReady: () => isReady };

@@ -16,6 +16,8 @@ export interface BlockConfig {
   readonly forwards: readonly ForwardConfig[];
   readonly cache: CacheConfig | undefined;
   readonly isLogged: boolean;
+  /** Whether search lists of pods are walked for them, and what the machine has at their end. */
+  readonly autoPath: { readonly machineSearch: readonly string[] } | undefined;
 }
 
 export interface HostsConfig {
@@ -27,7 +29,8 @@ export interface HostsConfig {
 
 export interface KubernetesConfig {
   readonly ttlSeconds: number | undefined;
-  readonly pods: "disabled" | "insecure";
+  /** Verified: only addresses that pods have. */
+  readonly pods: "disabled" | "insecure" | "verified";
 }
 
 export interface ForwardConfig {
@@ -48,12 +51,17 @@ export function defaultConfig(upstreams: readonly Upstream[]): DnsConfig {
     ...{ from: "", except: [], upstreams, policy: "random", concurrentMax: undefined },
   };
   const block: BlockConfig = {
-    ...{ zones: [""], rewrites: [], hosts: undefined, isLogged: false },
+    ...{ zones: [""], rewrites: [], hosts: undefined, isLogged: false, autoPath: undefined },
     kubernetes: { ttlSeconds: undefined, pods: "insecure" },
     forwards: upstreams.length === 0 ? [] : [forward],
     cache: { ttlMaxSeconds: 30 },
   };
   return { blocks: [block] };
+}
+
+/** Whether answers depend on the addresses of pods. */
+export function needsPods({ blocks }: DnsConfig): boolean {
+  return blocks.some(({ kubernetes }) => kubernetes?.pods === "verified");
 }
 
 /** Whether a name is the zone or lies below it. */

@@ -55,6 +55,7 @@ test("Corefile: kubeadm's is read", () => {
       ],
       cache: { ttlMaxSeconds: 30 },
       isLogged: false,
+      autoPath: undefined,
     },
   ]);
 });
@@ -117,6 +118,10 @@ describe("a Corefile that cannot be kept is refused with its line", () => {
       "Corefile:3 - Error during parsing: unknown property 'labels'",
     ],
     [". {\n cache x y {\n", "Corefile:1 - Error during parsing: Unexpected EOF"],
+    [
+      ". {\n autopath @kubernetes\n kubernetes cluster.local\n}",
+      "Corefile:2 - Error during parsing: autopath @kubernetes needs kubernetes with pods verified",
+    ],
     [". {\n import /etc/x\n}", "import is not supported"],
     [". {\n rewrite type ANY A\n}", "rewrite type is not supported"],
   ] as const;

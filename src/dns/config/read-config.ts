@@ -5,6 +5,7 @@
 import {
   nameServersIn,
   parseUpstream,
+  searchListIn,
   UPSTREAMS_MAX,
   type Upstream,
 } from "../forward/resolv-conf.ts";
@@ -51,6 +52,7 @@ function readBlock(block: ServerBlock, surroundings: ConfigSurroundings): BlockC
   let hosts: HostsConfig | undefined;
   let kubernetes: KubernetesConfig | undefined;
   let cache: CacheConfig | undefined;
+  let autoPath: BlockConfig["autoPath"];
   let isLogged = false;
   for (const directive of block.directives) {
     const { name, line } = directive;
@@ -60,10 +62,26 @@ function readBlock(block: ServerBlock, surroundings: ConfigSurroundings): BlockC
     else if (name === "hosts") hosts = readHosts(directive, surroundings);
     else if (name === "kubernetes") kubernetes = readKubernetes(directive, surroundings);
     else if (name === "forward") forwards.push(readForward(directive, surroundings));
+    else if (name === "autopath") autoPath = readAutoPath(directive, surroundings);
     else if (name === "rewrite") rewrites.push(...readRewrites(directive));
     else throw new CorefileError(line, `Unknown directive '${name}'`);
   }
-  return { zones: block.zones, rewrites, forwards, hosts, kubernetes, cache, isLogged };
+  if (autoPath !== undefined && kubernetes?.pods !== "verified") {
+    const line = block.directives.find(({ name }) => name === "autopath")?.line ?? 0;
+    throw new CorefileError(line, "autopath @kubernetes needs kubernetes with pods verified");
+  }
+  return { zones: block.zones, rewrites, forwards, hosts, kubernetes, cache, isLogged, autoPath };
+}
+
+/** Pods have the search list of their machine after the cluster's domains. */
+function readAutoPath(
+  { args, line }: Directive,
+  { readFile }: ConfigSurroundings,
+): BlockConfig["autoPath"] {
+  if (args.at(-1) !== "@kubernetes") {
+    throw new CorefileError(line, `autopath ${args.join(" ")}: only @kubernetes is supported`);
+  }
+  return { machineSearch: searchListIn(fileText("/etc/resolv.conf", line, readFile)) };
 }
 
 function readKubernetes(directive: Directive, surroundings: ConfigSurroundings): KubernetesConfig {
@@ -79,10 +97,10 @@ function readKubernetes(directive: Directive, surroundings: ConfigSurroundings):
   for (const { words, line } of lines) {
     const [option = "", value = ""] = words;
     if (option === "pods") {
-      if (value !== "disabled" && value !== "insecure") {
+      if (value !== "disabled" && value !== "insecure" && value !== "verified") {
         throw new CorefileError(
           line,
-          `wrong value for pods: ${value},  must be one of: disabled, insecure`,
+          `wrong value for pods: ${value},  must be one of: disabled, verified, insecure`,
         );
       }
       pods = value;

@@ -20,6 +20,16 @@ export function parseUpstream(text: string): Upstream | undefined {
   return isIP(address) !== 0 && port > 0 && port < 65_536 ? { address, port } : undefined;
 }
 
+/** The last `search` or `domain` line counts. */
+export function searchListIn(resolvConf: string): string[] {
+  const lists = resolvConf.split("\n").flatMap((line) => {
+    const [keyword, ...domains] = line.trim().split(/\s+/);
+    return keyword === "search" || keyword === "domain" ? [domains] : [];
+  });
+  const names = (lists.at(-1) ?? []).map((name) => name.toLowerCase().replace(/\.$/, ""));
+  return names.filter((name) => name !== "");
+}
+
 export function nameServersIn(resolvConf: string): Upstream[] {
   return resolvConf.split("\n").flatMap((line) => {
     const [keyword, address = ""] = line.trim().split(/\s+/);

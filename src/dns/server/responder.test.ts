@@ -3,19 +3,21 @@ import assert from "node:assert/strict";
 import packets from "dns-packet";
 import fc from "fast-check";
 import { test } from "vitest";
-import type { Service } from "#api/generated/core.v1.ts";
+import type { Pod, Service } from "#api/generated/core.v1.ts";
 import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { VirtualClock } from "#lib/time/virtual-clock.ts";
 import { defaultConfig } from "../config/dns-config.ts";
 import { readConfig } from "../config/read-config.ts";
+import { PodAddresses } from "../zone/pod-addresses.ts";
 import { Zone } from "../zone/zone.ts";
 import { createRequestMetrics } from "./request-metrics.ts";
 import { Responder } from "./responder.ts";
 import { Routes } from "./routes.ts";
 
-const UDP = { carrier: "udp", family: "1" } as const;
+const POD_IP = "10.244.0.7";
+const UDP = { carrier: "udp", family: "1", client: POD_IP } as const;
 const NAME = "kubernetes.default.svc.cluster.local";
 const signal = new AbortController().signal;
 
@@ -184,6 +186,68 @@ function ask({ edns = false, name = NAME } = {}): Buffer {
   });
 }
 
+const AUTO_PATH = `. {
+  kubernetes cluster.local {
+    pods verified
+  }
+  autopath @kubernetes
+  hosts {
+    192.0.2.7 printer.lan.corp.example
+    192.0.2.8 www.example
+    fallthrough
+  }
+}`;
+
+const AUTO_PATH_ROWS = [
+  ["kubernetes.default.svc.cluster.local", POD_IP, "NOERROR", undefined],
+  [
+    "kubernetes.default.default.svc.cluster.local",
+    POD_IP,
+    "NOERROR",
+    "kubernetes.default.svc.cluster.local",
+  ],
+  [
+    "kubernetes.default.svc.default.svc.cluster.local",
+    POD_IP,
+    "NOERROR",
+    "kubernetes.default.svc.cluster.local",
+  ],
+  ["printer.lan.default.svc.cluster.local", POD_IP, "NOERROR", "printer.lan.corp.example"],
+  ["www.example.default.svc.cluster.local", POD_IP, "NOERROR", "www.example"],
+  ["nowhere.default.svc.cluster.local", POD_IP, "NXDOMAIN", undefined],
+  // From an address that no pod has, and for the list of another namespace.
+  ["www.example.default.svc.cluster.local", "10.244.0.8", "NXDOMAIN", undefined],
+  ["www.example.other.svc.cluster.local", POD_IP, "NXDOMAIN", undefined],
+] as const;
+
+for (const [name, client, rcode, target] of AUTO_PATH_ROWS) {
+  test(`autopath: ${name} from ${client} is ${rcode} ${target ?? ""}`, async () => {
+    const responder = filledResponder({ corefile: AUTO_PATH });
+    const answer = await responder.respond(ask({ name }), { ...UDP, client }, signal);
+    const { answers = [], ...read } = packets.decode(answer!) as packets.DecodedPacket & {
+      rcode: string;
+    };
+    assert.equal(read.rcode, rcode);
+    const aliases = answers.flatMap((a) => (a.type === "CNAME" ? [[a.name, a.data]] : []));
+    assert.deepEqual(aliases, target === undefined ? [] : [[name, target]]);
+    assert.equal(
+      answers.some((a) => a.type === "A"),
+      rcode === "NOERROR",
+    );
+  });
+}
+
+test("pods verified: a pod name has its address only if a pod of the namespace has it", async () => {
+  const responder = filledResponder({ corefile: AUTO_PATH });
+  for (const [name, want] of [
+    ["10-244-0-7.default.pod.cluster.local", 0],
+    ["10-244-0-8.default.pod.cluster.local", 3],
+  ] as const) {
+    const answer = await responder.respond(ask({ name }), { ...UDP, client: "" }, signal);
+    assert.equal(rcodeOf(answer!), want, name);
+  }
+});
+
 function filledResponder({
   ready = true,
   metrics = new Metrics(),
@@ -203,12 +267,20 @@ function filledResponder({
       config:
         corefile === undefined
           ? defaultConfig([])
-          : readConfig(corefile, { clusterDomain: "cluster.local", readFile: () => "" }),
+          : readConfig(corefile, {
+              clusterDomain: "cluster.local",
+              readFile: () => "search corp.example.\n",
+            }),
     },
     signal,
   );
+  const pods = new PodAddresses();
+  pods.put({
+    metadata: { namespace: "default", name: "client" },
+    status: { podIPs: [{ ip: POD_IP }] },
+  } as unknown as Pod);
   return new Responder({
-    ...{ zone, ttlSeconds: 5, clock, random, routes: () => routes },
+    ...{ zone, pods, ttlSeconds: 5, clock, random, routes: () => routes },
     metrics: createRequestMetrics(metrics, { server: "dns://:53", zone: zone.domain }),
     ready: () => ready,
   });

@@ -10,6 +10,7 @@
  * 3. Before the zone is complete (`ready`), names of the cluster get SERVFAIL: not knowing is no NXDOMAIN.
  */
 
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { isInZone, type KubernetesConfig } from "../config/dns-config.ts";
@@ -25,11 +26,13 @@ import {
 } from "../wire/codes.ts";
 import { type Answer, AnswerEncoder, encodeRefusal } from "../wire/encode-answer.ts";
 import { encodeQuestion } from "../wire/encode-question.ts";
-import { addressesIn, encodeForeignAnswer } from "../wire/foreign-answer.ts";
+import { addressesIn, encodeForeignAnswer, readForeignAnswer } from "../wire/foreign-answer.ts";
 import { parseQuery, type Query } from "../wire/parse-query.ts";
 import { type Lookup, NAME_ERROR } from "../zone/lookup.ts";
+import type { PodAddresses } from "../zone/pod-addresses.ts";
 import type { DnsRecord } from "../zone/records.ts";
 import type { Zone } from "../zone/zone.ts";
+import { searchedNames } from "./auto-path.ts";
 import type { RequestMetrics } from "./request-metrics.ts";
 import { resolveAlias } from "./resolve-alias.ts";
 import type { Route, Routes } from "./routes.ts";
@@ -39,6 +42,7 @@ export type Carrier = "udp" | "tcp";
 export interface ResponderOptions {
   readonly zone: Zone;
   readonly ttlSeconds: number;
+  readonly pods: PodAddresses;
   /** The configuration that holds now. */
   routes(): Routes;
   readonly clock: Clock;
@@ -46,6 +50,8 @@ export interface ResponderOptions {
   readonly metrics: RequestMetrics;
   /** Whether the zone is complete. */
   ready(): boolean;
+  /** Called when a name was found further on in a search list. */
+  onAutoPath?(): void;
   /** Called for queries of server blocks with the plugin log. */
   onLogged?(query: Query, answer: Buffer | undefined, tookMs: number): void;
 }
@@ -54,6 +60,8 @@ export interface ResponderOptions {
 export interface Origin {
   readonly carrier: Carrier;
   readonly family: "1" | "2";
+  /** The IP address. */
+  readonly client: string;
 }
 
 export class Responder {
@@ -98,7 +106,7 @@ export class Responder {
 
   #answer(
     query: Query,
-    { carrier }: Origin,
+    { carrier, client }: Origin,
     signal: AbortSignal,
   ): Buffer | undefined | Promise<Buffer | undefined> {
     const routes = this.#options.routes();
@@ -112,6 +120,60 @@ export class Responder {
     if (routes.isProbe(query.name)) return undefined;
     const route = routes.find(query.name);
     if (route === undefined) return this.#refusal(query, "REFUSED", bytesMax);
+    const next = this.#searched(query, type, client, route);
+    if (next.length > 0) return this.#autoPath(query, next, bytesMax, signal);
+    return this.#answerByRoute(query, { route, routes, type, bytesMax }, signal);
+  }
+
+  #searched(query: Query, type: string, client: string, { config }: Route): readonly string[] {
+    const { zone, pods } = this.#options;
+    const { autoPath, kubernetes } = config;
+    if (autoPath === undefined || kubernetes === undefined) return [];
+    const { machineSearch } = autoPath;
+    const { domain } = zone;
+    return searchedNames(
+      { name: query.name, type, client, domain, kubernetes, machineSearch },
+      pods,
+    );
+  }
+
+  /** The answer for the name itself unless it does not exist, else that for the first of `next` that does. */
+  async #autoPath(
+    query: Query,
+    next: readonly string[],
+    bytesMax: number,
+    signal: AbortSignal,
+  ): Promise<Buffer | undefined> {
+    const type = typeName(query.type);
+    const routes = this.#options.routes();
+    const answerTo = (asked: Query, bytes: number): MaybePromise<Buffer> | undefined => {
+      const route = routes.find(asked.name);
+      return route && this.#answerByRoute(asked, { route, routes, type, bytesMax: bytes }, signal);
+    };
+    const own = await answerTo(query, bytesMax);
+    if (own === undefined || rcodeOf(own) !== RCODES.NXDOMAIN) return own;
+    for (const name of next) {
+      if (!isPlainName(name)) continue;
+      const question = encodeQuestion(name, query.type);
+      const found = await answerTo({ ...query, name, question }, MESSAGE_BYTES_MAX);
+      if (found === undefined || rcodeOf(found) !== RCODES.NOERROR) continue;
+      const read = readForeignAnswer(found, query.id, question);
+      if (read === undefined) continue;
+      this.#options.onAutoPath?.();
+      const alias: DnsRecord = { type: "CNAME", name: query.name, target: name };
+      const answers = [alias, ...addressesIn(read)];
+      const ttlSeconds = read.ttlSeconds ?? this.#options.ttlSeconds;
+      const answer = { ...EMPTY, recursionAvailable: true, ttlSeconds, answers };
+      return this.#encode(query, answer, bytesMax);
+    }
+    return own;
+  }
+
+  #answerByRoute(
+    query: Query,
+    { route, routes, type, bytesMax }: Omit<Asked, "query" | "name">,
+    signal: AbortSignal,
+  ): Buffer | Promise<Buffer> {
     const { rewrites, hosts, kubernetes } = route.config;
     const name = rewrites.length === 0 ? query.name : rewriteName(rewrites, query.name);
     const asked: Asked = { query, name, type, route, routes, bytesMax };
@@ -133,14 +195,25 @@ export class Responder {
   ): Buffer | Promise<Buffer> {
     const { zone, ready } = this.#options;
     const { query, name, type, routes, bytesMax } = asked;
-    const isPod = pods === "disabled" && isInZone(name, `pod.${zone.domain}`);
-    const found = isPod ? NAME_ERROR : zone.lookup(name, type);
+    const isPodName = isInZone(name, `pod.${zone.domain}`);
+    const looked = isPodName && pods === "disabled" ? NAME_ERROR : zone.lookup(name, type);
+    const isUnknown = isPodName && pods === "verified" && !this.#isOfPod(name, looked);
+    const found = isUnknown ? NAME_ERROR : looked;
     if (found.outcome === "outside") return this.#forward(asked, signal);
     if (!ready()) return this.#refusal(query, "SERVFAIL", bytesMax);
     if (found.outcome !== "alias") return this.#encodeLookup(asked, found, ttlSeconds, true);
     const forwarder = (target: string) => routes.find(target)?.forwarder(target);
     const resolved = resolveAlias({ zone, forwarder, query, type, alias: found }, signal);
     return resolved.then((lookup) => this.#encodeLookup(asked, lookup, ttlSeconds, true));
+  }
+
+  /** Whether a pod of the namespace in the name has the address in the answer. */
+  #isOfPod(name: string, found: Lookup): boolean {
+    if (found.outcome !== "records") return true;
+    const namespace = name.split(".")[1] ?? "";
+    return found.answers.every(
+      (record) => !("address" in record) || this.#options.pods.has(namespace, [...record.address]),
+    );
   }
 
   #encodeLookup(
@@ -241,6 +314,10 @@ const EMPTY: Answer = {
   authorities: [],
   additionals: [],
 };
+
+function rcodeOf(answer: Buffer): number {
+  return answer.readUInt16BE(2) & 0xf;
+}
 
 function bytesMaxOf({ edns }: Query, carrier: Carrier): number {
   if (carrier === "tcp") return MESSAGE_BYTES_MAX;

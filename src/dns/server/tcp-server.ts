@@ -49,7 +49,11 @@ export function startTcpServer(
 }
 
 function serve(socket: Socket, responder: Responder, signal: AbortSignal): void {
-  const origin: Origin = { carrier: "tcp", family: isIPv6(socket.localAddress ?? "") ? "2" : "1" };
+  const origin: Origin = {
+    carrier: "tcp",
+    family: isIPv6(socket.localAddress ?? "") ? "2" : "1",
+    client: socket.remoteAddress ?? "",
+  };
   const frames = new TcpFrames();
   let queries = 0;
   let pending = 0;

@@ -26,7 +26,7 @@ export function startUdpServer(
     ipv6Only: ipv6,
     recvBufferSize: RECEIVE_BUFFER_BYTES,
   });
-  const origin: Origin = { carrier: "udp", family: ipv6 ? "2" : "1" };
+  const family = ipv6 ? "2" : "1";
   socket.on("message", (packet, { address: client, port: clientPort }) => {
     if (isAllowed?.(client) === false) return;
     const send = (answer: Buffer | undefined): void => {
@@ -35,6 +35,7 @@ export function startUdpServer(
       // A client that is gone or cannot be reached is its own affair.
       socket.send(answer, clientPort, client, ignoreError);
     };
+    const origin: Origin = { carrier: "udp", family, client };
     const answer = responder.respond(packet, origin, signal);
     if (answer instanceof Promise) void answer.then(send, ignoreError);
     else send(answer);
