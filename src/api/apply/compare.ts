@@ -177,7 +177,11 @@ function compareItemGroups(
 /** All that belongs to a value that appears or disappears as a whole. */
 function wholeNode(value: unknown, schema: Schema): FieldSet {
   const ownership = ownershipOf(value, schema);
-  if (ownership === "leaf" || isHollow(value)) return LEAF;
+  if (ownership === "leaf" || value === null) return LEAF;
+  // Whether a large map is empty is as costly to find out as all of its keys.
+  if (schema.shape === "map" && schema.value.shape === "scalar")
+    return mapNode(value as JsonObject);
+  if (isHollow(value)) return LEAF;
   if (ownership === "list") {
     return withItems({ ".": LEAF }, value as readonly unknown[], schema as ListSchema);
   }
@@ -192,6 +196,15 @@ function wholeNode(value: unknown, schema: Schema): FieldSet {
     node[memberElement(schema, name)] = wholeNode(object[name], memberSchema(schema, name));
   }
   return ordered(node);
+}
+
+/** All entries of a map whose values are scalars. */
+function mapNode(map: JsonObject): FieldSet {
+  const names = Object.keys(map).sort();
+  if (names.length === 0) return LEAF;
+  const node: Record<string, FieldSet> = { ".": LEAF };
+  for (const name of names) if (map[name] !== undefined) node[`f:${name}`] = LEAF;
+  return node;
 }
 
 /** The node with all items of a list that was not there or empty. It belongs to the callee. */

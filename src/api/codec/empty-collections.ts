@@ -44,9 +44,11 @@ function clone(value: unknown, copies: Map<object, object>): unknown {
   if (Array.isArray(value)) return value.map((item) => clone(item, copies));
   const copy: Record<string, unknown> & { [EMPTY_COLLECTIONS]?: readonly string[] } = {};
   copies.set(value, copy);
-  for (const [key, member] of Object.entries(value)) {
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(value)) {
+    const member = members[key];
     if (key === "__proto__") define(copy, key, clone(member, copies));
-    else copy[key] = clone(member, copies);
+    else copy[key] = typeof member === "object" ? clone(member, copies) : member;
   }
   const fields = (value as Marked)[EMPTY_COLLECTIONS];
   if (fields !== undefined) copy[EMPTY_COLLECTIONS] = fields;

@@ -188,7 +188,8 @@ function validateNoNewFinalizers(
   old: readonly string[] = [],
   path: Path,
 ): FieldError[] {
-  const added = [...new Set(next)].filter((finalizer) => !old.includes(finalizer)).sort();
+  const known = new Set(old);
+  const added = [...new Set(next)].filter((finalizer) => !known.has(finalizer)).sort();
   if (added.length === 0) return [];
   const list = added.map((finalizer) => goQuote(finalizer)).join(", ");
   const detail = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`;

@@ -4,6 +4,7 @@ import type { Verb } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { badRequestStatus, failure, noSuchPathStatus } from "#api/meta/status.ts";
 import type { SubresourceRoute } from "#api/subresource-route.ts";
+import { WorkPace } from "#lib/async/work-pace.ts";
 import type { AuditTrail } from "../audit/audit.ts";
 import { type Answer, answer, statusAnswer } from "../response/answer.ts";
 import { refuseTransform } from "../response/check-transform.ts";
@@ -117,6 +118,7 @@ export async function dispatch(
     resource,
     user,
     media,
+    pace: new WorkPace(parts.clock),
     warn: (text) => warnings.push(text),
     ...(trail === undefined
       ? {}

@@ -4,6 +4,7 @@ import type { Kind } from "#api/kind.ts";
 import { notFoundStatus, type Result } from "#api/meta/status.ts";
 import type { KeyLocks } from "#lib/async/key-locks.ts";
 import type { MaybePromise } from "#lib/async/maybe-promise.ts";
+import type { WorkPace } from "#lib/async/work-pace.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -45,6 +46,8 @@ export interface VerbRequest {
   readonly resource: ServedResource;
   readonly user: User;
   readonly media: Media;
+  /** Large objects are worked on in steps with rests between them. */
+  readonly pace: WorkPace;
   warn(text: string): void;
   /** Adds an annotation to the audit event, if there is one and, with a level, if it has at least that. */
   annotate?(key: string, value: string, level?: "Request"): void;

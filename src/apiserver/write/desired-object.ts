@@ -6,6 +6,7 @@ import { cloneObject } from "#api/codec/empty-collections.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { conflictStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { assertNever } from "#lib/assert-never.ts";
+import type { MaybePromise } from "#lib/async/maybe-promise.ts";
 import { groupResourceOf, type VerbRequest } from "../request/verb.ts";
 import { checkPlace } from "./decode-write.ts";
 import { applyConfiguration, trackCreate, trackUpdate } from "./managed-fields.ts";
@@ -13,26 +14,28 @@ import type { ObjectWrite, SubresourceView } from "./object-write.ts";
 import { patchDocument } from "./patch-document.ts";
 
 /** `current`: undefined if the object will be created. The result belongs to the caller. */
-export function wantedObject(
+export async function wantedObject(
   verb: VerbRequest,
   write: ObjectWrite,
   current: KubeObject | undefined,
-): Result<Draft<KubeObject>> {
+): Promise<Result<Draft<KubeObject>>> {
   const { change, options, view } = write;
-  if (view !== undefined) return wantedView(verb, write, view, current!);
+  if (view !== undefined) return await wantedView(verb, write, view, current!);
   switch (change.form) {
     case "create":
       trackCreate(verb, change.object, options);
       return success(change.object);
     case "update": {
       const next = cloneObject(change.object); // asked again after a conflict
+      await verb.pace.rest();
       trackUpdate(verb, current, next, options);
       return success(next);
     }
     case "patch":
     case "apply": {
-      const next = patched(verb, write, current);
+      const next = await patched(verb, write, current);
       if (!next.ok) return next;
+      await verb.pace.rest();
       if (change.form === "patch") trackUpdate(verb, current, next.value, options);
       return checkPatched(verb, next.value, current);
     }
@@ -42,18 +45,18 @@ export function wantedObject(
 }
 
 /** The sub-resource's own object. */
-function wantedView(
+async function wantedView(
   verb: VerbRequest,
   write: ObjectWrite,
   view: SubresourceView,
   current: KubeObject,
-): Result<Draft<KubeObject>> {
+): Promise<Result<Draft<KubeObject>>> {
   const { change, options } = write;
   const before = view.of(current);
   const next =
     change.form === "update"
       ? success(structuredClone(change.object))
-      : patched(verb, write, before);
+      : await patched(verb, write, before);
   if (!next.ok) return next;
   const placed = checkPlace(verb, next.value);
   if (!placed.ok) return placed;
@@ -70,13 +73,13 @@ function patched(
   verb: VerbRequest,
   { change, options, view }: ObjectWrite,
   current: KubeObject | undefined,
-): Result<Draft<KubeObject>> {
+): MaybePromise<Result<Draft<KubeObject>>> {
   const kind = view?.kind ?? verb.resource.kind;
   if (change.form === "apply") {
     return applyConfiguration(verb, current, change.bytes, options, kind);
   }
   if (change.form !== "patch") throw new Error(`${change.form} is no patch`);
-  return patchDocument(change.type, current!, change.bytes, kind, options, verb.warn);
+  return patchDocument(change.type, current!, change.bytes, kind, options, verb);
 }
 
 /** What a patch made must still be the object in the path. */

@@ -104,16 +104,18 @@ function setManagers(
 }
 
 /** Server-side apply: the object as the configuration in the request wants it, with defaults. */
-export function applyConfiguration(
+export async function applyConfiguration(
   verb: VerbRequest,
   current: KubeObject | undefined,
   bytes: Uint8Array,
   options: WriteOptions,
   kind: Kind = verb.resource.kind,
-): Result<Draft<KubeObject>> {
+): Promise<Result<Draft<KubeObject>>> {
   const yaml = bodyYaml(verb.request.body, bytes);
+  await verb.pace.rest();
   const configuration = readConfiguration(yaml, options, verb.warn);
   if (!configuration.ok) return configuration;
+  await verb.pace.rest();
   const { schema, apiVersion } = typeOf(kind);
   const applied = applyPatch({
     schema,
@@ -126,6 +128,7 @@ export function applyConfiguration(
     ...circumstances(verb),
   });
   if (!applied.ok) return applied;
+  await verb.pace.rest();
   const decoded = normalize(kind.schema(), applied.value);
   if (!decoded.ok) return failure(unknownStatus(notConverted(configuration.value, decoded.error)));
   const { kind: _, apiVersion: __, ...rest } = decoded.value;

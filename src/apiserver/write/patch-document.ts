@@ -25,6 +25,7 @@ import { unknownFields } from "../request/decode-body.ts";
 import { internalPackageOf } from "../request/internal-package.ts";
 import type { WriteOptions } from "../request/query-options.ts";
 import { strictWarnings } from "../request/strict-warnings.ts";
+import type { VerbRequest } from "../request/verb.ts";
 import { goMapText, patchedText } from "./patched-text.ts";
 import { restoreError } from "./restore-error.ts";
 
@@ -34,14 +35,14 @@ export type PatchType = "json" | "merge" | "strategic";
 const PATCH_OBJECTS_MAX = 2 * JSON_LIST_OBJECTS_MAX;
 
 /** In the request's version; `current` stays as it is. */
-export function patchDocument(
+export async function patchDocument(
   type: PatchType,
   current: KubeObject,
   bytes: Uint8Array,
   kind: Kind,
   { fieldValidation }: WriteOptions,
-  warn: (text: string) => void,
-): Result<Draft<KubeObject>> {
+  { warn, pace }: Pick<VerbRequest, "warn" | "pace">,
+): Promise<Result<Draft<KubeObject>>> {
   const excess = findJsonExcess(bytes, type === "json" ? PATCH_OBJECTS_MAX : undefined);
   if (excess !== undefined) return failure(requestTooLargeStatus(excess));
   const parsed = parseJson(bytes);
@@ -49,8 +50,10 @@ export function patchDocument(
     return failure(badRequestStatus(unreadablePatch(type, parsed.error)));
   }
   const patch = parsed.value;
+  await pace.rest();
   const applied = applyPatch(type, membersOf(current), patch, kind);
   if (!applied.ok) return applied;
+  await pace.rest();
   const { document, patchErrors } = applied.value;
   const shown = (): string =>
     type === "strategic" ? goMapText(patch) : patchedText(document, current, patch);
@@ -64,6 +67,7 @@ export function patchDocument(
   if (!decoded.ok) {
     return refuse(type === "strategic" ? restoreError(decoded.error) : decoded.error);
   }
+  await pace.rest();
   const { kind: _, apiVersion: __, ...rest } = decoded.value;
   const { apiVersion } = kind;
   const members = { kind: kind.names.kind, apiVersion, metadata: {}, ...rest };

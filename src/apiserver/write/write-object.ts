@@ -66,6 +66,7 @@ const NAME_ATTEMPTS_MAX = 8;
  * that a slow client is not starved.
  */
 export async function writeObject(verb: VerbRequest, write: ObjectWrite): Promise<Result<Written>> {
+  await verb.pace.rest(); // the body was decoded
   if (write.change.form === "create") return await createObject(verb, write);
   const { objects, updateLocks, writeLimit, clock } = verb.parts;
   const { stored } = verb.resource;
@@ -125,6 +126,7 @@ async function createObject(verb: VerbRequest, write: ObjectWrite): Promise<Resu
   if (!admitted.ok) return admitted;
   const { generateName = "", name = "" } = admitted.value.metadata;
   for (let attempt = 1; ; attempt++) {
+    await verb.pace.rest();
     const draft = generateName === "" ? admitted.value : cloneObject(admitted.value);
     if (generateName !== "") {
       const { namesAreGiven } = verb.resource.stored.kind;
@@ -166,8 +168,9 @@ async function admitObject(
   const shown = current === undefined ? undefined : fromStoredVersion(kind, current.value);
   const there = shown instanceof Promise ? await shown : shown;
   if (there?.ok === false) return there;
-  const wanted = wantedObject(verb, write, there?.value);
+  const wanted = await wantedObject(verb, write, there?.value);
   if (!wanted.ok) return wanted;
+  await verb.pace.rest();
   const admitted =
     there !== undefined && write.view !== undefined
       ? await admitView(verb, write, wanted.value, there.value, write.view)
@@ -216,6 +219,7 @@ async function prepareAndStore(
       ? await prepareNew(verb, write, draft)
       : await prepareNext(verb, write, draft, current);
   if (!prepared.ok) return prepared;
+  await verb.pace.rest();
   const step = await validateAndStore(verb, write, draft, current);
   await prepared.value?.(step.ok && step.value.outcome === "written");
   return step;
@@ -262,9 +266,10 @@ async function validateAndStore(
   const old = current?.value;
   const ruled =
     old === undefined
-      ? applyCreateRules(stored.kind, kind, draft, context, verb.warn)
-      : applyUpdateRules(stored.kind, kind, subresource, draft, old, context, verb.warn);
+      ? await applyCreateRules(stored.kind, kind, draft, context, verb)
+      : await applyUpdateRules(stored.kind, kind, subresource, draft, old, context, verb);
   if (!ruled.ok) return ruled;
+  await verb.pace.rest();
 
   const asked =
     old !== undefined && write.view !== undefined
@@ -277,8 +282,10 @@ async function validateAndStore(
   if (current === undefined && !options.dryRun && (draft.metadata.resourceVersion ?? "") !== "") {
     return failure(unknownStatus("resourceVersion should not be set on objects to be created"));
   }
+  await verb.pace.rest();
   const finished = finishObject(stored.kind, draft, old);
   if (!finished.ok) return finished;
+  await verb.pace.rest();
   if (current === undefined) return await storeNew(verb, finished.value, draft, options.dryRun);
   const object = sameButTimes(finished.value, current.value);
   return await storeNext(verb, current, object, options.dryRun);

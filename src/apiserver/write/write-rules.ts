@@ -22,38 +22,43 @@ import {
   validateObjectMetaUpdate,
 } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import type { VerbRequest } from "../request/verb.ts";
 import { takeEqualParts, takenParts, withoutParts, withParts } from "./unchanged-parts.ts";
 
 const METADATA = Path.of("metadata");
 
-type Warn = (text: string) => void;
+/** Whoever has the rules applied: is warned, and lets others work between the steps. */
+type RuleCaller = Pick<VerbRequest, "warn" | "pace">;
 
 /** Runs the rules of a create on the draft. `served` is the version that the request is in. */
-export function applyCreateRules(
+export async function applyCreateRules(
   kind: Kind,
   served: Kind,
   draft: Draft<KubeObject>,
   context: RuleContext,
-  warn: Warn,
-): Result<KubeObject> {
+  { warn, pace }: RuleCaller,
+): Promise<Result<KubeObject>> {
   if (kind.generation) draft.metadata.generation = 1;
   kind.prepareCreate?.(draft, { ...context, warn });
+  const metadataErrors = validateObjectMeta(
+    draft.metadata,
+    {
+      namespaced: kind.scope === "Namespaced",
+      nameRule: (name, prefix) =>
+        (hasOwnRules(served) ? served : kind).nameRule(name, prefix, draft),
+    },
+    METADATA,
+  );
+  await pace.rest();
   const errors: FieldError[] = [
-    ...validateObjectMeta(
-      draft.metadata,
-      {
-        namespaced: kind.scope === "Namespaced",
-        nameRule: (name, prefix) =>
-          (hasOwnRules(served) ? served : kind).nameRule(name, prefix, draft),
-      },
-      METADATA,
-    ),
+    ...metadataErrors,
     ...(hasOwnRules(served)
       ? (served.validate?.(served.storedAs!.fromStored(draft), context) ?? [])
       : (kind.validate?.(draft, context) ?? [])),
   ];
   // A kind that takes any name still needs one that fits into a path.
   if (errors.length === 0) errors.push(...validateNames(draft.metadata, pathSegmentName, METADATA));
+  await pace.rest();
   if (errors.length > 0) return invalidObject(kind, draft, errors);
   for (const text of kind.warnings?.(draft, undefined, context) ?? []) warn(text);
   kind.canonicalize?.(draft);
@@ -61,15 +66,15 @@ export function applyCreateRules(
 }
 
 /** Runs the rules of an update, of the whole object or of one of its subresources. */
-export function applyUpdateRules(
+export async function applyUpdateRules(
   kind: Kind,
   served: Kind,
   subresource: SubresourceSpec<KubeObject> | undefined,
   draft: Draft<KubeObject>,
   old: KubeObject,
   context: RuleContext,
-  warn: Warn,
-): Result<KubeObject> {
+  { warn, pace }: RuleCaller,
+): Promise<Result<KubeObject>> {
   keep(draft, old, "generation");
   const rules = { ...context, warn };
   if (subresource !== undefined) subresource.prepareUpdate(draft, old, rules);
@@ -78,15 +83,19 @@ export function applyUpdateRules(
   if (subresource !== undefined || kind.canonicalize === undefined) takeEqualParts(draft, old);
   if (kind.generation) countGeneration(draft, old);
   settleSystemFields(draft, old);
+  await pace.rest();
+  const namespaced = kind.scope === "Namespaced";
+  const options = { namespaced, nameRule: pathSegmentName };
+  const metadataErrors = validateObjectMeta(draft.metadata, options, METADATA);
+  await pace.rest();
+  const metadataChangeErrors = validateObjectMetaUpdate(draft.metadata, old.metadata, METADATA);
+  await pace.rest();
   const errors: FieldError[] = [
-    ...validateObjectMeta(
-      draft.metadata,
-      { namespaced: kind.scope === "Namespaced", nameRule: pathSegmentName },
-      METADATA,
-    ),
-    ...validateObjectMetaUpdate(draft.metadata, old.metadata, METADATA),
+    ...metadataErrors,
+    ...metadataChangeErrors,
     ...validateChange(kind, served, subresource, draft, old, context),
   ];
+  await pace.rest();
   if (errors.length > 0) return invalidObject(kind, draft, errors);
   const warnings =
     subresource === undefined

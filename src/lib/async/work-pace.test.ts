@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "vitest";
+import { systemClock } from "#lib/time/system-clock.ts";
+import { VirtualClock } from "#lib/time/virtual-clock.ts";
+import { WorkPace } from "./work-pace.ts";
+
+test("WorkPace: short work does not rest, long work rests until a later turn", async () => {
+  let nowMs = 0;
+  const pace = new WorkPace({ elapsedMs: () => nowMs });
+  nowMs = 4;
+  assert.equal(pace.rest(), undefined);
+  nowMs = 50;
+  let turned = false;
+  setImmediate(() => {
+    turned = true;
+  });
+  const rest = pace.rest();
+  assert.ok(rest !== undefined);
+  await rest;
+  assert.ok(turned);
+  assert.equal(pace.rest(), undefined);
+});
+
+test("WorkPace: a timer runs between the steps of long work", async () => {
+  const pace = new WorkPace(systemClock);
+  let ran = 0;
+  const timer = setInterval(() => {
+    ran += 1;
+  }, 1);
+  for (let step = 0; step < 10; step++) {
+    const endMs = performance.now() + 10;
+    while (performance.now() < endMs);
+    await pace.rest();
+  }
+  clearInterval(timer);
+  assert.ok(ran >= 5, `${ran}`);
+});
+
+test("WorkPace: there are no rests on the virtual clock", () => {
+  const pace = new WorkPace(new VirtualClock("2030-01-01T00:00:00Z"));
+  assert.equal(pace.rest(), undefined);
+});
