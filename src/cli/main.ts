@@ -11,38 +11,8 @@ import { KUBERNETES_VERSION } from "#api/meta/kubernetes-version.ts";
 import { backgroundDataDir } from "#cmd/up/background/background-arguments.ts";
 import { startInBackground } from "#cmd/up/background/start-in-background.ts";
 import { closestWord } from "#lib/text/closest-word.ts";
+import { COMMANDS } from "./command-summaries.ts";
 import { version } from "./version.ts";
-
-const COMMANDS: Readonly<Record<string, string>> = {
-  up: "run a cluster",
-  down: "end the cluster that `up` runs",
-  status: "show whether the cluster runs, its components and nodes",
-  logs: "show what the cluster in the background has logged",
-  kubeconfig: "print the kubeconfig of the cluster",
-  dashboard: "open the web dashboard",
-  kubelet: "run a node",
-  why: "say why a pod runs where it runs, or does not run, and what controllers decided",
-  simulate: "run simulated nodes, make them fail and recover",
-  image: "import, list, remove, save and build images",
-  join: "make this machine a node of a cluster that runs elsewhere",
-  token: "make, list and delete the tokens with which machines join",
-  node: "add, remove, stop, start and disturb nodes of this machine",
-  doctor: "check the data of a cluster",
-  apiserver: "run the API server",
-  "controller-manager": "run the controllers",
-  "cloud-controller-manager": "run the controllers of a cloud provider",
-  scheduler: "run the scheduler",
-  dns: "run the DNS server",
-  ingress: "run the Ingress controller",
-  "metrics-server": "serve metrics.k8s.io: usage of nodes and pods",
-  proxy: "run the service proxy of a node",
-  "konnectivity-server": "run the server of tunnels to nodes",
-  "konnectivity-agent": "run the agent of tunnels to nodes",
-  snapshot: "save, restore, verify and list snapshots of a cluster's store",
-  store: "copy a cluster's store from a data directory to an etcd, or back; list its revisions",
-  completion: "print a script that completes commands in bash, zsh or fish",
-  version: "print the version",
-};
 
 const USAGE = `k8ts ${version()}: Kubernetes in TypeScript
 
@@ -75,14 +45,14 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   }
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     process.stdout.write(USAGE);
-    return name === undefined ? 2 : 0;
+    return name === undefined ? 1 : 0;
   }
   if (!Object.hasOwn(COMMANDS, name)) {
     const meant = closestWord(name, [...Object.keys(COMMANDS), "help"]);
     const hint =
       meant === undefined ? `\n\n${USAGE}` : `, did you mean ${JSON.stringify(meant)}?\n`;
     process.stderr.write(`k8ts: unknown command ${JSON.stringify(name)}${hint}`);
-    return 2;
+    return 1;
   }
   const backgroundDir = name === "up" ? backgroundDataDir(args) : undefined;
   if (backgroundDir !== undefined) {

@@ -10,7 +10,11 @@ import { CLOUD_LEASE, CLOUD_NAMESPACE } from "#cloud/cloud-role.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { ComponentServerOptions } from "../component/component-server.ts";
-import { servingCertificate } from "../component/serving-certificate.ts";
+import {
+  CLIENT_CA_HELP,
+  clientCaOf,
+  servingCertificate,
+} from "../component/serving-certificate.ts";
 import { rateLimitOf } from "../controller-manager/pace-flags.ts";
 import { connectionOf, portOf } from "../flags/connection-flags.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
@@ -77,6 +81,7 @@ export function cloudManagerFlags(): Parser {
     .option("--secure-port <port>", "of health and metrics; 0 for none", "10258")
     .option("--tls-cert-file <file>", "to serve with; one of its own unless given")
     .option("--tls-private-key-file <file>", "its key")
+    .option("--client-ca-file <file>", CLIENT_CA_HELP)
     .option("--leader-elect [bool]", "work only while holding the lease", "true")
     .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
     .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
@@ -111,6 +116,7 @@ export function cloudManagerConfigOf(flags: Flags, clock: Clock): CloudManagerCo
       host: text("bind-address"),
       port: portOf(text("secure-port")),
       tls: servingCertificate({ certFile, keyFile }, hostname(), clock),
+      ...clientCaOf(text("client-ca-file")),
     },
     // Last: what is wrong with flags is said before files are looked for.
     connection: connectionOf(text("kubeconfig"), text("master")),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +17,41 @@ import type { KeyPair } from "#pki/key-pair.ts";
 import { startCluster } from "#testing/cluster.ts";
 import { startComponentServer } from "./component-server.ts";
 import { servingCertificate } from "./serving-certificate.ts";
+
+test("--client-ca-file: its authorities count, and the published ones do not", async () => {
+  await using cluster = await startCluster({ secured: true });
+  const { client, clock } = cluster;
+  const folder = mkdtempSync(join(tmpdir(), "k8ts-component-test-"));
+  const life = new AbortController();
+  try {
+    const authority = openAuthority(join(folder, "ca"), "ca", Date.now());
+    const stranger = openAuthority(join(folder, "stranger"), "ca", Date.now());
+    const clientCaFile = join(folder, "clients.pem");
+    writeFileSync(clientCaFile, authority.certificatePem);
+    const tls = servingCertificate({ certFile: "", keyFile: "" }, "host", clock);
+    const around = { metrics: new Metrics(), client, clock, random: systemRandom };
+    const port = await startComponentServer(
+      { host: "127.0.0.1", port: 0, tls, clientCaFile, ...around, logger: silentLogger },
+      life.signal,
+    );
+    const subject = { commonName: "admin", organizations: ["system:masters"] };
+    const codeWith = (of: typeof authority): Promise<number | undefined> => {
+      const leaf = issueLeaf(of, { subject, purpose: "client auth" }, Date.now());
+      const shown = { cert: leaf.certificatePem, key: leaf.keyPem, rejectUnauthorized: false };
+      return new Promise((resolve, reject) => {
+        const to = { host: "127.0.0.1", port, path: "/metrics", agent: false };
+        const asked = request({ ...to, ...shown }, (answer) => resolve(answer.resume().statusCode));
+        asked.on("error", reject);
+        asked.end();
+      });
+    };
+    assert.equal(await codeWith(authority), 200);
+    assert.equal(await codeWith(stranger), 401);
+  } finally {
+    life.abort();
+    rmSync(folder, { recursive: true });
+  }
+});
 
 test("health is anybody's to ask, metrics are for those who may read them", async () => {
   await using cluster = await startCluster({ secured: true });

@@ -1,8 +1,9 @@
 /**
  * What a component tells of itself over HTTPS: to anybody that it lives, and its metrics to those
- * whom the API server lets read them. They show a token, or a client certificate of the authority
- * that the API server publishes.
+ * whom the API server lets read them. They show a token, or a client certificate: of the authorities in
+ * the file of `--client-ca-file`, which is followed, else of those that the API server publishes.
  */
+import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -18,6 +19,7 @@ import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { verifiedSubject } from "#pki/verified-subject.ts";
+import { watchFiles } from "#pki/watch-files.ts";
 import { followClientAuthorities } from "./client-authorities.ts";
 
 const ALIVE: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
@@ -31,6 +33,8 @@ export interface ComponentServerOptions {
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly cert: string; readonly key: string };
+  /** Authorities of client certificates; those that the API server publishes unless given. */
+  readonly clientCaFile?: string | undefined;
   readonly metrics: Metrics;
   /** Asked who sends a token and what they may read. */
   readonly client: Client;
@@ -46,7 +50,7 @@ export async function startComponentServer(
   options: ComponentServerOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const { host, port, tls } = options;
+  const { host, port, tls, clientCaFile, clock } = options;
   // An empty list: without one, the authorities of the public web would count.
   const context = { ...withoutRenegotiation(tls), ca: [] as string[] };
   const server = createServer(
@@ -59,11 +63,13 @@ export async function startComponentServer(
     },
   );
   server.maxConnections = CONNECTIONS_MAX;
-  followClientAuthorities(
-    options,
-    (pem) => server.setSecureContext({ ...context, ca: pem }),
-    signal,
-  );
+  const trust = (pem: string): void => server.setSecureContext({ ...context, ca: pem });
+  if (clientCaFile === undefined) followClientAuthorities(options, trust, signal);
+  else {
+    const read = (): void => trust(readFileSync(clientCaFile, "utf8"));
+    read();
+    watchFiles([clientCaFile], read, clock, signal);
+  }
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);

@@ -5,6 +5,9 @@ import { issueCertificate } from "#pki/certificate.ts";
 import { newKey, privateKeyPem } from "#pki/key-pair.ts";
 import { FlagError } from "../flags/parse-flags.ts";
 
+export const CLIENT_CA_HELP =
+  "authorities of clients of health and metrics; those of the API server unless given";
+
 const YEAR_MS = 365 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
@@ -35,4 +38,9 @@ export function servingCertificate(
     { key: privateKey },
   );
   return { cert, key: privateKeyPem(privateKey) };
+}
+
+/** Of `--client-ca-file`; the file is read when the server starts. */
+export function clientCaOf(file: string): { readonly clientCaFile?: string } {
+  return file === "" ? {} : { clientCaFile: file };
 }

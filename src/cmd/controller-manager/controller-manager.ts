@@ -31,7 +31,11 @@ import {
   startComponentServer,
 } from "../component/component-server.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
-import { servingCertificate } from "../component/serving-certificate.ts";
+import {
+  CLIENT_CA_HELP,
+  clientCaOf,
+  servingCertificate,
+} from "../component/serving-certificate.ts";
 import { connectionOf, portOf } from "../flags/connection-flags.ts";
 import { checkFeatureGates } from "../flags/feature-gates.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
@@ -141,6 +145,7 @@ export function managerFlags(): Parser {
     .option("--secure-port <port>", "of health and metrics; 0 for none", "10257")
     .option("--tls-cert-file <file>", "to serve with; one of its own unless given")
     .option("--tls-private-key-file <file>", "its key")
+    .option("--client-ca-file <file>", CLIENT_CA_HELP)
     .option("--enable-garbage-collector [bool]", "delete what has lost its owners", "true")
     .option("--leader-elect [bool]", "work only while holding the lease", "true")
     .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
@@ -183,6 +188,7 @@ function configOf(flags: Readonly<Record<string, unknown>>, clock: Clock, random
         hostname(),
         clock,
       ),
+      ...clientCaOf(text("clientCaFile")),
     },
     election:
       text("leaderElect") === "false"

@@ -15,7 +15,7 @@ const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["authentication-token-webhook-cache-ttl", "authentication-tolerate-lookup-failure"],
   ...["authorization-always-allow-paths", "authorization-kubeconfig"],
   ...["authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"],
-  ...["cert-dir", "client-ca-file", "disable-http2-serving"],
+  ...["cert-dir", "disable-http2-serving"],
   ...["http2-max-streams-per-connection", "permit-address-sharing", "permit-port-sharing"],
   ...["requestheader-allowed-names", "requestheader-client-ca-file"],
   ...["requestheader-extra-headers-prefix", "requestheader-group-headers"],

@@ -10,7 +10,11 @@ import { ConfigError } from "#scheduler/config/config-error.ts";
 import { type ConfigFile, readConfig } from "#scheduler/config/read-config.ts";
 import { DEFAULT_CONFIG, type SchedulerConfig } from "#scheduler/config/scheduler-config.ts";
 import type { ComponentServerOptions } from "../component/component-server.ts";
-import { servingCertificate } from "../component/serving-certificate.ts";
+import {
+  CLIENT_CA_HELP,
+  clientCaOf,
+  servingCertificate,
+} from "../component/serving-certificate.ts";
 import { connectionOf, portOf } from "../flags/connection-flags.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { FlagError } from "../flags/parse-flags.ts";
@@ -40,7 +44,7 @@ const NOTHING_TO_ACT_ON: readonly string[] = [
   ...["authentication-token-webhook-cache-ttl", "authentication-tolerate-lookup-failure"],
   ...["authorization-always-allow-paths", "authorization-kubeconfig"],
   ...["authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"],
-  ...["cert-dir", "client-ca-file", "disable-http2-serving"],
+  ...["cert-dir", "disable-http2-serving"],
   ...["http2-max-streams-per-connection", "permit-address-sharing", "permit-port-sharing"],
   ...["requestheader-allowed-names", "requestheader-client-ca-file"],
   ...["requestheader-extra-headers-prefix", "requestheader-group-headers"],
@@ -62,6 +66,7 @@ export function schedulerFlags(): Parser {
     .option("--secure-port <port>", "of health and metrics; 0 for none", "10259")
     .option("--tls-cert-file <file>", "to serve with; one of its own unless given")
     .option("--tls-private-key-file <file>", "its key")
+    .option("--client-ca-file <file>", CLIENT_CA_HELP)
     .option("--leader-elect [bool]", "work only while holding the lease", "true")
     .option("--leader-elect-lease-duration <duration>", "how long others wait", "15s")
     .option("--leader-elect-renew-deadline <duration>", "when to give up", "10s")
@@ -94,6 +99,7 @@ export function schedulerConfigOf(flags: Flags, clock: Clock): SchedulerProcessC
       host: text("bindAddress"),
       port: portOf(text("securePort")),
       tls: servingCertificate(files, hostname(), clock),
+      ...clientCaOf(text("clientCaFile")),
     },
     election: electionOf(flags, file),
   };
