@@ -10,7 +10,10 @@ import { build } from "rolldown";
 
 const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const COPIED = ["web/index.html", "web/style.css", "web/icon.svg"];
-const TERMINAL_STYLE = "node_modules/@xterm/xterm/css/xterm.css";
+const LIBRARY_STYLES = [
+  "node_modules/@xterm/xterm/css/xterm.css",
+  "node_modules/uplot/dist/uPlot.min.css",
+];
 const ENTRY = "main.js";
 /** Of what the first view loads, compressed. */
 const FIRST_VIEW_BYTES_MAX = 300 * 1024;
@@ -31,7 +34,7 @@ export async function buildWeb(folder: string): Promise<void> {
     },
     logLevel: "warn",
   });
-  for (const path of [...COPIED, TERMINAL_STYLE])
+  for (const path of [...COPIED, ...LIBRARY_STYLES])
     copyFileSync(`${ROOT}${path}`, join(folder, path.slice(path.lastIndexOf("/") + 1)));
   for (const name of readdirSync(folder)) {
     if (extname(name) === ".br") continue;

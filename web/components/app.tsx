@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { findResource, type Resource, tableLink } from "../models/resources.ts";
 import { type Route, routeOf } from "../models/route.ts";
+import { terminalModeOf } from "../models/terminal-target.ts";
 import { DashboardContext } from "../state/dashboard-context.ts";
 import { Live } from "../state/live.ts";
 import { logout } from "../state/session.ts";
@@ -148,7 +149,11 @@ function View(props: {
       return (
         <Lazy
           load={async () => (await import("./terminal-view.tsx")).TerminalView}
-          props={{ ...route, container: place.query.get("container") ?? "" }}
+          props={{
+            ...route,
+            container: place.query.get("container") ?? "",
+            mode: terminalModeOf(place.query.get("mode")),
+          }}
         />
       );
     case "list":

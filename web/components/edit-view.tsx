@@ -4,12 +4,13 @@
  * is a conflict, which the server reports.
  */
 import { dump, load } from "js-yaml";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { withDryRun } from "../models/actions.ts";
 import { isSecret } from "../models/hidden-values.ts";
 import type { KubeObject } from "../models/kube-object.ts";
 import { objectPath, type Resource } from "../models/resources.ts";
 import { callApi } from "../state/api.ts";
+import { completionsFor } from "../state/openapi.ts";
 import { Difference } from "./difference.tsx";
 import { Problem } from "./problem.tsx";
 import { YamlEditor } from "./yaml-editor.tsx";
@@ -24,6 +25,7 @@ export function EditView(props: { readonly resource: Resource; readonly object: 
   const [base, setBase] = useState(props.object);
   const [text, setText] = useState(() => yamlOf(props.object));
   const [step, setStep] = useState<Step>({ at: "editing" });
+  const complete = useMemo(() => completionsFor(props.resource), [props.resource]);
   const path = objectPath(props.resource, base.metadata.namespace ?? "", base.metadata.name);
   const isOutdated = props.object.metadata.resourceVersion !== base.metadata.resourceVersion;
 
@@ -93,7 +95,12 @@ export function EditView(props: { readonly resource: Resource; readonly object: 
         </section>
       ) : (
         <>
-          <YamlEditor text={text} key={base.metadata.resourceVersion} change={setText} />
+          <YamlEditor
+            text={text}
+            key={base.metadata.resourceVersion}
+            change={setText}
+            complete={complete}
+          />
           <button
             type="button"
             class="primary"

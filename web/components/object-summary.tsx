@@ -3,6 +3,7 @@ import { useContext } from "preact/hooks";
 import { ageOf } from "../models/age.ts";
 import type { KubeObject, PodObject } from "../models/kube-object.ts";
 import { objectLink, type Resource, resourceOfKind } from "../models/resources.ts";
+import { terminalLink } from "../models/terminal-target.ts";
 import { DashboardContext } from "../state/dashboard-context.ts";
 import { useNow } from "../state/use-now.ts";
 import { Link } from "./link.tsx";
@@ -87,6 +88,12 @@ export function ObjectSummary(props: { readonly resource: Resource; readonly obj
   );
 }
 
+const TERMINALS = [
+  ["exec", "terminal"],
+  ["attach", "attach"],
+  ["debug", "debug"],
+] as const;
+
 function PodSummary({ pod }: { readonly pod: PodObject }) {
   const { namespace = "", name } = pod.metadata;
   const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
@@ -117,27 +124,25 @@ function PodSummary({ pod }: { readonly pod: PodObject }) {
           {(pod.spec?.containers ?? []).map((container) => (
             <span key={container.name} class="container">
               {container.name}{" "}
-              {isRunning && (
-                <a
-                  href={terminalLink(namespace, name, container.name)}
-                  target="_blank"
-                  rel="noreferrer"
-                >
-                  terminal
-                </a>
-              )}
+              {isRunning &&
+                TERMINALS.map(([mode, title]) => (
+                  <span key={mode}>
+                    <a
+                      href={terminalLink({ namespace, pod: name }, container.name, mode)}
+                      target="_blank"
+                      rel="noreferrer"
+                      aria-label={`${title} in ${container.name}`}
+                    >
+                      {title}
+                    </a>{" "}
+                  </span>
+                ))}
             </span>
           ))}
         </dd>
       </dl>
     </>
   );
-}
-
-/** Its own page: the styles of the terminal need another Content-Security-Policy. */
-function terminalLink(namespace: string, pod: string, container: string): string {
-  const path = [namespace, pod].map(encodeURIComponent).join("/");
-  return `/terminal/${path}?container=${encodeURIComponent(container)}`;
 }
 
 function Pairs(props: {

@@ -2,10 +2,12 @@
 import { useState } from "preact/hooks";
 import type { KubeObject, PodObject } from "../models/kube-object.ts";
 import { collectionPath, type Resource, tableLink } from "../models/resources.ts";
+import { revisionSource } from "../models/rollout-history.ts";
 import { useObjects } from "../state/use-live.ts";
 import { replaceQuery } from "../state/use-location.ts";
 import { ActionBar } from "./action-bar.tsx";
 import { EventsOf } from "./events-of.tsx";
+import { HistoryView } from "./history-view.tsx";
 import { Lazy } from "./lazy.tsx";
 import { Link } from "./link.tsx";
 import { LogsView } from "./logs-view.tsx";
@@ -68,7 +70,13 @@ export function ObjectView(props: {
 function tabsFor({ group, plural, verbs }: Resource): readonly string[] {
   const isPod = group === "" && plural === "pods";
   const edit = verbs.includes("update") ? ["edit"] : [];
-  return ["summary", "yaml", ...edit, "events", ...(isPod ? ["logs"] : [])];
+  const isNode = group === "" && plural === "nodes";
+  return [
+    ...["summary", "yaml", ...edit, "events"],
+    ...(isPod ? ["logs"] : []),
+    ...(isPod || isNode ? ["usage"] : []),
+    ...(revisionSource({ group, plural }) === undefined ? [] : ["history"]),
+  ];
 }
 
 function Tab(props: {
@@ -91,6 +99,12 @@ function Tab(props: {
       return <EventsOf object={object} />;
     case "logs":
       return <LogsView pod={object as PodObject} />;
+    case "usage":
+      return (
+        <Lazy load={async () => (await import("./usage-view.tsx")).UsageView} props={{ object }} />
+      );
+    case "history":
+      return <HistoryView resource={resource} object={object} />;
     default:
       return <ObjectSummary resource={resource} object={object} />;
   }

@@ -1,95 +1,123 @@
-/** A terminal in a container: exec over a WebSocket with the subprotocol v5.channel.k8s.io. */
-import { FitAddon } from "@xterm/addon-fit";
-import { Terminal } from "@xterm/xterm";
+/** A terminal in a container: a shell, the container's own process, or a debug container beside it. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { openSocket } from "../state/session.ts";
+import type { PodObject } from "../models/kube-object.ts";
+import {
+  attachPath,
+  debugName,
+  debugPatch,
+  ephemeralState,
+  execPath,
+  type PodName,
+  podPath,
+  type TerminalMode,
+} from "../models/terminal-target.ts";
+import { callApi } from "../state/api.ts";
+import { openTerminal } from "../state/open-terminal.ts";
+import { useObjects } from "../state/use-live.ts";
 import { Problem } from "./problem.tsx";
 
-const CHANNELS = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
-/** bash where there is one. */
-const SHELL = ["sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash || exec sh"];
-
-export function TerminalView(props: {
-  readonly namespace: string;
-  readonly pod: string;
+export interface TerminalProps extends PodName {
   readonly container: string;
-}) {
-  const { namespace, pod, container } = props;
-  const host = useRef<HTMLDivElement>(null);
-  const [problem, setProblem] = useState<string | undefined>();
-  useEffect(() => {
-    const element = host.current;
-    if (element === null) return;
-    return openTerminal(element, execPath(namespace, pod, container), setProblem);
-  }, [namespace, pod, container]);
+  readonly mode: TerminalMode;
+}
+
+export function TerminalView(props: TerminalProps) {
+  const { pod, container, mode } = props;
   return (
     <>
       <link rel="stylesheet" href="/xterm.css" />
       <h1>
-        {pod} <small>{container}</small>
+        {pod} <small>{mode === "debug" ? `debug ${container}` : container}</small>
       </h1>
+      {mode === "exec" && <Screen path={execPath(props, container)} />}
+      {mode === "attach" && <Attached name={props} container={container} />}
+      {mode === "debug" && <Debug name={props} target={container} />}
+    </>
+  );
+}
+
+function Screen({ path }: { readonly path: string }) {
+  const host = useRef<HTMLDivElement>(null);
+  const [problem, setProblem] = useState<string | undefined>();
+  useEffect(() => {
+    const element = host.current;
+    return element === null ? undefined : openTerminal(element, path, setProblem);
+  }, [path]);
+  return (
+    <>
       <Problem text={problem} />
       <div ref={host} class="terminal" />
     </>
   );
 }
 
-function openTerminal(
-  element: HTMLElement,
-  path: string,
-  report: (problem: string) => void,
-): () => void {
-  const terminal = new Terminal({ fontSize: 13, scrollback: 5_000, linkHandler: null });
-  const fit = new FitAddon();
-  terminal.loadAddon(fit);
-  terminal.open(element);
-  const socket = openSocket(`/k8s${path}`, "v5.channel.k8s.io");
-  socket.binaryType = "arraybuffer";
-  const send = (channel: number, text: string): void => {
-    if (socket.readyState !== WebSocket.OPEN) return;
-    const data = new TextEncoder().encode(text);
-    const message = new Uint8Array(data.length + 1);
-    message[0] = channel;
-    message.set(data, 1);
-    socket.send(message);
-  };
-  const resize = (): void => {
-    fit.fit();
-    send(CHANNELS.resize, JSON.stringify({ Width: terminal.cols, Height: terminal.rows }));
-  };
-  terminal.onData((text) => send(CHANNELS.stdin, text));
-  addEventListener("resize", resize);
-  socket.onopen = () => {
-    resize();
-    terminal.focus();
-  };
-  socket.onmessage = ({ data }) => {
-    const bytes = new Uint8Array(data as ArrayBuffer);
-    const [channel] = bytes;
-    const rest = bytes.subarray(1);
-    if (channel === CHANNELS.stdout || channel === CHANNELS.stderr) terminal.write(rest);
-    if (channel === CHANNELS.error) {
-      const { message, status } = JSON.parse(new TextDecoder().decode(rest)) as {
-        readonly message?: string;
-        readonly status?: string;
-      };
-      report(status === "Success" ? "The shell has ended." : (message ?? "The shell failed."));
-    }
-  };
-  socket.onclose = ({ wasClean }) => {
-    if (!wasClean) report("The connection ended, or the server refused it.");
-  };
-  return () => {
-    removeEventListener("resize", resize);
-    socket.close();
-    terminal.dispose();
-  };
+function Attached({ name, container }: { readonly name: PodName; readonly container: string }) {
+  const { pod, error } = usePod(name);
+  if (pod === undefined) return <Problem text={error} />;
+  return <Screen path={attachPath(name, pod, container)} />;
 }
 
-function execPath(namespace: string, pod: string, container: string): string {
-  const query = new URLSearchParams({ stdin: "true", stdout: "true", tty: "true" });
-  if (container !== "") query.set("container", container);
-  for (const word of SHELL) query.append("command", word);
-  const path = [namespace, pod].map(encodeURIComponent);
-  return `/api/v1/namespaces/${path[0]}/pods/${path[1]}/exec?${query}`;
+/** An ephemeral container stays in the pod; the page attaches to it when it runs. */
+function Debug({ name, target }: { readonly name: PodName; readonly target: string }) {
+  const { pod, error } = usePod(name);
+  const [image, setImage] = useState("busybox");
+  const [started, setStarted] = useState<string | undefined>();
+  const [problem, setProblem] = useState<string | undefined>();
+  if (pod === undefined) return <Problem text={error} />;
+  const start = async (): Promise<void> => {
+    const container = debugName(pod);
+    try {
+      await callApi(`${podPath(name)}/ephemeralcontainers`, {
+        method: "PATCH",
+        contentType: "application/strategic-merge-patch+json",
+        body: debugPatch(container, image.trim(), target),
+      });
+      setStarted(container);
+    } catch (reason) {
+      setProblem(reason instanceof Error ? reason.message : String(reason));
+    }
+  };
+  if (started === undefined) {
+    return (
+      <form
+        class="tools"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void start();
+        }}
+      >
+        <label for="image">Image</label>
+        <input
+          id="image"
+          required
+          value={image}
+          onInput={({ currentTarget }) => setImage(currentTarget.value)}
+        />
+        <button type="submit" class="primary">
+          Add a debug container
+        </button>
+        <Problem text={problem} />
+        <p>
+          It shares the processes of {target || "the pod"} and its network. It cannot be removed
+          from the pod again.
+        </p>
+      </form>
+    );
+  }
+  const { state, reason } = ephemeralState(pod, started);
+  if (state === "running") return <Screen path={attachPath(name, pod, started)} />;
+  return (
+    <p role="status">
+      {started} {state === "ended" ? "has ended" : "is starting"} {reason}
+    </p>
+  );
+}
+
+function usePod({ namespace, pod: name }: PodName) {
+  const { objects, isReady, error } = useObjects<PodObject>({
+    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`,
+    fieldSelector: `metadata.name=${name}`,
+  });
+  const missing = isReady && objects.length === 0 ? "This pod does not exist." : undefined;
+  return { pod: objects[0], error: error ?? missing };
 }

@@ -63,12 +63,28 @@ export interface PodObject extends KubeObject {
     readonly nodeName?: string;
     readonly containers?: readonly ContainerSpec[];
     readonly initContainers?: readonly ContainerSpec[];
+    readonly ephemeralContainers?: readonly ContainerSpec[];
+    readonly volumes?: readonly { readonly emptyDir?: object }[];
   };
-  readonly status?: KubeObject["status"] & { readonly phase?: string };
+  readonly status?: KubeObject["status"] & {
+    readonly phase?: string;
+    readonly ephemeralContainerStatuses?: readonly ContainerStatus[];
+  };
+}
+
+export interface ContainerStatus {
+  readonly name: string;
+  readonly state?: {
+    readonly running?: object;
+    readonly waiting?: { readonly reason?: string; readonly message?: string };
+    readonly terminated?: { readonly reason?: string };
+  };
 }
 
 export interface ContainerSpec {
   readonly name: string;
+  readonly stdin?: boolean;
+  readonly tty?: boolean;
   readonly restartPolicy?: string;
   readonly resources?: { readonly requests?: Readonly<Record<string, string>> };
 }

@@ -4,7 +4,7 @@ import { csrfHeader } from "./session.ts";
 /** An event of the window: the API server or the dashboard does not know the user any more. */
 export const UNAUTHORIZED = "k8ts-unauthorized";
 
-class ApiError extends Error {
+export class ApiError extends Error {
   readonly code: number;
   constructor(code: number, message: string) {
     super(message);

@@ -26,6 +26,8 @@ import { streamUrl } from "./streams/stream-url.ts";
 
 const CONNECTIONS_MAX = 2_000;
 const HEADERS_TIMEOUT_MS = 30_000;
+/** Longer than the time between two scrapes of a metrics server. */
+const IDLE_TIMEOUT_MS = 90_000;
 const STREAMS: ReadonlySet<string> = new Set(["exec", "attach", "portForward"]);
 
 export interface KubeletServerOptions {
@@ -63,6 +65,7 @@ export async function startKubeletServer(
     requestCert: clientCa !== undefined,
     rejectUnauthorized: false, // other ways to authenticate remain
     headersTimeout: HEADERS_TIMEOUT_MS,
+    keepAliveTimeout: IDLE_TIMEOUT_MS,
   });
   server.maxConnections = CONNECTIONS_MAX;
   server.on("request", (message, reply) => void answer(options, message, reply));

@@ -1,5 +1,5 @@
 /** Debian's Chromium for tests of the dashboard: records what must never happen on a page. */
-import { type Browser, chromium, type Page } from "playwright-core";
+import { chromium, type Page } from "playwright-core";
 
 export interface TestPage extends AsyncDisposable {
   readonly page: Page;
@@ -12,13 +12,13 @@ export interface TestPage extends AsyncDisposable {
 export interface TestPageOptions {
   readonly origin: string;
   readonly timeoutMs: number;
+  /** Instead of Debian's Chromium itself. */
+  readonly executablePath?: string;
 }
 
-export async function openTestPage({ origin, timeoutMs }: TestPageOptions): Promise<TestPage> {
-  const browser: Browser = await chromium.launch({
-    executablePath: "/usr/bin/chromium",
-    args: ["--no-sandbox"],
-  });
+export async function openTestPage(options: TestPageOptions): Promise<TestPage> {
+  const { origin, timeoutMs, executablePath = "/usr/bin/chromium" } = options;
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const problems: string[] = [];
   const elsewhere: string[] = [];

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
@@ -19,6 +19,8 @@ import { systemClock } from "#lib/time/system-clock.ts";
 import { type Cluster, startCluster } from "#testing/test-cluster.ts";
 import { buildWeb } from "../../../tools/build-web.ts";
 import { missingProgram } from "../../../tools/debian-packages.ts";
+import { accessibilityViolations } from "./accessibility.ts";
+import { openTestPage, type TestPage } from "./browser.ts";
 
 const LIMIT_MS = 90_000;
 const HOSTILE = '<img src=x onerror="globalThis.hacked = true">';
@@ -32,11 +34,8 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   let api: ApiAccess;
   let server: DashboardServer;
   let login: LinkLogin;
-  let browser: Browser;
-  let context: BrowserContext;
+  let opened: TestPage;
   let page: Page;
-  const problems: string[] = [];
-  const elsewhere: string[] = [];
 
   beforeAll(async () => {
     await buildWeb(join(folder, "web"));
@@ -55,26 +54,14 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
       { login, sessions, files, port: 0, ...common },
       life.signal,
     );
-    browser = await chromium.launch({
-      executablePath: "/usr/bin/chromium",
-      args: ["--no-sandbox"],
-    });
-    context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-    page = await context.newPage();
-    page.setDefaultTimeout(LIMIT_MS);
-    page.on("pageerror", (error) => problems.push(error.message));
-    page.on("console", (message) => {
-      if (/Content.Security.Policy|Trusted/i.test(message.text())) problems.push(message.text());
-    });
-    page.on("request", (request) => {
-      if (!request.url().startsWith(server.origin)) elsewhere.push(request.url());
-    });
+    opened = await openTestPage({ origin: server.origin, timeoutMs: LIMIT_MS });
+    page = opened.page;
     await page.goto(`${server.origin}/#token=${login.newToken()}`);
     await page.getByRole("heading", { name: "Cluster" }).waitFor();
   }, LIMIT_MS);
 
   afterAll(async () => {
-    await browser?.close();
+    await opened?.[Symbol.asyncDispose]();
     life.abort();
     await server?.[Symbol.asyncDispose]();
     api?.[Symbol.dispose]();
@@ -89,7 +76,7 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
 
   test("login: the token leaves the URL, the cookie is HttpOnly and SameSite=Strict", async () => {
     assert.equal(page.url(), `${server.origin}/`);
-    const [cookie] = await context.cookies();
+    const [cookie] = await page.context().cookies();
     assert.deepEqual([cookie?.httpOnly, cookie?.sameSite], [true, "Strict"]);
   });
 
@@ -131,6 +118,105 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByText("Saved.").waitFor();
       assert.equal(colour(), "blue");
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "edit: an object that was changed meanwhile is a conflict, and its current state can be taken",
+    async () => {
+      await page.goto(`${server.origin}/object/core/configmaps/default/settings?tab=edit`);
+      const editor = page.getByLabel("YAML of the object");
+      await editor.getByText("blue").dblclick();
+      await page.keyboard.type("green");
+      await cluster.apply(SETTINGS.replace("red", "yellow"));
+      await page.getByText("The object has changed since.").waitFor();
+      await page.getByRole("button", { name: "Check and show the difference" }).click();
+      await page.getByText(/the object has been modified; please apply your changes/).waitFor();
+      assert.equal(colour(), "yellow");
+      await page.getByRole("button", { name: "Take its current state" }).click();
+      await editor.getByText("yellow").waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "edit: fields and values of the OpenAPI schema are completed",
+    async () => {
+      await page.goto(`${server.origin}/object/apps/deployments/default/web?tab=edit`);
+      const editor = page.getByLabel("YAML of the object");
+      await editor.getByText("replicas").first().click();
+      await page.keyboard.press("End");
+      await page.keyboard.press("Enter");
+      await page.keyboard.type("pau");
+      await page.getByRole("option", { name: /paused/ }).waitFor();
+      await page.keyboard.press("Tab");
+      await page.keyboard.type(" t");
+      await page.getByRole("option", { name: "true" }).waitFor();
+      await page.keyboard.press("Tab");
+      await page.getByRole("button", { name: "Check and show the difference" }).click();
+      await page.locator(".difference .added", { hasText: "paused: true" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "history: undo of a rollout shows the difference first",
+    async () => {
+      await cluster.apply(DEPLOYMENT.replace("image: web", "image: broken"));
+      await page.goto(`${server.origin}/object/apps/deployments/default/web?tab=history`);
+      await page.getByRole("cell", { name: "broken" }).waitFor();
+      await page.getByRole("button", { name: "Undo to revision 1" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.locator(".added", { hasText: "image: web" }).waitFor();
+      await dialog.getByRole("button", { name: "Undo to revision 1" }).click();
+      await page.getByRole("button", { name: "Undo to revision 2" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "drain: the preview names what happens to each pod, then the node is cordoned and emptied",
+    async () => {
+      await page.goto(`${server.origin}/list/core/nodes`);
+      await page.locator("main table a, main [role=row] a").first().click();
+      await page.getByRole("button", { name: "Drain" }).click();
+      await cluster.apply(
+        BARE_POD.replace("NODE", (await page.locator("main h1").textContent()) ?? ""),
+      );
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("cannot be evicted: no controller would make it anew").waitFor();
+      assert.equal(await dialog.getByRole("button", { name: /^Drain/ }).isDisabled(), true);
+      await dialog.getByLabel("evict pods without a controller").check();
+      await dialog
+        .getByText(/is evicted, its budgets allow it/)
+        .first()
+        .waitFor();
+      await dialog.getByRole("button", { name: /^Drain/ }).click();
+      await dialog.getByText("The node is drained.").waitFor();
+      await dialog.getByRole("button", { name: "Close" }).click();
+      await page.getByRole("button", { name: "Uncordon" }).waitFor();
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    "accessibility: no view breaks a rule of axe-core, in dark and light",
+    async () => {
+      const violations: string[] = [];
+      for (const view of VIEWS) {
+        await page.goto(server.origin + view);
+        await page.locator("main h1").first().waitFor();
+        await page.locator("main .loading").waitFor({ state: "detached" });
+        violations.push(...(await accessibilityViolations(page, view)));
+        await page.getByRole("button", { name: "Switch between dark and light" }).click();
+        const rules = ["color-contrast", "link-in-text-block"];
+        violations.push(...(await accessibilityViolations(page, `${view}, other theme`, rules)));
+      }
+      await page.keyboard.press(":");
+      await page.getByLabel("Kind or view").waitFor();
+      violations.push(...(await accessibilityViolations(page, "palette")));
+      assert.deepEqual(violations, []);
     },
     LIMIT_MS,
   );
@@ -208,6 +294,7 @@ describe.skipIf(missing !== undefined)("dashboard in a browser", () => {
   });
 
   test("security: no request left for elsewhere, no script failed, nothing broke the CSP", () => {
+    const { elsewhere, problems } = opened;
     assert.deepEqual({ elsewhere, problems }, { elsewhere: [], problems: [] });
   });
 });
@@ -225,12 +312,36 @@ spec:
     spec: { containers: [{ name: web, image: web }] }
 `;
 
-const OBJECTS = `
+const BARE_POD = `
+apiVersion: v1
+kind: Pod
+metadata: { name: bare, namespace: default }
+spec: { nodeName: NODE, containers: [{ name: bare, image: bare }] }
+`;
+
+const VIEWS = [
+  "/",
+  "/graph?namespace=default",
+  "/list/core/pods",
+  "/list/core/events",
+  "/object/apps/deployments/default/web",
+  "/object/apps/deployments/default/web?tab=yaml",
+  "/object/apps/deployments/default/web?tab=edit",
+  "/object/apps/deployments/default/web?tab=events",
+  "/object/apps/deployments/default/web?tab=history",
+  "/object/core/secrets/default/password?tab=yaml",
+  "/object/core/configmaps/default/missing",
+  "/terminal/default/missing?container=web&mode=debug",
+];
+
+const SETTINGS = `
 apiVersion: v1
 kind: ConfigMap
 metadata: { name: settings, namespace: default }
 data: { colour: red }
----
+`;
+
+const OBJECTS = `${SETTINGS}---
 apiVersion: v1
 kind: ConfigMap
 metadata:

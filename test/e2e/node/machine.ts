@@ -14,6 +14,8 @@ import { missingProgram } from "../../../tools/debian-packages.ts";
 export interface Machine extends AsyncDisposable {
   /** A folder that is there outside too. */
   readonly dir: string;
+  /** The arguments of `nsenter` for a program outside that uses the machine's network. */
+  readonly enterNetwork: readonly string[];
   /** Below it lies every cgroup that the machine makes. */
   readonly cgroupRoot: string;
   run(program: string, args: readonly string[], input?: string): Promise<ProgramResult>;
@@ -46,6 +48,7 @@ export async function startMachine(): Promise<Machine> {
   const enter = ["--target", String(inner), "--net", "--mount", "--pid", "--ipc", "--uts"];
   return {
     dir,
+    enterNetwork: ["--target", String(inner), "--net"],
     cgroupRoot,
     run: (program, args, input) =>
       runProgram("nsenter", [...enter, program, ...args], input === undefined ? {} : { input }),
