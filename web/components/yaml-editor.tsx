@@ -2,7 +2,12 @@
  * CodeMirror for YAML. It lives in a shadow root: there its styles are constructed style sheets,
  * which the page's Content-Security-Policy allows, while it forbids style elements.
  */
-import { acceptCompletion, autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
+import {
+  acceptCompletion,
+  autocompletion,
+  type CompletionContext,
+  completionKeymap,
+} from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { defaultHighlightStyle, indentOnInput, syntaxHighlighting } from "@codemirror/language";
@@ -54,8 +59,17 @@ function extensions(change: { readonly current: (text: string) => void }, comple
     indentOnInput(),
     yaml(),
     syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
-    autocompletion({ override: [(context) => completionsAt(context, complete)] }),
-    keymap.of([{ key: "Tab", run: acceptCompletion }, ...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+    autocompletion({
+      interactionDelay: 0,
+      override: [(context) => completionsAt(context, complete)],
+    }),
+    keymap.of([
+      { key: "Tab", run: acceptCompletion },
+      ...completionKeymap,
+      ...defaultKeymap,
+      ...historyKeymap,
+      indentWithTab,
+    ]),
     EditorView.contentAttributes.of({ "aria-label": "YAML of the object", tabindex: "0" }),
     EditorView.theme({
       "&": {
