@@ -3,8 +3,8 @@
  * server side in one file, which the entry loads only when a command needs it; `http-thread.js` is what the
  * thread runs that speaks HTTP; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
  * `web/` is the dashboard's front end (`build-web.ts`).
- * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the build before, and
- * whoever builds at the same time, never find one missing or half written.
+ * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the previous build, and
+ * concurrent builds, never find one missing or half written.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
 /**
- * Writes the declarations of `k8ts/controller`, `k8ts/testing` and `k8ts/types/…` to dist/types, for whoever installs the package: the
+ * Writes the declarations of `k8ts/controller`, `k8ts/testing` and `k8ts/types/…` to dist/types, for users of the package: the
  * compiler's own, with names of files that mean something outside this project. Part of packing.
  */
 import { spawnSync } from "node:child_process";

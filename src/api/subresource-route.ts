@@ -21,7 +21,7 @@ export interface SubresourceRoute {
 const PROXY_VERBS = ["create", "delete", "get", "patch", "update"];
 const STREAM_VERBS = ["create", "get"];
 
-/** HTTP requests are passed on. */
+/** HTTP requests are proxied. */
 export function proxyRoute(optionsKind: string): SubresourceRoute {
   return connectRoute("proxy", optionsKind, PROXY_VERBS);
 }

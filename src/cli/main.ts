@@ -71,7 +71,7 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   try {
     return await command.run(args, signal);
   } catch (error) {
-    if (signal.aborted && error === signal.reason) return 0; // told to end before it had begun
+    if (signal.aborted && error === signal.reason) return 0; // the signal came before the command had started
     process.stderr.write(`Error: ${explain(error)}\n`);
     return 1;
   }
@@ -86,7 +86,7 @@ function endOnBugs(): void {
   });
 }
 
-/** What went wrong outside (a flag, a port, a disk, a store) is told in a line; a bug shows where it is. */
+/** Expected errors (a flag, a port, a disk, a store) are printed as one line; bugs with their stack. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
@@ -123,7 +123,7 @@ function keepCompiledCode(): void {
   enableCompileCache?.(fileURLToPath(new URL(".compiled/", import.meta.url)));
 }
 
-/** Whoever reads what is written may go away, as `head` does: that is no reason to end. */
+/** A closed pipe on stdout or stderr, as with `head`, does not end the process. */
 function surviveClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }

@@ -107,7 +107,7 @@ export function runDns(options: DnsOptions, signal: AbortSignal): RunningDns {
     logger.info("DNS is ready", { addresses: options.addresses.join(","), port });
   };
   const ready = start();
-  ready.catch(() => undefined); // those who wait for `listening` see it, too
+  ready.catch(() => undefined); // callers that wait for `listening` get the error, too
   const done = Promise.all([feed.done, listening, followed])
     .then(() => podFeed?.done)
     .then(() => configured.routes.ended())

@@ -44,7 +44,7 @@ export async function ensurePrograms(
 
 async function isInstalled(program: string): Promise<boolean> {
   if (program.includes("/")) return pathExists(program);
-  // Administrators' programs are not on everybody's PATH.
+  // The PATH of ordinary users lacks the sbin folders.
   const folders = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin", "/sbin"];
   for (const folder of folders) if (await pathExists(join(folder, program))) return true;
   return false;

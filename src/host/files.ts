@@ -1,4 +1,4 @@
-/** Files of the machine: reads that tell absence from failure, and writes that are whole or not there. */
+/** Files of the machine: reads that distinguish absence from failure, and atomic writes. */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf } from "#lib/caught.ts";

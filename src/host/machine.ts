@@ -1,4 +1,4 @@
-/** Facts of the machine that a Node object tells. */
+/** Facts of the machine for the Node object. */
 import { readFile, statfs } from "node:fs/promises";
 import {
   arch,

@@ -38,7 +38,7 @@ async function change(
 ): Promise<void> {
   const isIpv6 = address.includes(":");
   const prefixed = `${address}/${isIpv6 ? 128 : 32}`;
-  // Nobody else can have it: there is no reason to wait for duplicate address detection.
+  // The address is unique on the link, so duplicate address detection is skipped.
   const flags = isIpv6 && verb === "add" ? ["nodad"] : [];
   const args = ["addr", verb, prefixed, "dev", DEVICE, ...flags];
   const { exitCode, stderr } = await runProgram("ip", args, { signal });

@@ -61,7 +61,7 @@ export function runProgram(
   });
 }
 
-/** As `runProgram`, but any exit code other than 0 is a ProgramError that tells what it wrote. */
+/** As `runProgram`, but any exit code other than 0 is a ProgramError with its output. */
 export async function mustRun(
   program: string,
   args: readonly string[],

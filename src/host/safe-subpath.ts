@@ -16,7 +16,7 @@ export function whyBadSubpath(subpath: string): string | undefined {
 
 /**
  * Makes missing folders with the mode of the volume, checks that the result lies inside, and binds
- * it to `target`, where nobody inside the volume can exchange it any more.
+ * it to `target`, where it cannot be replaced from inside the volume.
  */
 export async function bindSubpath(volume: string, subpath: string, target: string): Promise<void> {
   const root = await realpath(volume);

@@ -327,7 +327,7 @@ describe("Ingress on the API server", () => {
     });
     await seedService("sse", [port]);
     await seedIngress("sse", "sse");
-    const firstPiece = (): Promise<string> =>
+    const firstChunk = (): Promise<string> =>
       new Promise((resolve, reject) => {
         const place = { port: ports.httpPort, host: "127.0.0.1", agent: false as const };
         const request = httpRequest({ ...place, headers: { host: "sse.test" } });
@@ -341,7 +341,7 @@ describe("Ingress on the API server", () => {
         });
         request.end();
       });
-    await until(async () => (await firstPiece()) === "data: 1\n\n");
+    await until(async () => (await firstChunk()) === "data: 1\n\n");
   });
 
   test("annotations: rewrite-target, proxy-body-size and proxy-read-timeout", async () => {

@@ -1,4 +1,4 @@
-/** Everything that a kubelet can be told: the record that flags and KubeletConfiguration end in. */
+/** The kubelet's configuration record, made from flags and KubeletConfiguration. */
 import type { Taint } from "#api/generated/core.v1.ts";
 import type { MemoryReservation } from "./decide/resources/reserved-memory.ts";
 import type { CniSettings } from "./network/cni-config.ts";

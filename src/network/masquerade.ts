@@ -1,7 +1,7 @@
 /**
- * Rules for packets that leave the range of pods: their sender becomes the node, because nobody outside
- * knows the way back to a pod. Packets between pods keep their addresses. Firewalls that drop forwarded
- * packets (Docker's policy) are told to let those of pods through.
+ * Rules for packets that leave the range of pods: their source becomes the node, because there is
+ * no route back to a pod from outside. Packets between pods keep their addresses. Firewalls that drop
+ * forwarded packets (Docker's policy) get a rule that accepts those of pods.
  */
 import { mustRun, runProgram } from "#host/run-program.ts";
 import { isIpv6 } from "./decide-pod-routes.ts";

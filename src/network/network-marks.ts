@@ -1,5 +1,5 @@
 /**
- * Names and numbers by which one cluster's part of a machine's network is told from others. All follow
+ * Names and numbers by which one cluster's part of a machine's network is distinguished from others. All follow
  * from the data directory, so that two clusters on a machine never share a device, a route or a chain, and
  * so that `k8ts down` finds what a process that was killed left behind.
  */

@@ -67,7 +67,7 @@ describe("a granted certificate", () => {
     );
   });
 
-  test("usages that nobody knows are refused", () => {
+  test("unknown key usages are refused", () => {
     assert.throws(() => grant(HOUR_MS, ["flying"]), /unrecognized usage values: \["flying"\]/);
   });
 });

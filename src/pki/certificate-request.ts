@@ -9,7 +9,7 @@ import { encodeSubject, type Subject } from "./subject.ts";
 
 const EXTENSION_REQUEST = "1.2.840.113549.1.9.14";
 const SUBJECT_ALT_NAME = "2.5.29.17";
-/** Email, DNS, URI and address; names of other kinds are not passed on. */
+/** Email, DNS, URI and IP address; names of other kinds are dropped. */
 const ALT_NAME_TAGS: ReadonlySet<number> = new Set([0x81, 0x82, 0x86, 0x87]);
 const HASHES: Readonly<Record<string, string | null>> = {
   "1.2.840.113549.1.1.11": "sha256",

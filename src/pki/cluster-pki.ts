@@ -5,7 +5,7 @@
  * 1. What is there and valid is kept; what is missing or due is made again. The authorities' and
  *    the service accounts' keys are never replaced: a damaged one is an error that says which file.
  * 2. Files are replaced as a whole. Certificates and public keys are 0644, all others 0600.
- * 3. `run` renews whatever comes due while the server lives and tells the listeners.
+ * 3. `run` renews certificates that come due while the server lives and calls the listeners.
  *
  * The layout is kubeadm's (`ca`, `apiserver`, `apiserver-kubelet-client`, `front-proxy-ca`,
  * `front-proxy-client`, `sa`), so that tools find their way. Kubeconfigs lie one level up.

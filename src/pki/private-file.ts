@@ -1,6 +1,6 @@
 /**
  * Files that are replaced as a whole: a reader sees the old or the new text. Private ones can be read
- * by their owner only, public ones by everybody.
+ * by their owner only, public ones by all.
  */
 import {
   closeSync,

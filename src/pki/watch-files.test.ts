@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Until the system has told of a change. */
+/** Waits for the change notification of the file system. */
 async function write(file: string, text: string): Promise<void> {
   const ending = new AbortController();
   const seen = once(watch(folder, { signal: ending.signal }), "change");
@@ -22,7 +22,7 @@ async function write(file: string, text: string): Promise<void> {
   ending.abort();
 }
 
-test("a pair that is replaced is told once, when both are there", async () => {
+test("a replaced pair of files is reported once, when both are written", async () => {
   const [certificate, key] = [join(folder, "a.crt"), join(folder, "a.key")];
   writeFileSync(certificate, "1");
   writeFileSync(key, "1");

@@ -1,6 +1,6 @@
 /**
- * Tells when files that others write have changed: certificates that an administrator or a mounted
- * secret replaces. The folders are watched, because such files are replaced and not rewritten.
+ * Watches files that others replace: certificates of an administrator or of a mounted Secret. The
+ * folders are watched, because such files are replaced and not rewritten.
  */
 import { watch } from "node:fs";
 import { dirname } from "node:path";

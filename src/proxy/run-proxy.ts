@@ -6,7 +6,7 @@
  * 1. Nothing is written before all Services and EndpointSlices are known.
  * 2. A change is written at once; while one is written, further ones gather for the next.
  * 3. A failed write is tried again, whole, with growing delays.
- * 4. Rules that somebody flushed are written again within `checkPeriodMs`.
+ * 4. Rules that were flushed by others are written again within `checkPeriodMs`.
  * 5. When the signal aborts the rules are removed.
  *
  *     const proxy = runProxy({ client, clock, random, logger, metrics, nodeName, mode }, signal);
@@ -46,7 +46,7 @@ export interface ProxyOptions {
   readonly metrics: Metrics;
   readonly nodeName: string;
   readonly mode: ProxyMode;
-  /** Networks of pods, of either family. Unless given, the node's podCIDRs tell pods of this node. */
+  /** Networks of pods, of either family. Unless given, pods of this node are recognized by its podCIDRs. */
   readonly clusterCidrs?: readonly string[];
   readonly detectLocalMode?: "ClusterCIDR" | "NodeCIDR";
   readonly nodePortAddresses?: NodePortSetting;
@@ -79,7 +79,7 @@ export function runProxy(options: ProxyOptions, signal: AbortSignal): RunningPro
   const ready = deferred<void>();
   const done = run(options, ready.resolve, signal);
   done.catch(ready.reject);
-  ready.promise.catch(() => undefined); // `done` tells the same failure
+  ready.promise.catch(() => undefined); // `done` rejects with the same error
   return { ready: ready.promise, done };
 }
 

@@ -1,6 +1,6 @@
 /** Names of labels, annotations and taints that simulated nodes have. */
 
-/** A node with this label is run by the simulation, whoever created it. */
+/** A node with this label is run by the simulation, also if a user created it. */
 export const SIMULATED_LABEL = "sim.k8ts.io/simulated";
 export const SIMULATED_SELECTOR = `${SIMULATED_LABEL}=true`;
 

@@ -1,6 +1,6 @@
 /**
  * Each simulated node has a loopback address of its own (127.1.0.1 and up): one server that listens
- * on all of them can tell by the local address of a connection which node is meant.
+ * on all of them finds the node by the local address of a connection.
  */
 const BASE = 127 * 2 ** 24 + 2 ** 16 + 1;
 

@@ -43,7 +43,7 @@ test("simulated pods: an address from before a restart is not given to another p
   assert.deepEqual(addresses.of(pod("new"), node("10.244.0.0/24"), 0), ["10.244.0.2"]);
 });
 
-test("simulated nodes: each has a loopback address that tells its number", () => {
+test("simulated nodes: each has a loopback address that encodes its index", () => {
   for (const index of [0, 254, 255, 5_000, 15_999]) {
     assert.equal(nodeIndex(nodeAddress(index)), index);
   }

@@ -151,7 +151,7 @@ function route(parts: Answering, message: IncomingMessage): KubeletAnswer {
   if (root === "containerLogs") return containerLog(parts, rest.map(decodeURIComponent), query);
   const node = nodeOf(parts, message.socket as TLSSocket);
   if (node === undefined) {
-    return textAnswer(404, "simulated nodes that share an address cannot be told apart here\n");
+    return textAnswer(404, "simulated nodes that share an address cannot be distinguished here\n");
   }
   const pods = [...parts.pods().ofNode(node.node.metadata.name ?? "")];
   switch (root) {

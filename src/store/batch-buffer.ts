@@ -3,7 +3,7 @@
  *
  * Promises:
  * 1. Batches come out once, in the order in which they were offered, to a sink (`pour`) or to
- *    whoever calls `next`.
+ *    the caller of `next`.
  * 2. Without a sink they wait here, up to the contract's limits; beyond them the buffer ends with
  *    `SlowConsumer` and lets go of everything.
  * 3. A sink gets a batch within `offer`. What it throws ends the buffer.

@@ -34,7 +34,7 @@
  *     behind by more than the limits below ends with `SlowConsumer`; nothing is buffered without bound.
  * 13. A watch ends quietly when its signal aborts.
  *
- * Values handed in and out are shared, not copied: nobody may change their bytes.
+ * Values handed in and out are shared, not copied: their bytes must not be changed.
  */
 
 export interface Store extends AsyncDisposable {

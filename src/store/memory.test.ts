@@ -18,36 +18,36 @@ describeStore("memory", async () => {
   };
 });
 
-test("memory: a watch hears of a write before the writer does", async () => {
+test("memory: a watch gets a write before the write resolves", async () => {
   using clock = new VirtualClock();
   await using store = createMemoryStore({ clock });
   const abort = new AbortController();
-  const heard: string[] = [];
+  const received: string[] = [];
   const watching = store.watch("/a/", { signal: abort.signal }).deliverTo((batch) => {
-    for (const { key, revision } of batch.events) heard.push(`${key}@${revision}`);
+    for (const { key, revision } of batch.events) received.push(`${key}@${revision}`);
   });
   const answer = store.put("/a/x", bytes("1"), { mustNotExist: true });
-  assert.deepEqual(heard, ["/a/x@2"]);
+  assert.deepEqual(received, ["/a/x@2"]);
   assert.deepEqual(await answer, { ok: true, revision: 2 });
   abort.abort();
   await watching;
 });
 
-test("memory: a sink may write; its write comes after the one it heard of", async () => {
+test("memory: a sink may write; its write comes after the one it received", async () => {
   using clock = new VirtualClock();
   await using store = createMemoryStore({ clock });
   const abort = new AbortController();
-  const heard: string[] = [];
-  const hear = (name: string): Promise<void> =>
+  const received: string[] = [];
+  const receive = (name: string): Promise<void> =>
     store.watch("/a/", { signal: abort.signal }).deliverTo(({ events }) => {
       for (const { key } of events) {
-        heard.push(`${name} ${key}`);
+        received.push(`${name} ${key}`);
         if (name === "first" && key === "/a/x") void store.put("/a/y", bytes("2"));
       }
     });
-  const watching = [hear("first"), hear("second")];
+  const watching = [receive("first"), receive("second")];
   await store.put("/a/x", bytes("1"));
-  assert.deepEqual(heard, ["first /a/x", "second /a/x", "first /a/y", "second /a/y"]);
+  assert.deepEqual(received, ["first /a/x", "second /a/x", "first /a/y", "second /a/y"]);
   abort.abort();
   await Promise.all(watching);
 });

@@ -27,16 +27,16 @@ test("etcd-prefix: keys lie below the prefix, and those of another cluster are n
   await using inner = createMemoryStore({ clock });
   const store = new PrefixedStore(inner, PREFIXES);
   const abort = new AbortController();
-  const heard: string[] = [];
+  const received: string[] = [];
   const watching = store.watch("", { signal: abort.signal }).deliverTo(({ events }) => {
-    for (const { key } of events) heard.push(key);
+    for (const { key } of events) received.push(key);
   });
   await inner.put("/registry/pods/default/other", bytes("1"));
   await store.put("/registry/pods/default/own", bytes("2"));
   await store.put("compact_rev_key", bytes("3"));
   abort.abort();
   await watching;
-  assert.deepEqual(heard, ["/registry/pods/default/own", "compact_rev_key"]);
+  assert.deepEqual(received, ["/registry/pods/default/own", "compact_rev_key"]);
   const stored = await inner.range("", { keysOnly: true });
   assert.deepEqual(
     stored.entries.map(({ key }) => key),

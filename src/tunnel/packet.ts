@@ -1,6 +1,6 @@
 /**
  * The packets of the Konnectivity protocol (apiserver-network-proxy): the same on the streams of agents
- * (`/AgentService/Connect`) and of those who want to reach nodes (`/ProxyService/Proxy`).
+ * (`/AgentService/Connect`) and of clients that dial nodes (`/ProxyService/Proxy`).
  */
 import { message, type ReadOf, type WriteOf } from "#lib/protobuf/message.ts";
 

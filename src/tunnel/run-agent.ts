@@ -38,7 +38,7 @@ const CHANNEL_OPTIONS = {
   "grpc.keepalive_time_ms": 30_000,
 };
 
-/** Lives until the signal aborts; then servers hear that it drains. */
+/** Lives until the signal aborts; then it sends DRAIN to the servers. */
 export async function runTunnelAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   const { clock, retryMinMs, retryMaxMs, logger } = options;
   const streams = new Map<string, Promise<void>>();

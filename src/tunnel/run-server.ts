@@ -26,7 +26,7 @@ import type { TunnelServer } from "./tunnel-server.ts";
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
-  /** PEM of the authorities whose clients may connect; anybody may without it. */
+  /** PEM of the authorities whose clients may connect; without it all clients may. */
   readonly ca?: string | undefined;
 }
 

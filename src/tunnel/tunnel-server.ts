@@ -160,7 +160,7 @@ function dialled(agent: Agent, { dialResponse }: ReadPacket): void {
   const frontend = agent.pending.get(random);
   agent.pending.delete(random);
   if (frontend === undefined) {
-    // Nobody waits for it any more.
+    // The client has gone.
     if (connectId !== 0) agent.stream.send(closeRequestPacket(connectId));
     return;
   }

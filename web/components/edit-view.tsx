@@ -1,6 +1,6 @@
 /**
  * Edits an object as YAML. First the server tries the change (dryRun=All), with admission and
- * validation, and the difference is shown; then it can be saved. A change by somebody else in between
+ * validation, and the difference is shown; then it can be saved. A change by another client in between
  * is a conflict, which the server reports.
  */
 import { dump, load } from "js-yaml";

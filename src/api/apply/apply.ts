@@ -1,6 +1,6 @@
 /**
  * Server-side apply: lays a configuration over the live object, takes away what its applier no
- * longer mentions and nobody else owns, and refuses to change what others own unless forced.
+ * longer mentions and no other manager owns, and reports conflicts with other managers unless forced.
  *
  * Promises:
  * 1. Objects stay as they are. The result is not defaulted: that is the caller's next step.
@@ -66,7 +66,7 @@ export function applyPatch(input: ApplyInput): Result<JsonObject> {
   }
 }
 
-/** Validation lets live lists have items that cannot be told apart; nothing can be applied to those. */
+/** Validation allows live lists with duplicate keys; apply to those fails. */
 class LiveError extends Error {}
 
 function onLive<T>({ live, schema, applied }: ApplyInput, failing: string, work: () => T): T {
@@ -164,7 +164,7 @@ function decide(
   };
 }
 
-/** Everything in an object that nobody managed so far belongs to a manager of that name. */
+/** The "before-first-apply" manager, which owns all fields of an object without managedFields. */
 function firstManagers(
   { live, schema, apiVersion, nowIso, subresource, filter }: ApplyInput,
   current: JsonObject,

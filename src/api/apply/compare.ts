@@ -34,7 +34,7 @@ export interface Comparison {
   readonly removed: FieldSet;
 }
 
-/** Throws ItemError where a list's items cannot be told apart. */
+/** Throws ItemError for list items without a usable key. */
 export function compareObjects(before: JsonObject, after: JsonObject, schema: Schema): Comparison {
   const { changed = EMPTY_SET, removed = EMPTY_SET } = compareMembers(before, after, schema) ?? {};
   return { changed, removed };
@@ -158,7 +158,7 @@ function compareItems(
   return delta.finish();
 }
 
-/** Items that cannot be told apart are owned together, as one value. */
+/** Items with the same key are owned together, as one value. */
 function compareItemGroups(
   before: readonly unknown[],
   after: readonly unknown[],

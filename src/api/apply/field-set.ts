@@ -140,7 +140,7 @@ export function encodeFieldSet(set: FieldSet): JsonObject {
   return set;
 }
 
-/** Reads what came from outside, dropping steps that nobody knows; throws if it is no set at all. */
+/** Decodes fieldsV1 of a client, dropping unknown path elements; throws if it is no set at all. */
 export function decodeFieldSet(json: unknown): FieldSet {
   if (json === undefined || json === null) return EMPTY_SET;
   if (ownSets.has(json)) return json as FieldSet;

@@ -104,7 +104,7 @@ function managersIn(object: JsonObject): { name: string; fields: FieldSet }[] {
   return decoded.value.map(({ name, fields }) => ({ name, fields }));
 }
 
-/** Items that share their keys make an object whose fields cannot be told apart. */
+/** False for lists with duplicate keys. */
 function isClear(object: JsonObject, schema: StructSchema): boolean {
   try {
     compareObjects({}, object, schema);

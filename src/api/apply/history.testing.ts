@@ -1,4 +1,4 @@
-/** For tests: plays writes against one object, without a server, and tells who owns what. */
+/** For tests: plays writes against one object, without a server, and lists its managers. */
 import { normalize } from "#api/codec/json.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { JsonObject } from "#api/patch/json-value.ts";

@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, jsonEqual } from "#api/patch/json-value.ts";
 import { managedFieldsOf, withManagedFields } from "./managed-object.ts";
 
-export function withOldTimes<T extends JsonObject>(next: T, old: JsonObject): T {
+export function keepTimes<T extends JsonObject>(next: T, old: JsonObject): T {
   const entries = managedFieldsOf(next);
   const oldEntries = managedFieldsOf(old);
   if (!Array.isArray(entries) || !Array.isArray(oldEntries)) return next;

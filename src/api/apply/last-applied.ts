@@ -1,6 +1,6 @@
 /**
  * The annotation in which client-side apply keeps what it applied. kubectl moves from client-side to
- * server-side apply without conflicts over fields that it applied before and nobody changed since,
+ * server-side apply without conflicts over fields that it applied before and that did not change since,
  * and the annotation follows as long as it is there.
  */
 import { goMapJson } from "#api/meta/go-json.ts";

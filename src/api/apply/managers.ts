@@ -1,6 +1,6 @@
 /**
- * The managers of an object: what metadata.managedFields says, decoded. A manager is told apart by
- * its name, operation and subresource, and as an updater also by its version.
+ * The managers of an object: metadata.managedFields, decoded. A manager is identified by its name,
+ * operation and subresource, and for Update also by its version.
  */
 import { goQuote } from "#api/meta/go-quote.ts";
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";
@@ -44,7 +44,7 @@ export function decodeManagers(managedFields: unknown): DecodedManagers {
   return { ok: true, value: managers };
 }
 
-/** Entries in their order: the list before, if it says the same; undefined if nobody manages. */
+/** Entries in their order: the old list if it is equal; undefined if there are no managers. */
 export function encodeManagers(
   managers: readonly Manager[],
   before: unknown,

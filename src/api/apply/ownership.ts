@@ -53,7 +53,7 @@ export function withoutLost(managers: readonly Manager[], changes: Changes): rea
   return left;
 }
 
-/** Fields that the server sets and nobody owns. */
+/** Removes fields that the server sets and that have no owner. */
 export function withoutSystemFields(fields: FieldSet): FieldSet {
   return difference(fields, SYSTEM_FIELDS);
 }

@@ -59,7 +59,7 @@ export function valueElement(value: unknown): string {
   return `v:${scalarJson(value)}`;
 }
 
-/** The step in its one spelling; undefined if it is of a kind that nobody knows; throws if broken. */
+/** The path element in canonical form; undefined if its type is unknown; throws if it is invalid. */
 export function canonicalElement(text: string): string | undefined {
   if (text.length < 2) throw new Error("key must be 2 characters long:");
   if (text[1] !== ":") throw new Error(`missing colon: ${text}`);

@@ -3,7 +3,7 @@ import { describe, test } from "vitest";
 import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { union } from "./field-set.ts";
-import { withOldTimes } from "./keep-times.ts";
+import { keepTimes } from "./keep-times.ts";
 import { resetFieldsOf, STATUS_RESETS_METADATA } from "./reset-fields.ts";
 import { managersAfterScale, scaleManagers } from "./scale.ts";
 import { filtered } from "./versions.ts";
@@ -83,7 +83,7 @@ describe("scale", () => {
     entry("d", "Update", replicas, { apiVersion: "old/v1" }),
   ];
   const scale = { apiVersion: "autoscaling/v1" };
-  test("those who own the replicas manage the Scale", () => {
+  test("managers of replicas are the managers of the Scale", () => {
     assert.deepEqual(scaleManagers(object, paths), [
       entry("a", "Apply", replicas, scale),
       entry("b", "Update", replicas, scale),
@@ -114,7 +114,7 @@ describe("times", () => {
   test("stay if nothing else changed", () => {
     const old = at("1", { k: "v" });
     assert.equal(
-      withOldTimes(at("2", { k: "v" }), old).metadata.managedFields,
+      keepTimes(at("2", { k: "v" }), old).metadata.managedFields,
       old.metadata.managedFields,
     );
   });
@@ -125,7 +125,7 @@ describe("times", () => {
     ["all managers", { metadata: { name: "a" }, data: { k: "v" } }],
   ] as const) {
     test(`the object is as it is if ${name} changed`, () => {
-      assert.equal(withOldTimes(next, at("1", { k: "v" })), next);
+      assert.equal(keepTimes(next, at("1", { k: "v" })), next);
     });
   }
 });

@@ -1,4 +1,4 @@
-/** Takes out of a merged object what its applier applied before, does not apply now, and nobody else owns. */
+/** Removes from a merged object what its applier applied before, does not apply now, and no other manager owns. */
 import type { JsonObject } from "#api/patch/json-value.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import {
@@ -64,7 +64,7 @@ function withOwned(
   return versions.convert(bare, at, version);
 }
 
-/** The version of the objects at hand comes first, so that conversions find what they need. */
+/** The objects' own version comes first, so that conversions find what they need. */
 function ownedByVersion(first: string, managers: readonly Manager[]): Map<string, FieldSet> {
   const owned = new Map<string, FieldSet>();
   const start = managers.filter(({ apiVersion }) => apiVersion === first);

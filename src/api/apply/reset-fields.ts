@@ -1,6 +1,6 @@
 /**
- * What a write to a place cannot change, so that nobody comes to own it there: a write to an object
- * leaves its status alone, a write to its status leaves the rest alone. A kind may say more.
+ * Fields that a write to a resource or sub-resource cannot change, so that it never owns them: a write
+ * to an object leaves its status alone, a write to its status the rest. A kind may list more.
  */
 import type { Kind } from "#api/kind.ts";
 import { fieldSet } from "./field-set.ts";

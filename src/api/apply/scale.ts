@@ -1,6 +1,6 @@
 /**
- * Managers of the scale subresource: of the object's managers, those who own its replicas, spoken of
- * in terms of autoscaling/v1 Scale, and back.
+ * Managers of the scale subresource: the object's managers that own its replicas, expressed as fields
+ * of autoscaling/v1 Scale, and back.
  */
 import type { JsonObject } from "#api/patch/json-value.ts";
 import { difference, type FieldSet, fieldSet, hasPath, isEmptySet, LEAF } from "./field-set.ts";

@@ -14,8 +14,8 @@ export function withNamedFields(set: FieldSet, schema: Schema): FieldSet {
 }
 
 /**
- * The set after a change of the schema: what is now owned as one value is owned by those who own a
- * part of it.
+ * The set after a change of the schema: a value that is atomic now is owned by each manager that
+ * owned a part of it.
  */
 export function reconciled(set: FieldSet, schema: Schema): FieldSet {
   const known = reconciledSets.get(set);

@@ -67,7 +67,7 @@ export function isHollow(value: unknown): boolean {
   return true;
 }
 
-/** A list's item cannot be told from the others. */
+/** A list item has no unique key. */
 export class ItemError extends Error {}
 
 /** The path element of a list's item. */

@@ -26,7 +26,7 @@ describe("who writes a field owns it", () => {
       "m2 Update @2 {f:data:{f:k:{},f:m:{}}}",
     ]);
   });
-  test("what is removed belongs to nobody", () => {
+  test("removed fields have no manager", () => {
     const history = configMap()
       .put(m1, { data: { k: "v", l: "w" } })
       .put(m2, { data: { k: "v" } });
@@ -55,7 +55,7 @@ describe("who writes a field owns it", () => {
       .put(m1, { data: { k: "w", l: "x" } });
     assert.deepEqual(history.managers(), ["m1 Update @2 {f:data:{.:{},f:k:{},f:l:{}}}"]);
   });
-  test("nobody's name is unknown", () => {
+  test("a write without a field manager is owned by the manager unknown", () => {
     assert.deepEqual(
       configMap()
         .put({ manager: "" }, { data: { k: "v" } })
@@ -138,7 +138,7 @@ describe("lists and structs", () => {
 
 describe("places", () => {
   const except = (name: string) => ({ except: fieldSet([name]) });
-  test("a subresource is a manager of its own, and fields that it resets count for nobody", () => {
+  test("a subresource is a manager of its own, and its reset fields have no manager", () => {
     const main = { manager: "a", filter: except("status") };
     const status = { manager: "a", subresource: "status", filter: except("spec") };
     const history = new History("apps/v1", "Deployment")
@@ -200,7 +200,7 @@ describe("stated managers", () => {
       assert.deepEqual(history.managers(), ["m1 Update @1 {f:data:{.:{},f:k:{}}}"]);
     });
   }
-  test("an empty list survives decoding, so that it can be told from none", () => {
+  test("an empty list survives decoding, so that it is distinguished from an absent one", () => {
     const history = configMap().put(m1, { data: { k: "v" } });
     history.put(m2, { metadata: { managedFields: [] }, data: { k: "v" } });
     assert.deepEqual(history.managers(), []);
@@ -240,7 +240,7 @@ test("more than ten updaters: the oldest are put together", () => {
   assert.equal(managers[1], "m4 Update @5 {f:data:{f:k4:{}}}");
 });
 
-test("items that cannot be told apart: the object ends up without managers", () => {
+test("lists with invalid items: the object ends up without managedFields", () => {
   const schema = schemaOf("core.v1.ConfigMap");
   const next = { metadata: { name: "a", finalizers: [null] } };
   const result = applyUpdate({

@@ -3,9 +3,9 @@
  * everyone else loses it. Runs on every write.
  *
  * Promises:
- * 1. It never fails: an object whose fields cannot be told apart ends up without managedFields.
- * 2. Objects stay as they are; the result shares every entry of a manager who lost and won nothing
- *    with the list before, and is that list if nobody did.
+ * 1. It never fails: an object with lists whose items have no unique keys ends up without managedFields.
+ * 2. Objects are not changed; the result shares the entries of managers whose fields did not change
+ *    with the old list, and is the old list if nothing changed.
  * 3. The writer's time changes only if the write changed something.
  */
 import { isObject, type JsonObject } from "#api/patch/json-value.ts";

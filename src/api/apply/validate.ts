@@ -1,6 +1,6 @@
 /**
  * Whether an applied configuration fits its type: every field declared, values of the right kind,
- * list items that can be told apart. The texts are those of the real server.
+ * list items with unique keys. The texts are those of the real server.
  */
 
 import { goFormat } from "#api/meta/go-format.ts";

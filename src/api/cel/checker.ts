@@ -1,6 +1,6 @@
 /**
- * Gives every part of an expression its type, resolves names and overloads, and tells what does
- * not fit. The rules and texts are cel-go's.
+ * Type-checks an expression: gives every part its type, resolves names and overloads, and reports
+ * errors. The rules and texts are cel-go's.
  */
 import type {
   CallExpr,
@@ -216,7 +216,7 @@ class Checker {
     return this.#fault(expr, message);
   }
 
-  /** Conditions tell which side is no bool, whatever the other is. */
+  /** Logical operators report each side that is no bool. */
   #resolveLogic(expr: CallExpr, found: FunctionDeclaration, argTypes: readonly Type[]): Type {
     let fits = true;
     for (const [i, type] of argTypes.entries()) {
@@ -374,7 +374,7 @@ class Checker {
     return this.#fault(expr, `expected type '${showType(wanted)}' but found '${showType(given)}'`);
   }
 
-  /** Tells a fault, and gives the type of what is faulty. */
+  /** Reports an error, and returns the error type. */
   #fault({ offset }: { readonly offset: number }, message: string): Type {
     this.#faults.addAt(this.#source, offset, message);
     return ERROR;

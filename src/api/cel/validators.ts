@@ -83,9 +83,9 @@ function succeeds(attempt: () => unknown): boolean {
   }
 }
 
-type Tell = (at: { readonly offset: number }, message: string) => void;
+type ReportFault = (at: { readonly offset: number }, message: string) => void;
 
-function validateArgument({ name, args }: CallExpr, fault: Tell): void {
+function validateArgument({ name, args }: CallExpr, fault: ReportFault): void {
   const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
   const [arg] = args;
   if (check === undefined || arg?.kind !== "constant" || arg.constant.type === "null") return;
@@ -96,7 +96,7 @@ function validateElements(
   elements: readonly Expr[],
   optionals: ReadonlySet<number>,
   typeOf: (expr: Expr) => Type,
-  fault: Tell,
+  fault: ReportFault,
 ): void {
   let wanted: Type | undefined;
   for (const [i, element] of elements.entries()) {

@@ -280,7 +280,7 @@ class Decoder {
 
   /**
    * A part that its type reads for itself: unknown and duplicate fields in it go unnoticed, and a
-   * wrong type in it is told as if the whole part had it.
+   * wrong type in it is reported as if the whole part had it.
    */
   #apart(schema: Schema, node: JsonNode): unknown {
     const inner = new Decoder(this.#depth);

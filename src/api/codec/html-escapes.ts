@@ -1,6 +1,6 @@
 /**
- * Signs that mean something in a page are escaped in JSON text, as upstream does: whoever puts an answer
- * into a page without thinking cannot be made to run it.
+ * Escapes HTML characters in JSON text, as upstream does, so that a response which is embedded in a
+ * page cannot run scripts.
  */
 export function escapeHtml(json: string): string {
   return SIGNS.some((sign) => json.includes(sign)) ? json.replace(ANY_SIGN, escapeSign) : json;

@@ -1,7 +1,7 @@
 /**
- * One pass over JSON text that tells what a parsed value no longer shows: how many keys stand in
- * it, how deep it nests, and whether a number is written in a way that loses its spelling.
- * The text must be valid JSON; for other text the answers mean nothing.
+ * One pass over JSON text for what a parsed value no longer shows: the number of keys, the nesting
+ * depth, and whether a number loses its spelling. The text must be valid JSON; for other text the
+ * results mean nothing.
  */
 export interface JsonScan {
   readonly keys: number;

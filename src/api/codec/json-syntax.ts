@@ -71,7 +71,7 @@ class Scanner {
     return this.#state.at === "end";
   }
 
-  /** Takes one byte; a fault is told as the words that follow "invalid character 'x'". */
+  /** Takes one byte; returns an error as the words that follow "invalid character 'x'". */
   step(byte: number): string | undefined {
     const c = String.fromCharCode(byte);
     const state = this.#state;

@@ -121,7 +121,7 @@ type Parsed =
       readonly keys: number;
       /** Deeper than what can be kept. */
       readonly deep: boolean;
-      /** The parsed value does not tell all that the text says. */
+      /** The parsed value loses information of the text. */
       readonly odd: boolean;
     }
   | { readonly ok: false; readonly error: string };

@@ -7,8 +7,8 @@
  * 1. The result shares no struct, list or map with the input; only free JSON is handed on as it is.
  * 2. Whatever is not plainly right (unknown field, wrong type, null in a list, a number out of
  *    range) is thrown back as `UNUSUAL`: the exact decoder knows the words for it.
- * 3. `tally.keys` counts the keys seen, so that a caller who knows how many the text has can tell
- *    that none stood there twice.
+ * 3. `tally.keys` counts the keys seen, so that a caller who knows how many the text has
+ *    detects duplicates.
  *
  * Each type gets code of its own, made at first use (docs/decisions: generated codecs).
  */
@@ -115,8 +115,8 @@ const KEEP_UNKNOWN = 'if (k === "__proto__") throw UNUSUAL; freeJson(v); others[
 const JSON_STORED = /\.(apiextensions|apiregistration)\./;
 
 /**
- * Lists that must not be empty. An empty one is kept, so that the rules can tell it from one that is
- * not there; they refuse it, so that it is never stored.
+ * Lists that must not be empty. An empty one is kept, so that validation distinguishes it from an
+ * absent one; it is refused, so that it is never stored.
  */
 const NEVER_EMPTY = /\.(HPAScalingRules\.policies|PodFailurePolicyOnExitCodesRequirement\.values)$/;
 
@@ -171,7 +171,7 @@ function writeGiven(field: Field, value: string, refs: References): string {
   return `if (${value} !== undefined && ${value} !== null) {\n    ${before}\n    ${set(result)}\n  } else { ${absent} }`;
 }
 
-/** How emptiness of a finished value is told, by kind; kinds not listed are never empty. */
+/** The test for an empty value, by type; types not listed are never empty. */
 const EMPTY: Readonly<Record<string, string | undefined>> = {
   string: '=== ""',
   bool: "=== false",

@@ -112,7 +112,7 @@ export class ProtoReader {
     return bytes;
   }
 
-  /** Passes over a field that nobody knows. */
+  /** Skips an unknown field. */
   skip(tag: number, end: number): void {
     const number = tag >>> 3;
     if (number === 0) throw new ProtobufError(`proto: illegal tag 0 (wire type ${tag})`);

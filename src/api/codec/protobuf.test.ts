@@ -117,7 +117,7 @@ describe("bytes", () => {
     assert.deepEqual(decoded, { ok: true, value: { metadata: { name: "p" } }, strictErrors: [] });
   });
 
-  test("of a field in two pieces are put together", () => {
+  test("of a field that occurs twice are merged", () => {
     const bytes = [0x0a, 3, 0x0a, 1, 0x70, 0x0a, 3, 0x1a, 1, 0x6e];
     const decoded = decodeProtobuf(schemaOf("core.v1.ConfigMap"), Uint8Array.from(bytes));
     assert.ok(decoded.ok);

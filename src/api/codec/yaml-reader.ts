@@ -49,8 +49,8 @@ export function readYaml(text: string): ReadYaml {
 }
 
 /**
- * A text may nest so deep; whoever reads it calls itself once per level. Most of what nests so deep is
- * unknown and dropped: what is kept has a limit of its own (JSON_DEPTH_MAX).
+ * Limit of nesting, because the reader recurses once per level. Most of what nests so deep is unknown
+ * and dropped: what is kept has a lower limit (JSON_DEPTH_MAX).
  */
 const DEPTH_MAX = 1_000;
 

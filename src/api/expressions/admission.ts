@@ -215,7 +215,7 @@ const DECLARABLE = new Set([
   "uint",
 ]);
 
-/** What a variable's type is to those who use it: objects are dynamic. */
+/** The type of a variable where it is used: objects are dynamic. */
 export function declaredType(type: Type): Type {
   if (DECLARABLE.has(type.kind)) return type;
   const [first, second] = type.params;

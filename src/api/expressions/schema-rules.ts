@@ -36,7 +36,7 @@ interface Place {
   readonly isResource: boolean;
   /** How often the place may occur in one object; undefined if that has no limit. */
   readonly count: number | undefined;
-  /** Within it, old and new values cannot be told which is which. */
+  /** Below this path old and new values cannot be correlated. */
   readonly uncorrelated: Path | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
  * JSONPath templates as kubectl and column definitions use them: text with `{…}` actions in it.
- * Faults are told in the words that clients know.
+ * Errors have upstream's texts.
  */
 
 export type JsonPathNode =

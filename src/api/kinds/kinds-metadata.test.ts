@@ -1,4 +1,4 @@
-/** How often each kind tells a fault in metadata: the server checks it once, and most kinds again. */
+/** How often each kind reports an error in metadata: the server checks it once, and most kinds again. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { normalize } from "#api/codec/json.ts";

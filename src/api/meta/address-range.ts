@@ -10,7 +10,7 @@ export interface AddressRange {
   readonly last: bigint;
 }
 
-/** Ranges beyond this many addresses are used up to it: nobody has more Services. */
+/** Of larger ranges only this many addresses are used. */
 const SIZE_MAX = 2 ** 16;
 
 export function addressRange({ address, prefixBits }: Cidr, text: string): AddressRange {
@@ -34,7 +34,7 @@ export function contains(range: AddressRange, address: string): boolean {
 
 /**
  * Every address of the range once: from a random one on through the upper band, then the lower band,
- * which is left to those who choose their addresses themselves.
+ * which is reserved for explicitly requested addresses.
  */
 export function* candidates(range: AddressRange, random: Random): Generator<string> {
   const size = Math.min(Number(range.last - range.first + 1n), SIZE_MAX);

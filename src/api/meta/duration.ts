@@ -8,7 +8,7 @@ export type ParsedDuration =
   | { readonly ok: false; readonly error: string };
 
 const NANOS_LIMIT = 2n ** 63n;
-/** Go has no limit; nobody writes a longer one. */
+/** Bounds the parsing; Go has no limit. */
 const LENGTH_MAX = 1_000;
 const UNITS: ReadonlyMap<string, bigint> = new Map([
   ["ns", 1n],

@@ -8,8 +8,8 @@
  * 3. `formatQuantity` is what the API prints: the largest suffix that needs no fraction. A text that
  *    already looks canonical is kept as written (`+5`, `1.500`, `1E3`), and a decimal amount of 10^21
  *    or more loses its suffix: clients see both from the real server.
- * 4. Work is bounded by the length of the text, not by the size of its exponent, and nobody needs
- *    a text of more than a few thousand digits.
+ * 4. Work is bounded by the length of the text, not by the size of its exponent, and texts
+ *    of more than a few thousand digits are refused.
  */
 import {
   type Decimal,

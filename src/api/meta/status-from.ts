@@ -1,6 +1,6 @@
 /**
- * The Status of an answer that is no success. Proxies, and paths that nobody serves, answer in plain
- * text: what that means is said in the words that clients of Kubernetes use for it.
+ * The Status of a response that is no success. Proxies, and paths that are not served, respond with
+ * plain text, which becomes a Status with the texts of client-go.
  */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { SERVER_RESPONSES } from "#api/meta/status.ts";

@@ -92,7 +92,7 @@ export function applyConflictStatus(message: string, causes: readonly StatusCaus
   return failed(409, "Conflict", message, { causes });
 }
 
-/** More are not told: the answer would be longer than the object. */
+/** Limit of reported field errors: the response would be longer than the object. */
 const FIELD_ERRORS_MAX = 1_000;
 
 export function invalidStatus(
@@ -238,25 +238,25 @@ export const SERVER_RESPONSES: Readonly<Record<number, readonly [Reason, string]
   ],
 };
 
-/** What another server's refusal means to our client; `told` is what it said itself. */
+/** The Status for another server's refusal; `text` is its body. */
 export function serverResponseStatus(
   code: number,
   resource: GroupResource,
   name: string,
-  told: string,
+  text: string,
 ): Status {
-  const [reason, message] = SERVER_RESPONSES[code] ?? serverResponse(code, told);
+  const [reason, message] = SERVER_RESPONSES[code] ?? serverResponse(code, text);
   const subject = ` ( ${groupResourceText(resource)} ${name})`;
   return failed(code, reason, message + subject, detailsOf(resource, name));
 }
 
-function serverResponse(code: number, told: string): readonly [Reason | undefined, string] {
-  if (code === 403) return ["Forbidden", told];
+function serverResponse(code: number, text: string): readonly [Reason | undefined, string] {
+  if (code === 403) return ["Forbidden", text];
   if (code < 500) {
     const message = `the server responded with the status code ${code} but did not return more information`;
     return [undefined, message];
   }
-  const message = `an error on the server (${goQuote(told)}) has prevented the request from succeeding`;
+  const message = `an error on the server (${goQuote(text)}) has prevented the request from succeeding`;
   return ["InternalError", message];
 }
 

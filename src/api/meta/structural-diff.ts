@@ -1,6 +1,6 @@
 /**
  * Where two JSON values differ, value by value: what a test prints, and what an explanation of a
- * change tells. Order of members does not count, order of items does.
+ * change shows. Order of members does not count, order of items does.
  */
 import { isObject } from "#api/patch/json-value.ts";
 

@@ -148,7 +148,7 @@ describe("version 2", () => {
     }
   });
 
-  test("kinds are told, and what belongs to every group version", () => {
+  test("x-kubernetes-group-version-kind of kinds, and of types that belong to every group version", () => {
     const kinds = (name: string) =>
       at(document, "definitions", name, "x-kubernetes-group-version-kind");
     assert.deepEqual(kinds("io.k8s.api.apps.v1.Deployment"), [
@@ -184,7 +184,7 @@ describe("version 3", () => {
     assert.equal(openApiV3(input, "apis/apps/v9"), undefined);
   });
 
-  test("what tells about the server has documents too", () => {
+  test("/version and discovery have documents too", () => {
     const paths = openApiV3Paths(input.resources);
     assert.deepEqual(paths, [
       ...[".well-known/openid-configuration", "api", "api/v1", "apis", "apis/apps", "apis/apps/v1"],

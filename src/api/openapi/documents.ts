@@ -1,5 +1,5 @@
 /**
- * The OpenAPI documents of a server: version 2 in one piece, version 3 one for each group version.
+ * The OpenAPI documents of a server: version 2 as one document, version 3 one for each group version.
  * Pure functions of the served resources and the fact tables; nothing is kept.
  */
 import { findSchemaByDefinition, groupVersionOfDefinition } from "#api/schema/from-facts.ts";
@@ -37,16 +37,16 @@ export interface OpenApiFragment {
 /** The document at /openapi/v2. */
 export function openApiV2(input: OpenApiInput): Json {
   const { resources } = input;
-  const pieces = [...resources.map(resourceFragmentV2), serverFragmentV2(resources)];
-  const roots = new Set(pieces.flatMap((piece) => piece.roots));
-  const customs = pieces.map(({ definitions }) => definitions);
+  const fragments = [...resources.map(resourceFragmentV2), serverFragmentV2(resources)];
+  const roots = new Set(fragments.flatMap((fragment) => fragment.roots));
+  const customs = fragments.map(({ definitions }) => definitions);
   const definitions = Object.assign(
     Object.fromEntries(definitionsV2(roots, input)),
     ...customs,
   ) as Json;
   return {
     ...openApiV2Head(input),
-    paths: sorted(Object.assign({}, ...pieces.map(({ paths }) => paths))),
+    paths: sorted(Object.assign({}, ...fragments.map(({ paths }) => paths))),
     definitions: sorted(definitions),
     ...openApiV2Tail(),
   };
@@ -85,7 +85,7 @@ export function* definitionsV2(
   roots: Iterable<string>,
   input: OpenApiInput,
 ): Generator<readonly [string, Json]> {
-  yield* definitionPieces(roots, "v2", input, groupVersionsOf(input.resources));
+  yield* definitionEntries(roots, "v2", input, groupVersionsOf(input.resources));
 }
 
 /** The paths below /openapi/v3 with a document of their own: `api`, `api/v1`, `apis/apps`, `version`, … */
@@ -95,30 +95,30 @@ export function openApiV3Paths(resources: readonly OpenApiResource[]): string[] 
 
 /** The document at /openapi/v3/PATH; undefined if there is none. */
 export function openApiV3(input: OpenApiInput, path: string): Json | undefined {
-  const pieces = openApiV3Entries(input, path);
-  if (pieces === undefined) return undefined;
+  const entries = openApiV3Entries(input, path);
+  if (entries === undefined) return undefined;
   const paths: Record<string, Json> = {};
   const schemas: Record<string, Json> = {};
-  for (const [section, name, value] of pieces) {
+  for (const [section, name, value] of entries) {
     (section === "paths" ? paths : schemas)[name] = value;
   }
   return openApiV3Document(input, sorted(paths), sorted(schemas));
 }
 
 /** The members of the two large parts of a document of version 3, in any order. */
-type OpenApiV3Piece = readonly [section: "paths" | "schemas", name: string, value: Json];
+type OpenApiV3Entry = readonly [section: "paths" | "schemas", name: string, value: Json];
 
-/** The same in pieces, each of which is made when it is taken. */
+/** The same as entries, each of which is made when it is taken. */
 export function openApiV3Entries(
   input: OpenApiInput,
   path: string,
-): Iterable<OpenApiV3Piece> | undefined {
+): Iterable<OpenApiV3Entry> | undefined {
   const { resources } = input;
   const about = discoveryItems(resources)[path] ?? SERVER_ITEMS[path];
   if (about === undefined) return undefined;
   const own = resources.filter((r) => rootPath(r.group, r.version) === `/${path}`);
   const homes = [CORE, ...groupVersionsOf(own).filter(({ group }) => group !== "")];
-  return (function* (): Generator<OpenApiV3Piece> {
+  return (function* (): Generator<OpenApiV3Entry> {
     const roots = new Set(rootsOf([about]));
     for (const items of [[about], ...own.map(pathItems)]) {
       for (const root of rootsOf(items)) roots.add(root);
@@ -128,7 +128,7 @@ export function openApiV3Entries(
         }
       }
     }
-    for (const [name, value] of definitionPieces(
+    for (const [name, value] of definitionEntries(
       roots,
       "v3",
       { ...input, resources: own },
@@ -235,7 +235,7 @@ function rootsOf(items: readonly PathItem[]): string[] {
  * Every definition that the roots lead to, one after another. What belongs to every group version
  * belongs to `homes`.
  */
-function* definitionPieces(
+function* definitionEntries(
   roots: Iterable<string>,
   dialect: Dialect,
   { prose, resources }: OpenApiInput,

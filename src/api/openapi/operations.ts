@@ -1,6 +1,6 @@
 /**
- * The operations on a resource, as both documents tell them: paths, parameters, what is sent and
- * what is answered. Which path an operation has and what it is called follows from its verb.
+ * The operations on a resource, as both documents describe them: paths, parameters, request
+ * and response bodies. Which path an operation has and what it is called follows from its verb.
  */
 import { capital, groupVersionTag, groupVersionWord, rootPath } from "./names.ts";
 import {

@@ -66,7 +66,7 @@ test("OpenAPI v3 in protobuf: everything stands where clients look for it", () =
   );
   const property = (name: string): Uint8Array => properties.get(name)!;
   assert.equal(text(follow(property("spec"), 26, 2, 1)), POD.$ref);
-  assert.equal(follow(property("spec"), 33).length, 0); // there is one, but it cannot be told
+  assert.equal(follow(property("spec"), 33).length, 0); // an empty message: object defaults have no encoding
   assert.deepEqual([...follow(property("count"), 33, 1)], [0, 0, 0, 0, 0, 0, 0, 0]);
   assert.equal(text(follow(property("ports"), 30, 1, 2, 1)), POD.$ref);
   assert.equal(text(follow(property("labels"), 32, 1, 1, 33, 3)), "a");

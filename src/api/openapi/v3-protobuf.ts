@@ -168,7 +168,7 @@ function additionalProperties(value: Json | boolean): Uint8Array {
   return join([bytesField(1, schema(value))]);
 }
 
-/** Objects and lists have no place in it: that there is a default is all that is told of them. */
+/** Defaults that are objects or lists have no encoding: they become an empty message. */
 function defaultValue(value: unknown): Uint8Array {
   if (typeof value === "number") return join(double(1, value));
   if (typeof value === "boolean") return join(bool(2, value));

@@ -2,7 +2,7 @@
 import { goFormat } from "#api/meta/go-format.ts";
 import { isObject, type JsonObject, member } from "./json-value.ts";
 
-/** What the client gets to hear: its request was bad, could not be carried out, or failed. */
+/** An error of a strategic merge patch: a bad request, an unprocessable one, or a failure. */
 export class StrategicPatchError extends Error {
   readonly fault: "bad-request" | "unprocessable" | "unknown";
 
@@ -123,7 +123,7 @@ function wrongType(expected: string, value: unknown): StrategicPatchError {
 
 type KeyOf = (item: unknown) => unknown;
 
-/** What tells items apart: the merge key of objects, the value of scalars. */
+/** The key of list items: the merge key of objects, the value of scalars. */
 function keyReader(mergeKey: string): KeyOf {
   if (mergeKey === "") return (item) => item;
   return (item) => {

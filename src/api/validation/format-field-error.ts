@@ -50,7 +50,7 @@ function formatValue(value: unknown): string {
 
 /**
  * Labels and selectors are maps, which Go prints in the order of their keys; structs it does not.
- * A struct is told by its field names, which are all capitalised.
+ * A struct is recognized by its field names, which are all capitalised.
  */
 function isTextMap(value: unknown): value is Record<string, string> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;

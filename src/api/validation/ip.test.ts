@@ -69,7 +69,7 @@ describe("ip", () => {
     assert.equal(isIpv6Cidr("10.0.0.0/8"), false);
   });
 
-  test("warnings tell the better form", () => {
+  test("warnings name the canonical form", () => {
     assert.deepEqual(ipWarnings("f", "010.0.0.1"), [
       'f: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"',
     ]);

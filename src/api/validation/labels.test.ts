@@ -66,7 +66,7 @@ describe("label selectors", () => {
     });
   }
 
-  test("a stored selector tells whether its values were ever bad", () => {
+  test("a stored selector with invalid values allows them in updates", () => {
     const selector = (value: string) => ({
       matchExpressions: [{ key: "a", operator: "In", values: [value] }],
     });

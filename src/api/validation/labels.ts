@@ -10,7 +10,7 @@ const ANNOTATIONS_BYTES_MAX = 256 * 1024;
 export interface LabelSelectorOptions {
   /** Tolerates values that an earlier version let pass: for updates of such objects only. */
   readonly allowInvalidLabelValue?: boolean;
-  /** Tolerates operators that nobody here can read: for access reviews. */
+  /** Tolerates unknown operators: for access reviews. */
   readonly allowUnknownOperator?: boolean;
 }
 

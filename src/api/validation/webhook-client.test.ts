@@ -37,7 +37,7 @@ describe("where a webhook is called", () => {
       ],
     },
     {
-      name: "a service of nobody",
+      name: "a service without namespace, port 0",
       client: { service: { namespace: "", name: "s", port: 0 } },
       faults: [
         "c.service.name: Required value",

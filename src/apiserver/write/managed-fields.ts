@@ -1,6 +1,6 @@
 /** Who wrote which fields: every write leaves its manager's name on what it changed. */
 import { applyPatch } from "#api/apply/apply.ts";
-import { withOldTimes } from "#api/apply/keep-times.ts";
+import { keepTimes } from "#api/apply/keep-times.ts";
 import { resetFieldsOf } from "#api/apply/reset-fields.ts";
 import { managedFieldsAfter } from "#api/apply/update.ts";
 import type { FieldFilter, VersionSeam } from "#api/apply/versions.ts";
@@ -140,7 +140,7 @@ export async function applyConfiguration(
 
 /** The next object, with the old times if nothing but times has changed. */
 export function sameButTimes(next: KubeObject, old: KubeObject): KubeObject {
-  return objectOf(withOldTimes(membersOf(next), membersOf(old)));
+  return objectOf(keepTimes(membersOf(next), membersOf(old)));
 }
 
 /** What is said of a configuration whose text fits the schema and yet is no value of its type. */

@@ -28,7 +28,7 @@ function balancedNodesOf(all: Iterable<Node>): BalancedNodes {
   return { nodes, fingerprint };
 }
 
-/** Whether load balancers have to hear of a change. */
+/** Whether a change of a node affects load balancers. */
 export function changesBalancing({ old, next }: Change<Node>): boolean {
   if (old === undefined || next === undefined) return true;
   return isIncluded(old) !== isIncluded(next) || old.spec.providerID !== next.spec.providerID;

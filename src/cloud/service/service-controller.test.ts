@@ -167,7 +167,7 @@ describe("service controller (LoadBalancer)", () => {
     );
   });
 
-  test("an update of nodes that fails is told of, and the load balancer is made anew", async () => {
+  test("a failed update of nodes records an Event, and the load balancer is ensured again", async () => {
     const { cluster, cloud } = await world();
     await using _ = cluster;
     await expose(cluster, "web");

@@ -27,7 +27,7 @@ export interface ServiceMemory {
   /** Of what the load balancer was last made of. */
   readonly spec?: string | undefined;
   readonly nodes?: string | undefined;
-  /** The event that tells of the beginning was written. */
+  /** The Event EnsuringLoadBalancer was recorded. */
   readonly announced?: boolean;
   readonly failure?: Failure | undefined;
 }
@@ -52,7 +52,7 @@ export function decideServiceStep(
   return isSame && nowMs < failure.retryAtMs ? { step: "wait", untilMs: failure.retryAtMs } : next;
 }
 
-/** Tells attempts apart: the same thing with the same input would fail again. */
+/** Identifies an attempt: the same step with the same input would fail again. */
 export function attemptOf(step: ServiceStep, { fingerprint }: BalancedNodes): string {
   return "service" in step
     ? `${step.step} ${balancerFingerprint(step.service)} ${step.step === "remove" ? "" : fingerprint}`

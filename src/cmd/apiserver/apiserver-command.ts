@@ -9,7 +9,7 @@ import { parseFlags } from "./flags/flags.ts";
 import { runApiServer } from "./run.ts";
 import { useHttpThread } from "./use-http-thread.ts";
 
-/** Requests that are being answered get this long when the server is told to end. */
+/** Grace period of requests in flight at shutdown. */
 const GRACE_MS = 1_500;
 
 export const apiserverCommand: Command = {

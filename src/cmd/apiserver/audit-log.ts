@@ -130,7 +130,7 @@ function webhookSink(flags: ApiServerFlags, around: Surroundings): Sink | undefi
   };
 }
 
-/** Long events are told with less, if there is a limit. */
+/** Truncates long events, if there is a limit. */
 function cut(write: Sink["write"], bytesMax: number | undefined, logger: Logger): Sink["write"] {
   if (bytesMax === undefined) return write;
   return (line) => {

@@ -1,8 +1,8 @@
 /**
  * An etcd belongs to one cluster, and a cluster to one authority. A second `k8ts up` whose data
  * directory has keys of its own would publish another authority and sign other tokens: each would
- * refuse what the other has issued. So the first leaves the mark of its authority in the store, and
- * who has another one is refused. Where flags name the authority, whoever sets them takes care.
+ * refuse what the other has issued. So the first stores the mark of its authority, and a
+ * server with another one is refused. If flags name the authority, this is not checked.
  */
 import { createHash, createPublicKey } from "node:crypto";
 import { join } from "node:path";

@@ -30,7 +30,7 @@ test("a good file replaces what was in force; a bad one does not", async () => {
   const used: unknown[] = [];
   const ending = new AbortController();
   const metrics = new Metrics();
-  // Changes settle at once, whatever the file system takes to tell of them.
+  // No settling delay, so that only the file system's notification is waited for.
   const clock: Clock = { ...systemClock, schedule: (_, task) => systemClock.schedule(0, task) };
   followConfigs(
     { authorizationConfig: file } as ApiServerFlags,

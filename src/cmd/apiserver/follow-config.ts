@@ -1,6 +1,6 @@
 /**
  * The files of `--authentication-config` and `--authorization-config`, which may change while the
- * server runs. A file that can be used replaces what was in force; any other is told and left alone.
+ * server runs. A valid file replaces the configuration; an invalid one is logged and ignored.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

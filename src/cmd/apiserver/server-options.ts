@@ -30,7 +30,7 @@ import { isShared, type OpenedOverride } from "./open-store.ts";
 import { securityOptionsOf } from "./security-options.ts";
 import type { Tracing } from "./tracing.ts";
 
-/** Where the other parts of a control plane tell how they are, unless they were told otherwise. */
+/** Default health ports of the other control plane components. */
 const CONTROLLER_MANAGER_PORT = 10_257;
 const SCHEDULER_PORT = 10_259;
 
@@ -41,7 +41,7 @@ export interface Surroundings {
   readonly hostname: string;
   /** Shared with whatever else runs in the process; its own unless given. */
   readonly metrics?: Metrics;
-  /** Another store than the flags say: tests, and whoever opened it already. */
+  /** An open store, used instead of the one that the flags name. */
   readonly store?: Store;
   /** Parts of the control plane that run in this process, and are not to be asked over HTTPS. */
   readonly components?: Readonly<Record<string, ComponentCheck>>;
@@ -143,7 +143,7 @@ function followedSecurity(
   return security;
 }
 
-/** Kubelets make certificates of their own unless they are told; then they are not checked either. */
+/** Without --kubelet-certificate-authority kubelets' self-signed serving certificates are not verified. */
 function kubeletTls(flags: ApiServerFlags, keys: Keys) {
   const { certificatePem, keyPem } = keys.kubeletClient();
   const authority = flags.kubeletCertificateAuthority;

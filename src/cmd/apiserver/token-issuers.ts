@@ -1,4 +1,4 @@
-/** The OpenID Connect issuers that the flags name, one by one or in a file, and who may be nobody. */
+/** The JWT issuers of the flags or of --authentication-config, and anonymous access. */
 import { readFileSync } from "node:fs";
 import {
   type AuthenticationConfig,
@@ -46,7 +46,7 @@ export function issuersFromFile(flags: ApiServerFlags, file: string): () => Issu
   return () => readFile(file, own, before).issuers.map(reachable);
 }
 
-/** Those who sign service account tokens; the first is the one that does now. */
+/** Issuers of service account tokens; the first one signs new tokens. */
 export function ownIssuersOf({ serviceAccountIssuer: issuers }: ApiServerFlags): readonly string[] {
   return issuers.length > 0 ? issuers : [DEFAULT_ISSUER];
 }

@@ -15,7 +15,7 @@ import type { Command } from "../command.ts";
 import { startComponentServer } from "../component/component-server.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
 import { AccountClients } from "../controller-manager/account-clients.ts";
-import { toldToLead } from "../controller-manager/leader-metrics.ts";
+import { withLeaderMetric } from "../controller-manager/leader-metrics.ts";
 import { rateLimitFor } from "../controller-manager/pace-flags.ts";
 import { runControllers } from "../controller-manager/run-controllers.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
@@ -89,7 +89,7 @@ async function run(
     const identity = `${hostname()}_${random.uuid()}`;
     await runLeaderElection(
       { client: voter, clock, random, logger, identity, ...election },
-      toldToLead(metrics, election.name, lead),
+      withLeaderMetric(metrics, election.name, lead),
       signal,
     );
   } finally {

@@ -53,7 +53,7 @@ test("--client-ca-file: its authorities count, and the published ones do not", a
   }
 });
 
-test("health is anybody's to ask, metrics are for those who may read them", async () => {
+test("component server: /healthz is open to all, /metrics needs authorization", async () => {
   await using cluster = await startCluster({ secured: true });
   const { client, clock } = cluster;
   const random = systemRandom;

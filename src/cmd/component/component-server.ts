@@ -1,7 +1,7 @@
 /**
- * What a component tells of itself over HTTPS: to anybody that it lives, and its metrics to those
- * whom the API server lets read them. They show a token, or a client certificate: of the authorities in
- * the file of `--client-ca-file`, which is followed, else of those that the API server publishes.
+ * Serves /healthz to all, and /metrics to users whom the API server authorizes. They authenticate with a
+ * token, or a client certificate: of the authorities in the file of `--client-ca-file`, which is
+ * reloaded, else of those that the API server publishes.
  */
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -41,7 +41,7 @@ export interface ComponentServerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Other pages, for those who may read them; undefined for a path that does not exist. */
+  /** Other pages, also authorized; undefined for a path that does not exist. */
   page?(path: string): string | undefined;
 }
 
@@ -106,7 +106,7 @@ interface User {
   readonly uid?: string;
 }
 
-/** Everybody who is known is in this group; the API server adds it to users of tokens itself. */
+/** The group of all authenticated users; for tokens the API server adds it itself. */
 const AUTHENTICATED = "system:authenticated";
 
 function certificateUser(socket: TLSSocket): User | undefined {

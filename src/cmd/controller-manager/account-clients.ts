@@ -1,6 +1,6 @@
 /**
- * One client for each controller over one connection's address: as a service account of its own or as
- * whoever the connection is, and each with a limit of its own.
+ * One client for each controller over one connection's address: as its service account or as the
+ * user of the connection, each with its own rate limit.
  */
 import { AccountTokens } from "#client/account-tokens.ts";
 import { Client } from "#client/client.ts";

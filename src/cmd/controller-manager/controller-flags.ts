@@ -35,7 +35,7 @@ export function addControllerFlags(parser: Parser): Parser {
     .option("--service-account-private-key-file <file>", "key that signs service accounts' tokens")
     .option(
       "--legacy-service-account-token-clean-up-period <duration>",
-      "tokens of service accounts that nobody used for so long are deleted",
+      "unused legacy service account tokens are deleted after this time",
       "8760h",
     )
     .option("--horizontal-pod-autoscaler-sync-period <duration>", "between two looks", "15s")
@@ -56,11 +56,7 @@ export function addControllerFlags(parser: Parser): Parser {
       "30s",
     )
     .option("--node-monitor-grace-period <duration>", "silence that makes a node unknown", "50s")
-    .option(
-      "--node-monitor-period <duration>",
-      "no effect: heartbeats are heard as they come",
-      "5s",
-    )
+    .option("--node-monitor-period <duration>", "no effect: heartbeats are watched", "5s")
     .option("--node-startup-grace-period <duration>", "the same for a node that is new", "1m")
     .option("--node-eviction-rate <number>", "lost nodes a second that lose their pods", "0.1")
     .option("--secondary-node-eviction-rate <number>", "where much of a zone is lost", "0.01")

@@ -43,7 +43,7 @@ import { addVersionFlag, FlagError, parseFlags } from "../flags/parse-flags.ts";
 import { durationOf } from "../flags/read-flags.ts";
 import { AccountClients } from "./account-clients.ts";
 import { addControllerFlags, controllerOptionsOf } from "./controller-flags.ts";
-import { toldToLead } from "./leader-metrics.ts";
+import { withLeaderMetric } from "./leader-metrics.ts";
 import { addPaceFlags, rateLimitFor, rateLimitOf, withPace } from "./pace-flags.ts";
 import { runControllers } from "./run-controllers.ts";
 import { addUpstreamFlags, flagsWithoutEffect, refuseOtherValues } from "./upstream-flags.ts";
@@ -121,7 +121,7 @@ export const controllerManagerCommand: Command = {
       const identity = `${hostname()}_${random.uuid()}`;
       await runLeaderElection(
         { client: voter, clock, random, logger, identity, ...election },
-        toldToLead(metrics, election.name, lead),
+        withLeaderMetric(metrics, election.name, lead),
         signal,
       );
     }

@@ -4,15 +4,15 @@ import { silentLogger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { seededRandom } from "#lib/random.ts";
 import { startCluster } from "#testing/cluster.ts";
-import { toldToLead } from "./leader-metrics.ts";
+import { withLeaderMetric } from "./leader-metrics.ts";
 import { runControllers } from "./run-controllers.ts";
 
-test("a manager that leads again works again, and tells whether it leads", async () => {
+test("a controller manager that is elected again runs again, and leader_election_master_status follows", async () => {
   await using cluster = await startCluster();
   const { client, clock } = cluster;
   const metrics = new Metrics();
   const rest = { clock, random: seededRandom(1), logger: silentLogger, controllers: [] };
-  const lead = toldToLead(metrics, "boss", (signal) =>
+  const lead = withLeaderMetric(metrics, "boss", (signal) =>
     runControllers({ ...rest, client, metrics, collectGarbage: false }, signal),
   );
   const status = (): string | undefined =>

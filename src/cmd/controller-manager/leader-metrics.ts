@@ -1,10 +1,10 @@
-/** Tells in metrics whether this instance leads. */
+/** The metric leader_election_master_status. */
 import type { Metrics } from "#lib/metrics.ts";
 
 type Lead = (signal: AbortSignal) => Promise<void>;
 
-/** The same work, told of while it goes on. */
-export function toldToLead(metrics: Metrics, lease: string, lead: Lead): Lead {
+/** Sets the metric while `lead` runs. */
+export function withLeaderMetric(metrics: Metrics, lease: string, lead: Lead): Lead {
   const isLeader = metrics.gauge({
     name: "leader_election_master_status",
     help: "1 while this instance holds the lease, 0 while it waits for it.",

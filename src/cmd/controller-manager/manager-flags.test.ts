@@ -1,4 +1,4 @@
-/** Flags of the controller manager: upstream's are all known, and each does what it says or is told. */
+/** Flags of the controller manager: all of upstream's are known; those without effect are reported. */
 import assert from "node:assert/strict";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -79,7 +79,7 @@ test("every flag of upstream is known", () => {
   );
 });
 
-test("what has no effect is told", () => {
+test("flags without effect are reported", () => {
   const parser = parseArguments(managerFlags(), ["--cluster-name=c", "--profiling=false"]);
   assert.deepEqual(flagsWithoutEffect(parser), ["--profiling", "--cluster-name"]);
 });

@@ -53,7 +53,7 @@ export function addPaceFlags(parser: Parser): Parser {
   return parser;
 }
 
-/** Undefined: no limit. The API server has its own means against those who ask too much. */
+/** Undefined: no limit. The API server limits requests itself (priority and fairness). */
 export function rateLimitOf(flags: Flags): RateLimit | undefined {
   const isGiven = (flag: string): boolean => textOf(flags, flag) !== undefined;
   if (!isGiven("kube-api-qps") && !isGiven("kube-api-burst")) return undefined;

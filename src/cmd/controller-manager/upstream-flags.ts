@@ -1,6 +1,6 @@
 /**
- * Flags of upstream's controller manager that have nothing to act on here. They are taken, so that
- * its manifests run as they are; which of them were given is told.
+ * Flags of upstream's controller manager that have no effect here. They are accepted, so that its
+ * manifests run as they are; those that were given are reported.
  */
 import type { Command as Parser } from "commander";
 import { goQuote } from "#api/meta/go-quote.ts";

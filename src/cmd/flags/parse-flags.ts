@@ -46,7 +46,7 @@ export function addVersionFlag(parser: Parser): Parser {
   return parser.version(`Kubernetes ${KUBERNETES_VERSION}`, "--version", "print the version");
 }
 
-/** Tells the person what is wrong; answers the exit code. */
+/** Prints what is wrong; returns the exit code. */
 export function refuseFlags(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode; // help was asked for
   if (!(error instanceof FlagError)) throw error;

@@ -1,7 +1,7 @@
 /**
  * `k8ts join`: makes this machine a node of a cluster that runs elsewhere: it checks the cluster by the
  * token and the pinned authority, gets a certificate of its own (TLS bootstrap), and runs containerd, the
- * kubelet, the service proxy and the pod network until it is told to end. A machine that has joined once
+ * kubelet, the service proxy and the pod network until it is stopped. A machine that has joined once
  * needs no token again while its certificate is good.
  */
 import { homedir, hostname } from "node:os";

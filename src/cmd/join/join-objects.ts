@@ -32,7 +32,7 @@ export interface JoinFacts {
   readonly vni: number;
 }
 
-/** What a machine that joins is told of the network; one ConfigMap. */
+/** Network settings for joining machines, published in one ConfigMap. */
 export type NodeNetworkSettings = Pick<
   JoinFacts,
   "clusterDns" | "podRanges" | "podNetwork" | "networkPolicy" | "vni"

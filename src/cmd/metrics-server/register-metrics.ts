@@ -1,7 +1,7 @@
 /**
  * The objects through which the API server finds the metrics server: the Service
  * `kube-system/metrics-server` and an APIService for each group. A Service with a selector, and an APIService
- * that names another Service, belong to somebody else's metrics server and are left alone.
+ * that names another Service, belong to another metrics server and are left alone.
  */
 import type { APIService } from "#api/generated/apiregistration.v1.ts";
 import type { Service } from "#api/generated/core.v1.ts";

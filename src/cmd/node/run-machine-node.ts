@@ -28,7 +28,7 @@ import { runPodNetwork } from "#network/pod-network.ts";
 import { type PodNetworkMode, podMtu } from "#network/pod-network-mode.ts";
 import { type NodeServing, runNode } from "../kubelet/run-node.ts";
 
-/** How long pods get to end when the node is told to end. */
+/** Grace period of pods when the node is stopped. */
 const STOP_TIMEOUT_MS = 2_000;
 
 export interface MachineNodeOptions {

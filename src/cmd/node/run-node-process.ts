@@ -79,7 +79,7 @@ export async function runNodeProcess(
   const parts = [node, proxy.done, ...policy.map(({ done }) => done)];
   Promise.all([nodeReady.promise, proxy.ready, ...policy.map(({ ready }) => ready)]).then(
     onReady,
-    () => undefined, // the end tells why
+    () => undefined, // `done` rejects with the error
   );
   try {
     await Promise.race(parts);

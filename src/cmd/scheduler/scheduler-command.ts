@@ -12,7 +12,7 @@ import { explainPod } from "#scheduler/explain/explain-pod.ts";
 import type { Command } from "../command.ts";
 import { startComponentServer } from "../component/component-server.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
-import { toldToLead } from "../controller-manager/leader-metrics.ts";
+import { withLeaderMetric } from "../controller-manager/leader-metrics.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
 import { runScheduler } from "./run-scheduler.ts";
 import { flagsWithoutEffect, schedulerConfigOf, schedulerFlags } from "./scheduler-flags.ts";
@@ -52,10 +52,10 @@ export const schedulerCommand: Command = {
     if (election === undefined) await lead(signal);
     else {
       const identity = `${hostname()}_${random.uuid()}`;
-      const told = toldToLead(metrics, election.name, lead);
+      const measured = withLeaderMetric(metrics, election.name, lead);
       await runLeaderElection(
         { client, clock, random, logger, identity, ...election },
-        told,
+        measured,
         signal,
       );
     }

@@ -1,6 +1,6 @@
 /**
- * Saves snapshots into a folder, once or again and again, and keeps the latest. One that fails is told
- * of and does not end the schedule.
+ * Saves snapshots into a folder, once or periodically, and keeps the latest. A failure is logged and
+ * does not end the schedule.
  */
 import { mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -65,7 +65,7 @@ export function describePlace(place: StorePlace): string {
   return place.form === "etcd" ? place.endpoints.join(",") : place.directory;
 }
 
-/** Nobody else may have it, if it is a directory. History is left to those who run the cluster. */
+/** Opens a store exclusively, if it is a directory. Its history is not compacted here. */
 export async function openPlace(place: StorePlace, clock: Clock): Promise<Store> {
   if (place.form === "etcd") return await openEtcdStore({ ...place, clock, historyMs: 0 });
   requireStore(place.directory);

@@ -6,7 +6,7 @@ import type { Surroundings } from "../apiserver/server-options.ts";
 import type { Component } from "./component.ts";
 import { rewriteSecrets, withEncryptedSecrets } from "./encrypt-secrets.ts";
 
-/** Requests that are being answered get this long when the cluster is told to end. */
+/** Grace period of requests in flight at shutdown. */
 const GRACE_MS = 1_000;
 
 /** Components of this process whose state `kubectl get componentstatuses` shows. */

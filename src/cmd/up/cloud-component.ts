@@ -10,7 +10,7 @@ import { localProviderOf } from "#cloud/providers/local/start-local.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { isShared } from "../apiserver/open-store.ts";
 import { CLOUD_USER, ensureCloudAccess } from "../cloud-controller-manager/cloud-access.ts";
-import { toldToLead } from "../controller-manager/leader-metrics.ts";
+import { withLeaderMetric } from "../controller-manager/leader-metrics.ts";
 import { runControllers } from "../controller-manager/run-controllers.ts";
 import { APISERVER } from "./apiserver-component.ts";
 import type { ClusterContext, Component } from "./component.ts";
@@ -52,8 +52,12 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
   const identity = `${hostname}_${isShared(flags.server) ? random.uuid() : "k8ts-up"}`;
   const lease = { namespace: CLOUD_NAMESPACE, name: CLOUD_LEASE };
   try {
-    const told = toldToLead(metrics, CLOUD_LEASE, lead);
-    await runLeaderElection({ client, clock, random, logger, identity, ...lease }, told, signal);
+    const measured = withLeaderMetric(metrics, CLOUD_LEASE, lead);
+    await runLeaderElection(
+      { client, clock, random, logger, identity, ...lease },
+      measured,
+      signal,
+    );
   } finally {
     await provider.close?.();
   }

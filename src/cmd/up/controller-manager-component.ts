@@ -9,7 +9,7 @@ import { builtInControllers } from "#controllers/registry/controllers.ts";
 import { ResourceSet } from "#runtime/resource-set.ts";
 import { isShared } from "../apiserver/open-store.ts";
 import { controllerOptionsOf } from "../controller-manager/controller-flags.ts";
-import { toldToLead } from "../controller-manager/leader-metrics.ts";
+import { withLeaderMetric } from "../controller-manager/leader-metrics.ts";
 import { withPace } from "../controller-manager/pace-flags.ts";
 import { runControllers } from "../controller-manager/run-controllers.ts";
 import { withWorkers, workersOf } from "../controller-manager/worker-flags.ts";
@@ -59,8 +59,8 @@ async function run(cluster: ClusterContext, signal: AbortSignal): Promise<void> 
     );
   // An embedded store belongs to one process at a time: it takes over the lease of the last one at once.
   const identity = `${hostname}_${isShared(server) ? random.uuid() : EMBEDDED_IDENTITY}`;
-  const told = toldToLead(metrics, LEASE.name, lead);
-  await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, told, signal);
+  const measured = withLeaderMetric(metrics, LEASE.name, lead);
+  await runLeaderElection({ client, clock, random, logger, identity, ...LEASE }, measured, signal);
 }
 
 /** The controller manager's flags at their defaults, pointing at the keys that the cluster made. */

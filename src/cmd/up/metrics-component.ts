@@ -31,7 +31,7 @@ export function metricsComponent(hasPods: boolean): Component {
     run: (cluster, signal) => ({
       ready: Promise.resolve(),
       done: run(cluster, hasPods, signal).catch((error: unknown) => {
-        if (!signal.aborted) throw error; // told to end while it began
+        if (!signal.aborted) throw error; // stopped while it started
       }),
     }),
   };

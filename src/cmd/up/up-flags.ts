@@ -168,9 +168,9 @@ function upParser(): Parser {
     .option("--node", "run a node on this machine", true)
     .option("--no-node", "run no node")
     .option("--network-policy", "enforce NetworkPolicies on the node", true)
-    .option("--no-network-policy", "leave NetworkPolicies to an add-on, or to nobody")
+    .option("--no-network-policy", "do not enforce NetworkPolicies (for an add-on that does)")
     .option("--metrics", "serve metrics.k8s.io: kubectl top, autoscaling by CPU and memory", true)
-    .option("--no-metrics", "leave metrics.k8s.io to an add-on, or to nobody")
+    .option("--no-metrics", "do not serve metrics.k8s.io (for an add-on that does)")
     .option("--dashboard", "serve the web dashboard, with login by token", true)
     .option("--no-dashboard", "serve no dashboard")
     .option(
@@ -263,7 +263,7 @@ const TYPED: Readonly<Record<string, string>> = {
   "--secure-port": "--port",
 };
 
-/** What is wrong is told by the names that were typed. */
+/** Errors name the flags as they were given on the command line. */
 function parseServerFlags(
   own: readonly string[],
   rest: readonly string[],

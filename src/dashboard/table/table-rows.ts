@@ -6,7 +6,7 @@
  * 1. While rows change one by one, a change costs a binary search and one splice; a new filter or
  *    order costs one sort of what matches.
  * 2. Rows that are equal in the column of the order are ordered by namespace and name.
- * 3. There are never more than `ROWS_MAX` rows; `isTruncated` tells that some were left out.
+ * 3. There are never more than `ROWS_MAX` rows; `isTruncated` says that some were left out.
  */
 export interface Row {
   readonly uid: string;

@@ -1,5 +1,5 @@
 /**
- * Reads a query from bytes that anybody may have sent. The time it takes is linear in the length of
+ * Parses a query from untrusted bytes. The time it takes is linear in the length of
  * the question, and at most three further records are looked at, whatever the header claims.
  */
 import {

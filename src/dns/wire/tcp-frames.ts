@@ -1,33 +1,33 @@
 /**
- * Messages in a TCP stream: each has its length before it. What has come of the next one is kept in
- * pieces until it is complete, so that a message in many small pieces costs no more than in one.
+ * Messages in a TCP stream: each has its length before it. The chunks of the next one
+ * are kept until it is complete, so that a message in many small chunks costs no more than in one.
  */
 const LENGTH_BYTES = 2;
 
 export class TcpFrames {
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #bytes = 0;
 
   /** The messages that are complete with these bytes. */
-  push(piece: Buffer): Buffer[] {
-    this.#pieces.push(piece);
-    this.#bytes += piece.length;
+  push(chunk: Buffer): Buffer[] {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
     const messages: Buffer[] = [];
     for (;;) {
       if (this.#bytes < LENGTH_BYTES) return messages;
-      if (this.#pieces[0]!.length < LENGTH_BYTES) this.#join();
-      const end = LENGTH_BYTES + this.#pieces[0]!.readUInt16BE(0);
+      if (this.#chunks[0]!.length < LENGTH_BYTES) this.#join();
+      const end = LENGTH_BYTES + this.#chunks[0]!.readUInt16BE(0);
       if (this.#bytes < end) return messages;
       const all = this.#join();
       messages.push(all.subarray(LENGTH_BYTES, end));
-      this.#pieces = [all.subarray(end)];
+      this.#chunks = [all.subarray(end)];
       this.#bytes -= end;
     }
   }
 
   #join(): Buffer {
-    const all = this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
-    this.#pieces = [all];
+    const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    this.#chunks = [all];
     return all;
   }
 }

@@ -62,7 +62,7 @@ function hasDotSegment(path: string): boolean {
 
 /**
  * Begins the response. `headers` are names and values in turn. Without a length it may be a stream of
- * events: then the client must not wait for the first piece of the body.
+ * events: then the client must not wait for the first chunk of the body.
  */
 export function beginResponse(
   { response }: Exchange,

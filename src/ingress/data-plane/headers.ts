@@ -2,8 +2,8 @@
  * Headers on their way through the proxy.
  *
  * Promises:
- * 1. Headers of one connection (RFC 9110, 7.6.1), and those that `Connection` names, are not passed on.
- * 2. `X-Forwarded-*` and `X-Real-IP` say what this proxy saw. What a client claims in them is passed on
+ * 1. Headers of one connection (RFC 9110, 7.6.1), and those that `Connection` names, are not forwarded.
+ * 2. `X-Forwarded-*` and `X-Real-IP` say what this proxy saw. What a client claims in them is forwarded
  *    only if the client is a trusted proxy, and then `X-Forwarded-For` is added to.
  */
 export interface ForwardedFacts {

@@ -1,6 +1,6 @@
 /**
  * Sends requests to endpoints over HTTP/2, for gRPC: one connection for each endpoint, trailers are
- * passed on. A request whose connection could not be made goes to another endpoint.
+ * forwarded. A request whose connection could not be made goes to another endpoint.
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import type { Endpoint } from "./endpoint-set.ts";

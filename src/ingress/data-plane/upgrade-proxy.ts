@@ -113,7 +113,7 @@ function attempt(
     client.once("close", () => upstream.destroy());
     upstream.on("response", (response) => {
       resolve(true);
-      // The endpoint said no: its answer is passed on, and the connection ends with it.
+      // The endpoint refused the upgrade: its response is forwarded, and the connection ends with it.
       client.write(headOf(response, ["Connection", "close"]));
       response.pipe(client);
     });

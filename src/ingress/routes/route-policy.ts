@@ -31,7 +31,7 @@ export interface RoutePolicy {
   /** 0: unlimited. */
   readonly bodyBytesMax: number;
   readonly connectTimeoutMs: number;
-  /** The longest pause between two pieces of a response. */
+  /** The longest pause between two chunks of a response. */
   readonly readTimeoutMs: number;
   readonly affinity: CookieAffinity | undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * Keeps a kubelet's client certificate valid: before it ends a new one is requested with the old one, and
- * the kubeconfig is replaced. Whoever reads the file takes it up. Lives until the signal aborts.
+ * the kubeconfig is replaced. Clients reload the file. Lives until the signal aborts.
  */
 import type { Client } from "#client/client.ts";
 import { Backoff } from "#lib/async/backoff.ts";

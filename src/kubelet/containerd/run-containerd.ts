@@ -5,7 +5,7 @@
  * 1. `startContainerd` returns once the runtime answers, or throws with what containerd wrote.
  * 2. When the daemon ends, it is started again with a back-off until the signal aborts. Containers
  *    live in their shims and go on meanwhile.
- * 3. When the signal aborts the daemon gets SIGTERM; containers are left to whoever stops the node.
+ * 3. When the signal aborts the daemon gets SIGTERM; containers keep running; stopping the node ends them.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

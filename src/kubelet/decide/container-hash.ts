@@ -1,4 +1,4 @@
-/** Tells whether the definition of a container changed since it was started: by name and image. */
+/** Detects whether the definition of a container changed since it was started: by name and image. */
 import type { Container } from "#api/generated/core.v1.ts";
 
 const encoder = new TextEncoder();

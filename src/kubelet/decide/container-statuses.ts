@@ -130,7 +130,7 @@ function mountStatusOf({
   return { name, mountPath, ...state };
 }
 
-/** It ran, and the runtime has lost it: then it ended, with a code that nobody knows. */
+/** A container that ran and is unknown to the runtime has terminated, with an unknown exit code. */
 function markLost(status: StatusDraft, pod: Pod): void {
   if (status.lastState.terminated !== undefined) return;
   status.lastState = {

@@ -121,7 +121,7 @@ interface InitDecision {
 
 /**
  * Looks from the last init container back: those that are done may have been removed, so the last
- * one that is known tells how far the pod is.
+ * known one shows the progress of the pod.
  */
 function decideInit(pod: Pod, runtime: PodRuntime, probes: ProbeResults): InitDecision {
   const containers = pod.spec.initContainers ?? [];

@@ -157,7 +157,7 @@ export class DeviceManager implements HintProvider {
     return this.#turns.run("", () => this.#save());
   }
 
-  /** What the container gets; its plug-ins are told that it starts. */
+  /** The allocation responses for the container; calls PreStartContainer of its plug-ins. */
   async start(uid: string, container: string): Promise<readonly ContainerAllocateResponse[]> {
     const own = this.#allocations.filter(
       (one) => one.podUid === uid && one.container === container,

@@ -1,6 +1,6 @@
 /**
  * Keeps the Node object: registers it, reports its status when it changes and every five minutes
- * otherwise, and passes on the pod CIDRs that it was given.
+ * otherwise, and hands the node's pod CIDRs to the network.
  */
 import type { Node, NodeStatus } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
@@ -40,7 +40,7 @@ export class NodeKeeper {
   #node: Node | undefined;
   #reportedMs = Number.NEGATIVE_INFINITY;
   #wake = new AbortController();
-  /** Those that were passed on last. */
+  /** The pod CIDRs that were handed over last. */
   #podCidrs = "";
 
   constructor(options: NodeKeeperOptions) {
@@ -51,7 +51,7 @@ export class NodeKeeper {
     return this.#node;
   }
 
-  /** Something that the status tells has changed. */
+  /** Something that the status reports has changed. */
   wake(): void {
     this.#wake.abort();
   }

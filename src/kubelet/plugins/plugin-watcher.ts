@@ -1,7 +1,7 @@
 /**
  * Registration of plug-ins: a plug-in places a socket into the folder `plugins_registry`; the kubelet
- * asks it for its type, name and endpoint, hands these to the handler of the type, and tells the
- * plug-in the outcome.
+ * asks it for its type, name and endpoint, hands these to the handler of the type, and notifies
+ * the plug-in of the outcome.
  *
  * Promises:
  * 1. Sockets that were there before the kubelet are registered too. One that is replaced is

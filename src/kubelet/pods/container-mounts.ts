@@ -27,7 +27,7 @@ export interface MountOptions {
   readonly podIps: readonly string[];
   readonly hostname: PodHostname;
   readonly paths: PodPaths;
-  /** Tells one run of the container from the others. */
+  /** Identifies one run of the container. */
   readonly runId: string;
 }
 

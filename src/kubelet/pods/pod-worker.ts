@@ -35,7 +35,7 @@ export interface WorkerOptions {
   onGone(uid: string): void;
 }
 
-/** Why the kubelet ends a pod that nobody deleted. */
+/** Why the kubelet ends a pod that was not deleted: eviction, deadline, shutdown. */
 export interface PodEnd {
   readonly reason: string;
   readonly message: string;

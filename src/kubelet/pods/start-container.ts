@@ -192,7 +192,7 @@ async function envSources(pod: Pod, { objects, services }: PodServices): Promise
   };
 }
 
-/** One more than the run before; after a loss of the runtime's state, one more than the log files tell. */
+/** One more than the run before; after a loss of the runtime's state, one more than the log files show. */
 async function nextRestartCount(
   { pod, container, runtime }: StartRequest,
   { paths }: PodServices,

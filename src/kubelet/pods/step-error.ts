@@ -1,4 +1,4 @@
-/** A failure of a pod's step that its owner should hear of by an event. */
+/** A failure of a pod's step that is recorded as an Event. */
 export class StepError extends Error {
   override readonly name = "StepError";
   readonly reason: string;

@@ -39,7 +39,7 @@ export interface Stop {
   readonly isRepeat: boolean;
 }
 
-/** How long a container has, if nobody says otherwise. */
+/** The grace period of a container. */
 export function graceOf(pod: Pod, container: Container | undefined, reason?: KillReason): number {
   const { deletionGracePeriodSeconds } = pod.metadata;
   if (deletionGracePeriodSeconds !== undefined) return deletionGracePeriodSeconds;

@@ -1,5 +1,5 @@
 /**
- * Tells when a container or sandbox of the runtime ended, so that nothing has to be polled.
+ * Notifies when a container or sandbox of the runtime ended, so that nothing has to be polled.
  *
  * containerd's own event service is used where it is there (any version), otherwise CRI's event
  * stream, otherwise the containers are listed every second. Whatever the source, everything is

@@ -75,7 +75,7 @@ async function prepareFolder(folder: string, inMemory: boolean): Promise<void> {
   await chmod(folder, 0o777);
 }
 
-/** A digest of what was written last lies beside the folder; it tells nothing of the content. */
+/** A digest of what was written last lies beside the folder; it does not disclose the content. */
 async function writeIfChanged(
   { pod, folder }: VolumeRequest,
   files: ReadonlyMap<string, FileContent>,

@@ -1,6 +1,6 @@
 /**
  * `custom.metrics.k8s.io` and `external.metrics.k8s.io` from the metrics pages of pods, so that autoscaling
- * by requests per second works without Prometheus. Pages are read when somebody asks; nothing polls.
+ * by requests per second works without Prometheus. Pages are read on request; nothing polls.
  *
  * - custom, `pods/NAME/METRIC` and `pods/*` + `/METRIC` with a label selector: the pod's own page.
  * - custom, `services/NAME/METRIC`: the sum over the pods that the Service selects.

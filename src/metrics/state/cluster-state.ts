@@ -4,7 +4,7 @@
  *
  * Promises:
  * 1. Nothing is kept between two scrapes: nodes and pods come from the informers' caches, other kinds are
- *    listed in pages when somebody asks.
+ *    listed in pages on each scrape.
  * 2. Other work of the process goes on meanwhile. Scrapes that overlap share one text.
  * 3. A kind that cannot be listed is left out, and `kube_state_metrics_list_total` counts it.
  */

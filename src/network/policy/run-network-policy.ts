@@ -6,7 +6,7 @@
  * 1. Nothing is written before all policies, pods and namespaces are known.
  * 2. A change is written at once; while one is written, further ones gather for the next.
  * 3. A failed write is tried again, whole, with growing delays.
- * 4. Rules that somebody flushed are written again within `checkPeriodMs`.
+ * 4. Rules that were flushed by others are written again within `checkPeriodMs`.
  * 5. Connections that were allowed go on when policies change.
  * 6. When the signal aborts the rules are removed.
  */

@@ -4,8 +4,8 @@
  * Promises:
  * 1. Packets see a Service's old rules or its new ones, never a part. A small sync is one transaction.
  * 2. After a failed `sync` the next one writes everything again.
- * 3. `isIntact` is cheap and tells whether the rules that were last written are still there.
- * 4. `cleanup` removes everything that this kind of writer makes, whoever made it.
+ * 3. `isIntact` is cheap and returns whether the rules that were last written are still there.
+ * 4. `cleanup` removes everything that this kind of writer makes, also that of earlier processes.
  */
 import type { IpFamily } from "#api/meta/ip-family.ts";
 import type { ServicePortRules } from "../rules/service-rules.ts";

@@ -1,6 +1,6 @@
 /**
  * The arguments of the built-in plugins in `pluginConfig`: defaults and checks, with upstream's
- * texts. Arguments of other plugins are passed on as they are.
+ * texts. Arguments of other plugins are not checked.
  */
 import { parseDuration } from "#api/meta/duration.ts";
 import {

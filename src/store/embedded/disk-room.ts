@@ -39,8 +39,8 @@ const RESERVE_PAGES = 128;
 /** With so many free pages in the file, new ones are not taken from its end. */
 const PLENTY_FREE_PAGES = 1_024;
 /**
- * Pages written at once. A page cache that meets a long write may keep it as one piece, and each
- * page that LMDB changes later costs what the piece does: measured, a third of the throughput.
+ * Pages written at once. The page cache may keep a long write as one large folio, and then each page
+ * that LMDB changes later costs as much as the folio: measured, a third of the throughput.
  */
 const ZEROS_PAGES = 4;
 /** The answer to each write waits for a turn of the event loop, which may be long. */

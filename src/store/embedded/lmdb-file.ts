@@ -87,7 +87,7 @@ export function openLmdbFile(
   return file;
 }
 
-/** For looking only, whoever has it. Throws `Corrupt` if it holds something else. */
+/** Opens it read-only, also while another process has it open. Throws `Corrupt` if it is no store. */
 export function openToRead(directory: string): LmdbFile {
   return openTables(directory, join(directory, "data.mdb"), true);
 }

@@ -17,7 +17,7 @@ export function countPages({ root, log }: LmdbFile): PageCounts & { readonly pag
 
 const META_PAGES = 2;
 
-/** What LMDB tells, beyond the types that come with it. */
+/** Statistics of LMDB that its types do not declare. */
 interface TreeStats {
   readonly pageSize: number;
   readonly treeBranchPageCount: number;

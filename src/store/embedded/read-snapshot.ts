@@ -16,7 +16,7 @@ import { type LmdbFile, openToRead } from "./lmdb-file.ts";
 import { decodeRow, encodePosition } from "./row.ts";
 
 /** Keys that are read before other work may run. */
-const PIECE = 1_000;
+const KEYS_PER_TURN = 1_000;
 
 export async function snapshotDirectory(
   directory: string,
@@ -59,6 +59,6 @@ async function* entriesOf(
     const change = decodeRow(position, row);
     yield { ...toEntry(change), expiresAtMs: change.expiresAtMs };
     read += 1;
-    if (read % PIECE === 0) await nextTurn();
+    if (read % KEYS_PER_TURN === 0) await nextTurn();
   }
 }

@@ -32,7 +32,7 @@ export async function runCompactor(
     try {
       round = await compactOnce(endpoints, round);
     } catch (error) {
-      // The next round will do it; a compaction more or less is nobody's loss.
+      // The next round compacts; a skipped round does no harm.
       if (!isUnavailable(error) && !isCompacted(error) && !signal.aborted) throw error;
     }
   };

@@ -24,7 +24,7 @@ export function isLeaseGone(error: unknown): boolean {
   return /requested lease not found/.test(detailsOf(error));
 }
 
-/** etcd tells that a revision was compacted, but not which one is left: the caller finds out. */
+/** etcd reports that a revision was compacted, but not the oldest that is left: the caller has to ask. */
 export function isCompacted(error: unknown): boolean {
   return /required revision has been compacted/.test(detailsOf(error));
 }

@@ -216,7 +216,7 @@ export class EtcdStore implements Store {
     return new StoreError({ code: "Compacted", compactRevision }, message);
   }
 
-  /** Only a watch that begins too early is told where history begins. */
+  /** etcd reports the compacted revision only to a watch that begins before it. */
   async #askHistoryStart(): Promise<number> {
     const abort = new AbortController();
     const watch = this.watch("compact_rev_key", { fromRevision: 1, signal: abort.signal });

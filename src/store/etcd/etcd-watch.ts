@@ -4,8 +4,8 @@
  * watch reads history the stream waits for the consumer, from then on a slow one is cut off.
  *
  * It asks etcd for the changes of all keys and leaves out those of others. So it knows at any time
- * how far it has come, also where its own keys are quiet, which etcd cannot be trusted to tell (see
- * progress.ts). The one watch of an API server is of all keys anyway.
+ * how far it has come, also while its own keys do not change, for which etcd's progress
+ * notifications are not reliable (see progress.ts). The one watch of an API server is of all keys anyway.
  */
 import { Backoff } from "#lib/async/backoff.ts";
 import { deferred } from "#lib/async/deferred.ts";
@@ -47,7 +47,7 @@ export class EtcdWatch implements Watch {
   readonly #onAbort = (): void => this.#buffer.end();
   #stream: Stream | undefined;
   #endSession: () => void = () => undefined;
-  /** The first revision that has not been heard of; undefined: whatever comes next. */
+  /** The first revision that was not received yet; undefined: start with the next change. */
   #nextRevision: number | undefined;
   #deliveredRevision = 0;
   /** A mark is to be delivered as soon as this has been reached. */
@@ -114,24 +114,24 @@ export class EtcdWatch implements Watch {
     const backoff = new Backoff({ baseMs: 50, capMs: 2_000, jitter: 0.5, random: systemRandom });
     const { signal } = this.#ending;
     while (!this.#buffer.ended) {
-      const heard = await this.#session();
-      if (heard) backoff.reset();
+      const received = await this.#session();
+      if (received) backoff.reset();
       if (!this.#buffer.ended) await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
     }
   }
 
-  /** One stream, from its beginning to its end. Tells whether the member answered at all. */
+  /** One stream, from its beginning to its end. Returns whether the member answered at all. */
   async #session(): Promise<boolean> {
     const { endpoints } = this.#host;
     const connection = await endpoints.connection().catch(() => undefined);
     if (connection === undefined || this.#buffer.ended) return false;
-    let heard = false;
+    let received = false;
     const over = deferred<void>();
     this.#endSession = () => over.resolve();
     try {
       const stream = await endpoints.stream(connection, watch, {
         onMessage: (response) => {
-          heard = true;
+          received = true;
           if (!this.#receive(response)) this.#cancelStream();
         },
         onEnd: () => over.resolve(),
@@ -145,7 +145,7 @@ export class EtcdWatch implements Watch {
     }
     this.#stream = undefined;
     endpoints.leave(connection);
-    return heard;
+    return received;
   }
 
   #cancelStream(): void {
@@ -187,7 +187,7 @@ export class EtcdWatch implements Watch {
       return false;
     }
     if (this.#options.fromRevision === undefined && this.#deliveredRevision === 0) {
-      this.#nextRevision = undefined; // nobody asked for a revision: begin with what comes next
+      this.#nextRevision = undefined; // no start revision was requested: begin with the next change
       return false;
     }
     const message = `revision ${this.#nextRevision} has been compacted; history begins at ${compactRevision}`;

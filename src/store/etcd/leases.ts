@@ -48,7 +48,7 @@ export class Leases {
   #grant(ttlSeconds: number, nowMs: number): SharedLease {
     const sharedForSeconds = Math.min(SHARED_FOR_SECONDS_MAX, ttlSeconds * SHARED_FOR_PART);
     const request = { ttlSeconds: Math.ceil(ttlSeconds + sharedForSeconds) };
-    // Not a read, but a lease that nobody uses just ends: it is safe to ask again.
+    // Not a read, but an unused lease just expires: it is safe to retry.
     const id = this.#endpoints.call(leaseGrant, request, "read").then((response) => response.id);
     id.catch(() => this.#byTtl.delete(ttlSeconds));
     return { id, usableUntilMs: nowMs + sharedForSeconds * 1000, keys: 0 };

@@ -3,8 +3,8 @@
  *
  * etcd has a request for this, but its answer overtakes events that wait to be sent (until 3.4.25
  * and 3.5.8), or never comes to a watch that has had no event (from there until 3.4.30 and 3.5.12).
- * So the newest revision is read, and the watch knows by itself when it has come as far: it hears of
- * every key, and each revision is a change of one.
+ * So the newest revision is read, and the watch itself knows when it has come as far: it receives the
+ * changes of all keys, and each revision is a change of one.
  */
 import type { Clock } from "#lib/time/clock.ts";
 

@@ -1,8 +1,8 @@
 /**
  * Writes that survive the loss of a member.
  *
- * When the answer to a write is lost, nobody knows whether it was carried out. If all of it has
- * conditions, it is safe to send it again: at most one of the two takes effect. The second one
+ * When the response to a write is lost, its outcome is unknown. If all of it has conditions, it is
+ * safe to send it again: at most one of the two takes effect. The second one
  * conflicts if the first did take effect, and then finds exactly what it wanted to write.
  */
 import type { Clock } from "#lib/time/clock.ts";

@@ -89,7 +89,7 @@ export class Committer {
   async #run(): Promise<void> {
     this.#running = true;
     const { engine } = this.#options;
-    // Writes handed in by one piece of code belong together; a lone one does not wait for long.
+    // Writes of the same synchronous code share a commit; a single write is hardly delayed.
     if (engine.commitsTakeTime) await undefined;
     for (let first = true; this.#writes.length > 0 || this.#sweeps.length > 0; first = false) {
       // The writers that were just answered may want to join those that are waiting.
@@ -172,7 +172,7 @@ export function closedError(): StoreError {
   return new StoreError({ code: "Closed" }, "the store is closed");
 }
 
-/** Whoever can go on with nothing but promises has done so. */
+/** Resolves when the microtask queue is empty. */
 function microtasksDone(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

@@ -20,7 +20,7 @@
  *   revision 4: delete b   log 512 {b deleted, previous 385}      heads {a: 384}   tombstones {b: 512}
  *
  * Compacting to revision 4 drops what the changes up to 4 replaced (256, 385), and deletions
- * themselves (512 and its tombstone), because at revision 4 and later nobody can ask for them. What a
+ * themselves (512 and its tombstone), because they are not visible at revision 4 or later. What a
  * deletion replaced goes no later than the deletion, so that a key never comes back to life.
  */
 import { OPERATIONS_MAX } from "#store/contract.ts";
@@ -111,7 +111,7 @@ export interface Track {
   readonly deletedBytes: number;
 }
 
-/** A row of the log that nobody can ask for any more. */
+/** A row of the log that is not visible at any readable revision. */
 export interface ObsoleteRow {
   readonly position: number;
   readonly bytes: number;

@@ -21,12 +21,12 @@ export function revisionAt({ state, log }: View, timeMs: number): number {
   return known;
 }
 
-/** Pauses by yielding between each `pieceSize` changes. The view must be held meanwhile. */
+/** Pauses by yielding between each `changesPerTurn` changes. The view must be held meanwhile. */
 export function* readRevisions(
   { state, log }: View,
   fromRevision: number,
   limit: number,
-  pieceSize: number,
+  changesPerTurn: number,
 ): Generator<void, readonly RevisionRecord[]> {
   const first = Math.max(fromRevision, state.compactRevision + 1);
   const records: (RevisionRecord & { readonly keys: string[] })[] = [];
@@ -38,7 +38,7 @@ export function* readRevisions(
     else if (records.length === Math.min(limit, REVISIONS_MAX)) break;
     else records.push({ revision, committedAtMs: change.committedAtMs, keys: [change.key] });
     read += 1;
-    if (read % pieceSize === 0) yield;
+    if (read % changesPerTurn === 0) yield;
   }
   return records;
 }

@@ -11,14 +11,14 @@
  */
 import { OrderedMap } from "#lib/collections/ordered-map.ts";
 import type { Head, Step, Sweep, Tombstone } from "./engine.ts";
-import { Trail } from "./obsolete-changes.ts";
+import { ObsoleteChanges } from "./obsolete-changes.ts";
 
 interface Tables {
   readonly slots: OrderedMap<string, Slot>;
   readonly slotOf: Map<string, Slot> | undefined;
   readonly tombstones: OrderedMap<string, Tombstone>;
   readonly expiry: OrderedMap<Head, Head>;
-  readonly trail: Trail;
+  readonly trail: ObsoleteChanges;
 }
 
 interface Slot {
@@ -42,7 +42,7 @@ export class KeyIndex {
       slotOf: new Map(),
       tombstones: OrderedMap.byString(),
       expiry: OrderedMap.create((a, b) => a.expiresAtMs - b.expiresAtMs || a.position - b.position),
-      trail: Trail.create(),
+      trail: ObsoleteChanges.create(),
     };
     return new KeyIndex(tables, 0);
   }
@@ -117,7 +117,7 @@ export class KeyIndex {
   }
 
   /** The changes that made something obsolete which is still there. */
-  get trail(): Trail {
+  get trail(): ObsoleteChanges {
     return this.#tables.trail;
   }
 

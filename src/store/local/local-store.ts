@@ -42,9 +42,9 @@ export interface LocalStoreOptions {
 }
 
 /** Keys that a range reads before other work may run: a few milliseconds. */
-const RANGE_PIECE = 1_000;
+const KEYS_PER_TURN = 1_000;
 /** The same for changes with their values. */
-const CHANGES_PIECE = 64;
+const CHANGES_PER_TURN = 64;
 
 export class LocalStore implements Store, LocalHistory {
   readonly #engine: Engine;
@@ -107,14 +107,14 @@ export class LocalStore implements Store, LocalHistory {
     const view = this.#read();
     const { commitsTakeTime } = this.#engine;
     if (commitsTakeTime && isLong(view, prefix, options)) {
-      return await this.#rangeInPieces(prefix, options);
+      return await this.#rangeOverTurns(prefix, options);
     }
     // Most are short enough to be read in one go.
-    const atOnce = readRange(view, prefix, options, RANGE_PIECE);
+    const atOnce = readRange(view, prefix, options, KEYS_PER_TURN);
     for (;;) {
-      const piece = atOnce.next();
-      if (piece.done) return piece.value;
-      if (commitsTakeTime) return await this.#rangeInPieces(prefix, options);
+      const step = atOnce.next();
+      if (step.done) return step.value;
+      if (commitsTakeTime) return await this.#rangeOverTurns(prefix, options);
     }
   }
 
@@ -158,7 +158,7 @@ export class LocalStore implements Store, LocalHistory {
     using _ = await this.#longReads.begin();
     this.#read();
     using view = this.#engine.hold();
-    return await this.#inPieces(readRevisions(view, fromRevision, limit, CHANGES_PIECE));
+    return await this.#overTurns(readRevisions(view, fromRevision, limit, CHANGES_PER_TURN));
   }
 
   async revisionAt(timeMs: number): Promise<number> {
@@ -201,18 +201,18 @@ export class LocalStore implements Store, LocalHistory {
     return this.#engine.view;
   }
 
-  /** Lets other work run after each piece. */
-  async #rangeInPieces(prefix: string, options: RangeOptions): Promise<RangeAnswer> {
+  /** Lets other work run after each KEYS_PER_TURN keys. */
+  async #rangeOverTurns(prefix: string, options: RangeOptions): Promise<RangeAnswer> {
     using _ = await this.#longReads.begin();
     this.#read();
     using view = this.#engine.hold();
-    return await this.#inPieces(readRange(view, prefix, options, RANGE_PIECE));
+    return await this.#overTurns(readRange(view, prefix, options, KEYS_PER_TURN));
   }
 
-  async #inPieces<Answer>(pieces: Generator<void, Answer>): Promise<Answer> {
+  async #overTurns<Answer>(reading: Generator<void, Answer>): Promise<Answer> {
     for (;;) {
-      const piece = pieces.next();
-      if (piece.done) return piece.value;
+      const step = reading.next();
+      if (step.done) return step.value;
       await nextTurn();
       this.#read(); // a store that is being closed waits for this
     }
@@ -225,7 +225,7 @@ export class LocalStore implements Store, LocalHistory {
       if (change === undefined) throw new Error(`the log lacks the change of ${key}`);
       yield { ...toEntry(change), expiresAtMs: change.expiresAtMs };
       read += 1;
-      if (read % RANGE_PIECE !== 0) continue;
+      if (read % KEYS_PER_TURN !== 0) continue;
       await nextTurn();
       this.#read(); // a store that is being closed waits for this
     }
@@ -255,13 +255,13 @@ export class LocalStore implements Store, LocalHistory {
   }
 }
 
-/** Whether more than a piece is asked for, as far as that can be told without reading. */
+/** Whether the range may have more than KEYS_PER_TURN keys, as far as the index shows. */
 function isLong({ keys }: View, prefix: string, { limit, startAfter }: RangeOptions): boolean {
-  if (limit !== undefined && limit <= RANGE_PIECE) return false;
+  if (limit !== undefined && limit <= KEYS_PER_TURN) return false;
   let count = 0;
   for (const _ of keys.heads(prefix, startAfter)) {
     count += 1;
-    if (count > RANGE_PIECE) return true;
+    if (count > KEYS_PER_TURN) return true;
   }
   return false;
 }

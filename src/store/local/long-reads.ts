@@ -15,7 +15,7 @@ export class LongReads {
     return { [Symbol.dispose]: () => this.#end() };
   }
 
-  /** The place goes to whoever has waited longest. */
+  /** Hands the place to the read that has waited longest. */
   #end(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#running -= 1;

@@ -6,7 +6,7 @@ import type { Track } from "./engine.ts";
 
 const CHUNK_TRACKS = 4_096;
 
-export class Trail {
+export class ObsoleteChanges {
   /** None of them is empty. Only the last is ever added to, and only while no fork shares it. */
   #chunks: Track[][];
   #lastIsShared = false;
@@ -15,12 +15,12 @@ export class Trail {
     this.#chunks = chunks;
   }
 
-  static create(): Trail {
-    return new Trail([]);
+  static create(): ObsoleteChanges {
+    return new ObsoleteChanges([]);
   }
 
-  fork(): Trail {
-    const fork = new Trail([...this.#chunks]);
+  fork(): ObsoleteChanges {
+    const fork = new ObsoleteChanges([...this.#chunks]);
     this.#lastIsShared = true;
     fork.#lastIsShared = true;
     return fork;

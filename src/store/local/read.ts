@@ -17,14 +17,14 @@ export function readKey(view: View, key: string, atRevision: number | undefined)
 }
 
 /**
- * Reads in pieces: pauses by yielding between each `pieceSize` keys, so that the caller can let other
- * work run. The view must be held meanwhile.
+ * Yields after each `keysPerTurn` keys, so that the caller can let other work run. The view must be
+ * held meanwhile.
  */
 export function* readRange(
   view: View,
   prefix: string,
   options: RangeOptions,
-  pieceSize: number,
+  keysPerTurn: number,
 ): Generator<void, RangeAnswer> {
   const { limit = Number.POSITIVE_INFINITY, startAfter, keysOnly = false } = options;
   const revision = checkRevision(view, options.atRevision);
@@ -39,7 +39,7 @@ export function* readRange(
       remaining = view.keys.countHeads(prefix, entries.at(-1)?.key ?? startAfter);
       break;
     }
-    if (visited > 0 && visited % pieceSize === 0) yield;
+    if (visited > 0 && visited % keysPerTurn === 0) yield;
     const entry = entryOf(view, head, revision, keysOnly || entries.length >= limit);
     if (entry !== undefined && entries.length < limit) entries.push(entry);
     else if (entry !== undefined) remaining += 1;

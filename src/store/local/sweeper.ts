@@ -1,6 +1,6 @@
 /**
- * Compaction: finds the rows of the log that nobody can ask for any more, and hands them out in small
- * doses for commits to remove.
+ * Compaction: finds the rows of the log that are no longer visible, and hands them out in small
+ * batches for commits to remove.
  *
  * A disk writes pages, and neighbours in the log share one. So rows are handed out in the order of
  * the log, thousands at a time, and not in the order in which they became obsolete: the same work
@@ -17,7 +17,7 @@ import {
 
 /** Fewer rows are not worth the pages they are on. */
 const DOSE_ROWS_MIN = 32;
-/** With nothing to write there is nobody to slow down. */
+/** Larger while idle, since no writes are delayed. */
 const IDLE_DOSE_ROWS = 256;
 
 export class Sweeper {

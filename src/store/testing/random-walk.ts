@@ -60,7 +60,7 @@ class Deeds {
     );
   }
 
-  /** Handed in at once, they are carried out in some order: the answers tell which. */
+  /** Concurrent writes are executed in some order, which the returned revisions show. */
   async writeTogether(store: Store): Promise<void> {
     const writes = Array.from({ length: 1 + this.#random.integer(8) }, () => this.#operations());
     const answers = await Promise.all(writes.map((operations) => store.transact(operations)));
@@ -131,7 +131,7 @@ class Deeds {
   async compact(store: Store): Promise<void> {
     const { revision, compactRevision } = this.#model;
     const to = compactRevision + this.#random.integer(revision - compactRevision + 2);
-    // Revision 1 is the empty store: whether it was compacted, etcd tells nobody.
+    // Revision 1 is the empty store: etcd does not report whether it was compacted.
     if (to < 2) return;
     const compacting = store.compact(to);
     if (await refused(compacting, to > revision ? "FutureRevision" : undefined)) return;

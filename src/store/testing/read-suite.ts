@@ -5,7 +5,7 @@ import type { Store } from "#store/contract.ts";
 import { bytes, type OpenSubject, rejects, text } from "./contract-suite.ts";
 
 export function describeReads(open: OpenSubject): void {
-  test("a key tells its value, its revisions and its version", async () => {
+  test("an entry has its value, revisions and version", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const key = `${prefix}a`;

@@ -54,7 +54,7 @@ export function describeWatches(open: OpenSubject): void {
     assert.deepEqual(await watch.take(1), ["put a=3 (was 2)"]);
   });
 
-  test("a watch hears only of keys under its prefix", async () => {
+  test("a watch gets only keys under its prefix", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     using watch = follow(store, `${prefix}a/`);
@@ -128,7 +128,7 @@ export function describeWatches(open: OpenSubject): void {
     );
   });
 
-  test("a mark of progress tells how far the store has come", async () => {
+  test("a progress notification carries the store's revision", async () => {
     await using subject = await open();
     const { store, prefix } = subject;
     const abort = new AbortController();

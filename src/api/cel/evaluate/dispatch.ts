@@ -22,7 +22,7 @@ export function chooseOverload(overloads: readonly Overload[], values: readonly 
   throw new CelError("no such overload");
 }
 
-/** Of lists and maps the first element tells. */
+/** Of lists and maps only the first element is checked. */
 function isOfType(value: Value, type: Type): boolean {
   switch (type.kind) {
     case "dyn":

@@ -58,7 +58,7 @@ function formatClause(clause: string, value: Value, precision: string | undefine
   }
 }
 
-/** Halves go to the even neighbour, which is not what the language at hand does. */
+/** Rounds half to even, unlike JavaScript's toFixed. */
 function fixedPoint(value: number, precision: number): string {
   const exact = value.toFixed(Math.min(precision + 60, 100));
   const cut = exact.length - (Math.min(precision + 60, 100) - precision);

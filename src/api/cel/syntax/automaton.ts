@@ -1,5 +1,5 @@
 /**
- * The grammar as a network of states, which tells what may come next at any place of a parse.
+ * The grammar as a network of states, from which follows what may come next at any place of a parse.
  * Each decision of the parser and each token it matches has a state of its own.
  */
 import { type Alternative, GRAMMAR, type Item, type RuleName } from "./grammar.ts";
@@ -32,7 +32,7 @@ export interface Decision {
   readonly state: State;
   /** The first tokens of each way, with whatever may follow the rule anywhere. */
   readonly looks: readonly ReadonlySet<number>[];
-  /** One token always tells. */
+  /** One token of look-ahead decides. */
   readonly simple: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Text to tokens: of all kinds that fit at a place the longest wins, the first listed among equals.
- * What fits none is told and passed over, up to and including the character that broke the last
+ * Text that fits none is reported and skipped, up to and including the character that broke the last
  * attempt.
  */
 import type { Source } from "./source.ts";
@@ -42,7 +42,7 @@ const KINDS: readonly (readonly [name: TokenName | "symbol" | "word", pattern: s
 ];
 const PATTERNS = KINDS.map(([name, pattern]) => ({ name, pattern: new RegExp(pattern, "uy") }));
 
-/** One more than anybody will hear of. */
+/** One more than is reported. */
 const FAULTS_MAX = 100;
 
 export interface Lexed {

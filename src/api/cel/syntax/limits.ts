@@ -10,5 +10,5 @@ export interface Limits {
 export const DEFAULT_LIMITS: Limits = { depthMax: 250, recoveriesMax: 30, skippedMax: 256 };
 export const REPORTS_MAX = 100;
 
-/** Ends the parsing. What the limit was has been told as a fault. */
+/** Ends the parsing. The limit was reported as an error. */
 export class LimitReached extends Error {}

@@ -90,12 +90,12 @@ describe("limits", () => {
 });
 
 test("no text crashes or hangs the parser", () => {
-  const pieces = fc.constantFrom(
+  const fragments = fc.constantFrom(
     ..."a b.c ( ) [ ] { } , : ? . - ! + * && || == < in has all x 1 1u 2.5 'a' \"b ''' r\"\"\" b'\\x41' ` \\ // = | & \n 😀 map(x, y) .?a [?0] {?a:1} T{f:1}".split(
       " ",
     ),
   );
-  const soup = fc.array(pieces, { maxLength: 60 }).map((parts) => parts.join(""));
+  const soup = fc.array(fragments, { maxLength: 60 }).map((parts) => parts.join(""));
   fc.assert(
     fc.property(fc.oneof(soup, fc.string({ maxLength: 80 })), (text) => {
       const parsed = parse(text, OPTIONS);

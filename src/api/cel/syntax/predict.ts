@@ -1,6 +1,6 @@
 /**
  * Which way a decision takes, by looking ahead only as far as needed. Ways are followed at once, as
- * if the rule at hand had been called from anywhere. Where no way fits, the text of the resulting
+ * if the current rule had been called from anywhere. Where no way fits, the text of the resulting
  * error depends on how far that look went, so this follows the generator that cel-go's parser comes
  * from. Two ways that end in the same places (a minus is an operator or part of a number) are one
  * to the grammar: the first is taken.

@@ -1,6 +1,6 @@
 /**
  * Tokens to a tree of the grammar's rules. Where tokens do not fit, recovery finds a way to go on, so
- * that one run tells all faults; it never gives up before its limits.
+ * that one run reports all errors; it never gives up before its limits.
  */
 import { buildAutomaton, type Decision, type State } from "./automaton.ts";
 import type { Faults } from "./faults.ts";
@@ -18,7 +18,7 @@ import type { Node } from "./tree.ts";
 const LEAVE = 1;
 
 export interface Recognised {
-  /** Undefined if a limit ended it; the fault is told. */
+  /** Undefined if a limit ended it; the error was reported. */
   readonly tree: Node | undefined;
   /** The furthest token that was looked at. */
   readonly furthest: Token;
@@ -31,9 +31,9 @@ export function recognise(
   limits: Limits,
 ): Recognised {
   const cursor = new TokenCursor(tokens);
-  const told = new SyntaxFaults(source, faults);
+  const syntaxFaults = new SyntaxFaults(source, faults);
   try {
-    const tree = new Recogniser(cursor, told, limits).run();
+    const tree = new Recogniser(cursor, syntaxFaults, limits).run();
     return { tree, furthest: cursor.furthest };
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error;
@@ -182,7 +182,7 @@ class Recogniser {
     }
   }
 
-  /** `otherwise` is taken where one token always tells but none of them is there. */
+  /** `otherwise` is taken where one token decides but none of the expected ones is there. */
   #decide(decision: Decision, otherwise: number | undefined): number {
     if (decision.simple) {
       const { kind } = this.#tokens.current;

@@ -1,8 +1,8 @@
 /**
  * How the recogniser goes on where tokens do not fit, as the generator that cel-go's parser comes
  * from does it: a token too many is dropped, a missing one made up, otherwise tokens are skipped
- * until one that some rule at hand can go on with. Between a fault and the next token that fits
- * nothing more is told.
+ * until one with which an active rule can continue. Between an error and the next token that fits
+ * nothing more is reported.
  */
 import type { Automaton, NextTokens, State } from "./automaton.ts";
 import type { RuleName } from "./grammar.ts";
@@ -26,7 +26,7 @@ export interface Place {
   frame: Frame;
 }
 
-/** Ends the rule at hand, which then looks for a place to go on. */
+/** Ends the current rule, which then looks for a place to continue. */
 export class Unexpected extends Error {
   readonly detail: string;
   readonly token: Token;
@@ -96,7 +96,7 @@ export class Recovery {
     return { kind, text, offset: near.offset, index: -1 };
   }
 
-  /** The rule at hand is given up: skips to where those that wait for it can go on. */
+  /** The current rule is given up: skips to where its callers can continue. */
   leaveRule({ detail, token }: Unexpected): void {
     this.#report(detail, token);
     const skipped = this.#begin();
@@ -148,14 +148,14 @@ export class Recovery {
   #report(message: string, token: Token): void {
     if (this.#recovering) return;
     this.#recovering = true;
-    this.#faults.tell(message, token);
+    this.#faults.report(message, token);
   }
 
   #begin(): { count: number } {
     const { recoveriesMax } = this.#limits;
     if (this.#count++ === recoveriesMax) {
       const message = `error recovery attempt limit exceeded: ${recoveriesMax}`;
-      this.#faults.tell(message, this.#tokens.current);
+      this.#faults.report(message, this.#tokens.current);
       throw new LimitReached();
     }
     return { count: 0 };
@@ -174,7 +174,7 @@ export class Recovery {
     while (!fits(this.#tokens.current)) this.#skip(skipped);
   }
 
-  /** What any of the rules at hand could go on with. */
+  /** The tokens with which any active rule could continue. */
   #recoverySet(): ReadonlySet<number> {
     const kinds = new Set<number>();
     for (let frame: Frame | undefined = this.#place.frame; frame; frame = frame.caller) {

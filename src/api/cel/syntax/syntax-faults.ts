@@ -1,4 +1,4 @@
-/** Tells syntax errors in the words of the generator that cel-go's parser comes from. */
+/** Reports syntax errors with the texts of ANTLR, the generator of cel-go's parser. */
 import type { Faults } from "./faults.ts";
 import { LimitReached, REPORTS_MAX } from "./limits.ts";
 import { locationOf, NO_LOCATION, type Source } from "./source.ts";
@@ -15,7 +15,7 @@ export class SyntaxFaults {
   }
 
   /** Throws LimitReached where there are too many. */
-  tell(message: string, { offset }: Token): void {
+  report(message: string, { offset }: Token): void {
     const location = locationOf(this.#source, offset);
     if (this.#count >= REPORTS_MAX) {
       this.#faults.add(location, `Syntax error: More than ${REPORTS_MAX} syntax errors`);
@@ -25,7 +25,7 @@ export class SyntaxFaults {
     this.#faults.add(location, `Syntax error: ${readableReservedWord(message)}`);
   }
 
-  /** Tells a limit that is of no place in the text, and ends the parsing. */
+  /** Reports a limit that has no place in the text, and ends the parsing. */
   giveUp(message: string): never {
     this.#faults.add(NO_LOCATION, message);
     throw new LimitReached();

@@ -1,7 +1,7 @@
 /** Seeded damage for decoders: random bytes, and valid input that went wrong somewhere. */
 import type { Random } from "#lib/random.ts";
 
-const JSON_PIECES = [
+const JSON_TOKENS = [
   "{",
   "}",
   "[",
@@ -36,7 +36,7 @@ const JSON_PIECES = [
   '{"a":',
 ] as const;
 
-const YAML_PIECES = [
+const YAML_TOKENS = [
   ": ",
   "- ",
   "\n",
@@ -67,14 +67,14 @@ const YAML_PIECES = [
   "x: &x {<<: *x}",
 ] as const;
 
-/** Cuts, doubles, moves and replaces parts of a text and sprinkles pieces of its language into it. */
+/** Cuts, doubles, moves and replaces parts of a text and inserts tokens of its language. */
 export function damagedText(text: string, random: Random, language: "json" | "yaml"): string {
-  const pieces = language === "json" ? JSON_PIECES : YAML_PIECES;
+  const tokens = language === "json" ? JSON_TOKENS : YAML_TOKENS;
   const times = 1 + random.integer(4);
   for (let i = 0; i < times; i++) {
     const from = random.integer(text.length + 1);
     const to = Math.min(text.length, from + random.integer(random.integer(4) === 0 ? 200 : 8));
-    const piece = pieces[random.integer(pieces.length)]!;
+    const token = tokens[random.integer(tokens.length)]!;
     switch (random.integer(5)) {
       case 0:
         text = text.slice(0, from) + text.slice(to);
@@ -83,10 +83,10 @@ export function damagedText(text: string, random: Random, language: "json" | "ya
         text = text.slice(0, to) + text.slice(from);
         break;
       case 2:
-        text = text.slice(0, from) + piece + text.slice(to);
+        text = text.slice(0, from) + token + text.slice(to);
         break;
       case 3:
-        text = text.slice(0, from) + piece.repeat(random.integer(3) + 1) + text.slice(from);
+        text = text.slice(0, from) + token.repeat(random.integer(3) + 1) + text.slice(from);
         break;
       default: {
         const elsewhere = random.integer(text.length + 1);

@@ -7,7 +7,7 @@ import { nameIsDnsLabel, nameIsDnsSubdomain } from "#api/validation/names.ts";
 export const AUTHORIZER_TYPE = objectType("kubernetes.authorization.Authorizer");
 export const RESOURCE_CHECK_TYPE = objectType("kubernetes.authorization.ResourceCheck");
 
-/** Answers what expressions ask; whoever evaluates them gives one. */
+/** Authorization checks of expressions, provided by the caller of the evaluation. */
 export interface ExpressionAuthorizer {
   /** `serviceAccount` is unset for the user of the request. */
   decide(question: AuthorizationQuestion): AuthorizationAnswer;

@@ -52,7 +52,7 @@ describe("pod groups", () => {
       faults: ['spec.schedulingPolicy: Invalid value: "": must specify one of: `basic`, `gang`'],
     },
     {
-      name: "two policies, one of them of nobody",
+      name: "two schedulingPolicies, minCount 0",
       write: { object: { spec: { schedulingPolicy: { basic: {}, gang: { minCount: 0 } } } } },
       faults: [
         'spec.schedulingPolicy: Invalid value: "{basic, gang}": must specify exactly one of: `basic`, `gang`',

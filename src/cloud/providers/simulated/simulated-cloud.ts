@@ -76,7 +76,7 @@ const QUOTA: Quota = { machines: 10_000, balancers: 10_000, routes: 20_000 };
 const RANGE = "203.0.112.0/18";
 const FAULTS_MAX = 100;
 
-/** The cloud refuses; the code is for those who call over HTTP. */
+/** The cloud refuses a call; the code is the HTTP status. */
 export class CloudError extends Error {
   override readonly name = "CloudError";
   readonly code: "NotFound" | "QuotaExceeded" | "Conflict" | "Fault";

@@ -52,8 +52,12 @@ function addServing(command: Parser): void {
   command
     .option("--secure-port <port>", "port of HTTPS", integer, 6443)
     .option("--bind-address <ip>", "address to listen on", address, "0.0.0.0")
-    .option("--advertise-address <ip>", "what others are told; found out unless given", address)
-    .option("--external-hostname <name>", "name that others are told")
+    .option(
+      "--advertise-address <ip>",
+      "address published to other members; detected unless given",
+      address,
+    )
+    .option("--external-hostname <name>", "host name published to clients")
     .option(
       "--tls-san <names>",
       "more names and addresses of the server, for the certificate that is made",
@@ -118,7 +122,7 @@ function addServing(command: Parser): void {
     )
     .option("--tracing-config-file <file>", "which collector is sent traces (OTLP), and how many")
     .option("--audit-log-path <file>", "audit log; - is the standard output")
-    .option("--audit-policy-file <file>", "what the audit log tells")
+    .option("--audit-policy-file <file>", "audit policy: what is logged")
     .option("--audit-log-maxsize <megabytes>", "size at which it is put aside", integer, 100)
     .option("--audit-log-maxbackup <n>", "old ones to keep; 0 keeps all", integer, 0)
     .option("--audit-log-maxage <days>", "days to keep them; 0 is for ever", integer, 0)
@@ -194,8 +198,8 @@ function addSecurity(command: Parser): void {
       "X-Remote-Extra-",
     ])
     .option("--token-auth-file <file>", 'static tokens: token,user,uid,"groups"')
-    .option("--authentication-config <file>", "issuers of tokens, and who may be nobody")
-    .option("--anonymous-auth [bool]", "whether callers may be nobody; they may", flag)
+    .option("--authentication-config <file>", "JWT issuers, and anonymous access")
+    .option("--anonymous-auth [bool]", "allow anonymous requests; on by default", flag)
     .option("--enable-bootstrap-token-auth [bool]", "whether bootstrap tokens count", flag, true)
     .option("--oidc-issuer-url <url>", "OpenID issuer whose tokens count")
     .option("--oidc-client-id <id>", "audience of such tokens")
@@ -236,7 +240,7 @@ function addSecurity(command: Parser): void {
     .option("--authorization-policy-file <file>", "policies of the mode ABAC")
     .option("--enable-admission-plugins <names>", "in addition to the default ones", list, [])
     .option("--disable-admission-plugins <names>", "of the default ones", list, [])
-    .option("--admission-control-config-file <file>", "what single plug-ins are told")
+    .option("--admission-control-config-file <file>", "configuration of individual plug-ins")
     .option("--default-not-ready-toleration-seconds <n>", "of pods", integer, 300)
     .option("--default-unreachable-toleration-seconds <n>", "of pods", integer, 300)
     .option("--kubelet-certificate-authority <file>", "authority of kubelets' certificates")

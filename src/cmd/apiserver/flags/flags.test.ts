@@ -224,7 +224,7 @@ test("flags are read as upstream reads them", () => {
   assert.equal(flags.logLevel, "debug");
 });
 
-test("a manifest as kubeadm writes it is taken, and what has no effect is told", () => {
+test("flags of a kubeadm manifest are accepted; those without effect are reported", () => {
   const flags = parseFlags([
     "--profiling=false",
     "--feature-gates=AllAlpha=false",

@@ -1,7 +1,7 @@
 /**
- * Flags of upstream's API server that have nothing to act on here, or whose values can be kept only in
- * part. Those without effect are taken, so that its manifests run as they are, and told; what cannot be
- * kept is refused, rather than that something is believed to be so that is not.
+ * Flags of upstream's API server that have no effect here, or only some of whose values are supported.
+ * Flags without effect are accepted, so that its manifests run as they are, and reported; unsupported
+ * values are refused.
  */
 import type { Command as Parser } from "commander";
 import { goQuote } from "#api/meta/go-quote.ts";

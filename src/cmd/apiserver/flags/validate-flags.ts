@@ -1,6 +1,6 @@
 /**
- * Flags whose values are well-formed but cannot be used, told all at once in upstream's words. Files
- * are not looked at here, nor are names of plug-ins: whoever uses them says what is wrong.
+ * Reports flags whose values are well-formed but invalid, all at once, with upstream's texts. Files and
+ * names of plug-ins are not checked here but where they are used.
  */
 
 import { builtInKinds } from "#api/kinds/built-in-kinds.ts";

@@ -58,7 +58,7 @@ test("manifests: a refused object and a kind that is not served are reported, th
   assert.deepEqual(await values(cluster), { one: "1" });
 });
 
-test("manifests: an object that was made anew by somebody else is not pruned", async () => {
+test("manifests: an object that another client recreated is not pruned", async () => {
   await using cluster = await startCluster();
   await write("a.yaml", configMap("one", "1"));
   await pass(cluster);

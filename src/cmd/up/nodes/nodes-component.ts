@@ -92,7 +92,7 @@ async function run(
   }
 }
 
-/** The machine's addresses that nodes could not otherwise tell to be on their link. */
+/** Addresses of the machine that nodes must treat as on-link. */
 async function addressesOnLink(advertised: string, network: string): Promise<readonly string[]> {
   const [own] = await machineAddresses();
   const all = new Set([advertised, ...(own === undefined ? [] : [own])]);

@@ -26,7 +26,7 @@ Wants=network-online.target
 ExecStart=${command}
 Restart=on-failure
 RestartSec=2
-# Only k8ts is told to end: it ends its pods and their runtime in order.
+# SIGTERM goes to k8ts only: it stops its pods and their runtime in order.
 KillMode=mixed
 TimeoutStopSec=30
 Delegate=yes

@@ -1,4 +1,4 @@
-/** What `k8ts status` tells of the cluster on a data directory. */
+/** The data of `k8ts status` for the cluster on a data directory. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { componentStatusKind } from "#api/kinds/core/v1/component-status.ts";

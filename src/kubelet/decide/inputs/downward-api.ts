@@ -3,7 +3,7 @@ import type { Container, Pod, ResourceFieldSelector } from "#api/generated/core.
 import { goQuote } from "#api/meta/go-quote.ts";
 import { quantityOf, scaledValue } from "#api/meta/quantity.ts";
 
-/** Where the pod runs: what a field can tell beside the object itself. */
+/** Where the pod runs: the values of fields that are not in the Pod object. */
 export interface PodPlace {
   readonly hostIps: readonly string[];
   readonly podIps: readonly string[];

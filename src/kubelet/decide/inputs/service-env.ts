@@ -1,7 +1,7 @@
-/** The environment variables that tell a container of the Services in its namespace. */
+/** The environment variables of a container for the Services in its namespace. */
 import type { Service } from "#api/generated/core.v1.ts";
 
-/** `kubernetes` in `default` is always told of, others only with service links. */
+/** `kubernetes` in `default` is always included, others only with enableServiceLinks. */
 export function serviceEnv(
   services: Iterable<Service>,
   namespace: string,

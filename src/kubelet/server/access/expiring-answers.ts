@@ -1,4 +1,4 @@
-/** Answers that are valid for a while, bounded in number. Whoever asks meanwhile gets the same one. */
+/** A bounded cache of answers with an expiry; concurrent callers share one request. */
 import type { Clock } from "#lib/time/clock.ts";
 
 const ANSWERS_MAX = 10_000;

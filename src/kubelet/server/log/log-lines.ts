@@ -78,7 +78,7 @@ export class LogLines {
   }
 }
 
-/** `stdout ` or `stderr `: a few letters tell it from other text. */
+/** `stdout ` or `stderr `: recognized by a few letters. */
 function hasStream(bytes: Buffer, at: number): boolean {
   return bytes[at] === 0x73 && bytes[at + 2] === 0x64 && bytes[at + 6] === SPACE;
 }

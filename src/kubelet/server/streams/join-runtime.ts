@@ -75,7 +75,7 @@ function passResponse(response: IncomingMessage, socket: Duplex): void {
 function headerLines({ rawHeaders }: IncomingMessage): string {
   let lines = "";
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    // The body is passed on decoded, and the connection ends with it.
+    // The body is forwarded decoded, and the connection ends with it.
     if (/^(transfer-encoding)$/i.test(rawHeaders[i]!)) continue;
     lines += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`;
   }

@@ -92,7 +92,7 @@ export class IptablesWriter implements RuleWriter {
     }
   }
 
-  /** Chains of Services that are in the kernel, whoever made them. */
+  /** Chains of Services in the kernel, also of earlier processes. */
   async #ownChains(): Promise<string[]> {
     const saved = await mustRun(`${this.#program}-save`, ["-t", "nat"], {
       outputBytesMax: SAVE_BYTES_MAX,

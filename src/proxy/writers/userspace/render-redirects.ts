@@ -53,7 +53,7 @@ export function renderRedirects(base: BaseRules, redirects: readonly Redirect[])
     "chain nat-prerouting { type nat hook prerouting priority dstnat; jump services; }",
     "chain nat-output { type nat hook output priority -100; jump services; }",
     "chain filter-input { type filter hook input priority 0;",
-    // The ports themselves are nobody's business.
+    // The proxy's own ports are not reachable directly.
     "meta l4proto . th dport @listeners ct status & dnat == 0 drop;",
     hasNodePorts ? `${nodePorts} vmap @refused-node-ports;` : "",
     "}",

@@ -147,7 +147,7 @@ export class ClaimAllocations implements DevicesInUse {
     await client.patch(resourceClaimKind, key, "strategic", patch, { subresource: "status" });
   }
 
-  /** Frees the devices of a claim that nobody uses. */
+  /** Frees the devices of an unused claim. */
   async deallocate(claim: ResourceClaim): Promise<void> {
     const { allocation: _a, reservedFor: _r, devices: _d, ...status } = claim.status ?? {};
     const next = { ...claim, status };

@@ -34,7 +34,7 @@ describe("webhooks", () => {
       ],
     },
     {
-      name: "policies that nobody knows",
+      name: "unknown failurePolicy and matchPolicy",
       webhook: { failurePolicy: "Try", matchPolicy: "Near" },
       faults: [
         'failurePolicy: Unsupported value: "Try": supported values: "Fail", "Ignore"',
@@ -69,7 +69,7 @@ describe("webhooks", () => {
       faults: ["admissionReviewVersions: Required value: must specify one of v1, v1beta1"],
     },
     {
-      name: "versions of reviews that nobody knows",
+      name: "unknown admissionReviewVersions",
       webhook: { admissionReviewVersions: ["v2", "v2"] },
       faults: [
         'admissionReviewVersions[1]: Invalid value: "v2": duplicate version',

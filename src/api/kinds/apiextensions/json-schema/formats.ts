@@ -11,7 +11,7 @@ export function formatCheck(format: string): ((text: string) => boolean) | undef
   return CHECKS[format.replaceAll("-", "")];
 }
 
-/** A format that a schema of this type has no use for, or that nobody knows. */
+/** A format that is unknown or does not apply to the schema's type. */
 export function isUnrecognizedFormat({ type = "", format = "" }: JSONSchemaProps): boolean {
   if (format === "") return false;
   switch (type) {

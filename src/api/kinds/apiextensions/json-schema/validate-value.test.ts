@@ -145,7 +145,7 @@ describe("numbers", () =>
       faults: ['spec.a: Invalid value: "int64": a in body must be of type date: "int64"'],
     },
     {
-      name: "a multiple, as far as a float can tell",
+      name: "multipleOf, within float precision",
       schema: object({ a: { ...number, multipleOf: 0.1 } }),
       value: { a: 0.3 },
       faults: [],

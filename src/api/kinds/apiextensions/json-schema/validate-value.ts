@@ -1,6 +1,6 @@
 /**
- * Holds a value to a JSON schema: custom resources, and defaults inside schemas. Faults are told in
- * the words of the OpenAPI validator that clients know, each text once, in its order of checks.
+ * Validates a value against a JSON schema: custom resources, and defaults inside schemas. Errors have
+ * the texts of upstream's OpenAPI validator, each text once, in its order of checks.
  */
 import type { JSONSchemaProps } from "#api/generated/apiextensions.v1.ts";
 import { goFormat } from "#api/meta/go-format.ts";
@@ -273,7 +273,7 @@ function checkItems(
   return outcome;
 }
 
-/** Only items of list maps can be told which is which. */
+/** Only items of map lists can be correlated with old items. */
 function oldItems(old: unknown, schema: JSONSchemaProps): (item: unknown) => unknown {
   const keys = schema["x-kubernetes-list-map-keys"] ?? [];
   const isMap = schema["x-kubernetes-list-type"] === "map" && keys.length > 0;

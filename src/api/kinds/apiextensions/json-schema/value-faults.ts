@@ -3,7 +3,7 @@ import { goQuote } from "#api/meta/go-quote.ts";
 import { type FieldError, invalid, typeInvalid } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
 
-/** The text tells one fault from another; `at` is the place below the value. */
+/** Identified by its text; `at` is the path below the value. */
 export interface Fault {
   readonly text: string;
   readonly at: string;

@@ -28,7 +28,7 @@ describe("definitions", () => {
       ],
     },
     {
-      name: "a name made from another, told before other faults of metadata",
+      name: "generateName is reported before other errors of metadata",
       object: { ...definition(), metadata: { ...metadata, generateName: "y", labels: { a: "-" } } },
       faults: [
         'metadata.generateName: Invalid value: "y": must be spec.names.plural+"."+spec.group',
@@ -120,7 +120,7 @@ describe("definitions", () => {
       ],
     },
     {
-      name: "conversions by nobody",
+      name: "conversion strategy Webhook without a webhook",
       object: definition({ conversion: { strategy: "Webhook" } }),
       faults: [
         "spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook",
@@ -181,7 +181,7 @@ describe("definitions", () => {
     assert.deepEqual(status.storedVersions, ["v1"]);
   });
 
-  test("formats that nobody knows are warned about, once", () => {
+  test("unknown formats cause one warning each", () => {
     const withFormat = (format: string) =>
       ofVersion({
         schema: {
@@ -214,7 +214,7 @@ describe("versions of a definition", () => {
     );
   });
 
-  test("faults of one version are told there, of all of them at the top", () => {
+  test("schema errors of one version are reported at the version, of all versions at the top", () => {
     const bad = { openAPIV3Schema: { type: "object", nullable: true } };
     const other = { ...version, name: "v2", storage: false };
     assert.deepEqual(textOf(definition({ versions: [{ ...version, schema: bad }, other] })), [

@@ -90,7 +90,7 @@ const EMPTIABLE =
     " ",
   );
 
-/** The first fault is told; the fields are looked at in the order of their declaration. */
+/** Reports the first error; fields are checked in the order of their declaration. */
 function validateSimpleRoot(schema: JSONSchemaProps, path: Path): FieldError[] {
   const fields = Object.keys(schema);
   const typeFirst = ["id", "$schema", "$ref", "description"];

@@ -65,7 +65,7 @@ describe("schemas of definitions", () => {
       ],
     },
     {
-      name: "defaults with fields that nobody knows",
+      name: "defaults with unknown fields",
       schema: object({ a: object({ b: text }, { default: { c: 1 } }) }),
       faults: ['properties[a].default: Invalid value: {"c":1}: must not have unknown fields'],
     },

@@ -26,7 +26,7 @@ describe("API services", () => {
       ],
     },
     {
-      name: "trust for nobody else",
+      name: "caBundle together with insecureSkipTLSVerify",
       spec: { caBundle: "AAAA", insecureSkipTLSVerify: true },
       faults: [
         'spec.caBundle: Invalid value: "3 bytes": local APIServices may not have a caBundle',
@@ -41,7 +41,7 @@ describe("API services", () => {
       ],
     },
     {
-      name: "a service of nobody",
+      name: "a service without name and namespace",
       spec: { service: { port: 70_000 } },
       faults: [
         "spec.service.namespace: Required value",

@@ -148,7 +148,7 @@ function defaults(draft: Draft<DaemonSet>): void {
   }
   spec.revisionHistoryLimit ??= 10;
   defaultPodTemplate(spec.template);
-  // Whoever writes the object owns the count, also when the request did not speak of it.
+  // The annotation is set here, so that the writer owns it even if the request did not have it.
   if (metadata.annotations?.[TEMPLATE_GENERATION] === undefined) setTemplateGeneration(draft, 0);
 }
 

@@ -14,7 +14,7 @@ const user = "u";
 describe("reviews of access", () => {
   const rows = [
     {
-      name: "nothing and nobody",
+      name: "neither attributes nor user",
       kind: subject,
       object: { spec: {} },
       faults: [

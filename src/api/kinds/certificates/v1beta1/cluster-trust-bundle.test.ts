@@ -14,12 +14,12 @@ const BUNDLE = 'spec.trustBundle: Invalid value: "<value omitted>"';
 describe("trust bundles", () => {
   const rows = [
     {
-      name: "nobody",
+      name: "an empty trustBundle",
       write: { object: bundle("") },
       faults: [`${BUNDLE}: at least one trust anchor must be provided`],
     },
     {
-      name: "those who may not sign, and what is no certificate",
+      name: "certificates that are no CA, and other PEM blocks",
       write: { object: bundle(AUTHORITY_PEM + LEAF_PEM + REQUEST_PEM) },
       faults: [
         `${BUNDLE}: entry 1 does not have the CA bit set`,

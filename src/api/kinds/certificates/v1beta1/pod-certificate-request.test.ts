@@ -33,7 +33,7 @@ const key = (pkixPublicKey: string) => ({
 describe("what a node asks for", () => {
   const rows = [
     {
-      name: "nobody's",
+      name: "missing podUID, too long nodeUID",
       spec: { podUID: "", nodeUID: "x".repeat(129) },
       faults: [
         'spec.podUID: Invalid value: "": must not be empty',
@@ -81,7 +81,7 @@ describe("what a node asks for", () => {
       ],
     },
     {
-      name: "with annotations of nobody",
+      name: "unverifiedUserAnnotations without a domain prefix",
       spec: { unverifiedUserAnnotations: { a: "b" } },
       faults: [
         'spec.unverifiedUserAnnotations: Invalid value: "a": must be a domain-prefixed key (such as "acme.io/foo")',

@@ -57,7 +57,7 @@ describe("endpoints", () => {
 describe("endpoint slices", () => {
   const rows = [
     {
-      name: "an address type that nobody knows",
+      name: "an unknown addressType",
       write: { object: { addressType: "IPX" } },
       faults: ['addressType: Unsupported value: "IPX": supported values: "FQDN", "IPv4", "IPv6"'],
     },

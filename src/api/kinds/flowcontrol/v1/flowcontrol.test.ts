@@ -31,7 +31,7 @@ describe("flow schemas", () => {
       faults: ["spec.matchingPrecedence: Invalid value: -1: must be a positive value"],
     },
     {
-      name: "no level and an unknown way to tell flows apart",
+      name: "no priority level and an unknown distinguisherMethod",
       spec: { priorityLevelConfiguration: { name: "" }, distinguisherMethod: { type: "ByMood" } },
       faults: [
         'spec.distinguisherMethod.type: Unsupported value: {"Type":"ByMood"}: supported values: "ByNamespace", "ByUser"',
@@ -105,7 +105,7 @@ describe("rules of flow schemas", () => {
       ],
     },
     {
-      name: "verbs that nobody knows",
+      name: "unknown verbs",
       rule: ofResources({ verbs: ["look"] }),
       faults: [
         'resourceRules[0].verbs: Unsupported value: ["look"]: supported values: "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"',
@@ -194,14 +194,14 @@ describe("priority levels", () => {
       ],
     },
     {
-      name: "queues for those who are turned away",
+      name: "limitResponse Reject with queuing",
       spec: limited({ limitResponse: { type: "Reject", queuing: {} } }),
       faults: [
         "spec.limited.limitResponse.queuing: Forbidden: must be nil if limited.limitResponse.type is not Limited",
       ],
     },
     {
-      name: "no queues for those who wait",
+      name: "limitResponse Queue without queuing",
       spec: limited({ limitResponse: { type: "Queue" } }),
       faults: [
         "spec.limited.limitResponse.queuing: Required value: must not be empty if limited.limitResponse.type is Limited",

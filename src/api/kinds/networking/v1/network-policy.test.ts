@@ -39,7 +39,7 @@ describe("network policies", () => {
       ],
     },
     {
-      name: "nobody",
+      name: "an empty peer",
       write: ingress({ from: [{}] }),
       faults: ["spec.ingress[0].from[0]: Required value: must specify a peer"],
     },

@@ -51,7 +51,7 @@ describe("roles", () => {
       ],
     },
     {
-      name: "a sum that nobody can compute",
+      name: "an aggregationRule with an unknown operator",
       kind: clusterRoleKind,
       object: selectors({ matchExpressions: [{ key: "a", operator: "Like" }] }),
       faults: [
@@ -93,7 +93,7 @@ describe("bindings", () => {
       ],
     },
     {
-      name: "subjects that nobody is",
+      name: "invalid subjects",
       kind: clusterRoleBindingKind,
       write: {
         object: {

@@ -90,7 +90,7 @@ describe("what a claim asks for", () => {
       ],
     },
     {
-      name: "constraints on nothing, by attributes of nobody",
+      name: "constraints without attribute, attributes without domain",
       object: claimOf({
         constraints: [{ requests: ["r", "q", "r"], matchAttribute: "a" }, { requests: ["r/s/t"] }],
       }),
@@ -103,7 +103,7 @@ describe("what a claim asks for", () => {
       ],
     },
     {
-      name: "configuration of nobody",
+      name: "opaque configuration without a driver",
       object: claimOf({
         config: [{}, { opaque: { driver: "", parameters: [1] } }],
       }),
@@ -176,7 +176,7 @@ describe("what a claim got", () => {
   const rows = [
     { name: "a device", write: write(allocation(result)), faults: [] },
     {
-      name: "something that nobody asked for",
+      name: "an unknown request, no driver",
       write: write(allocation({ ...result, request: "q", driver: "", device: "D" })),
       faults: [
         "allocation.devices.results[0].request: Invalid value: \"q\": must be the name of a request in the claim or the name of a request and a subrequest separated by '/'",

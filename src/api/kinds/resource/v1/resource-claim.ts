@@ -149,7 +149,7 @@ function validateTemplateMeta(metadata: ObjectMeta, path: Path): FieldError[] {
     ...validateAnnotations(metadata.annotations, path.child("annotations")),
     ...validateLabels(metadata.labels, path.child("labels")),
     ...others
-      .map((field) => (field === "uid" ? "uID" : field)) // told in the server's own spelling
+      .map((field) => (field === "uid" ? "uID" : field)) // upstream's internal spelling
       .map((field) => forbidden(path.child(field), "cannot be set")),
   ];
 }

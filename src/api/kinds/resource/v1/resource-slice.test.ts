@@ -19,7 +19,7 @@ describe("slices", () => {
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
   const rows = [
     {
-      name: "nowhere, of nobody",
+      name: "no node selection, no driver",
       object: slice({
         driver: "",
         nodeName: undefined,
@@ -161,7 +161,7 @@ describe("capacities that claims share", () => {
   const POLICY = "spec.devices[0].capacity[c].requestPolicy";
   const rows = [
     {
-      name: "of a device that nobody shares",
+      name: "of a device without allowMultipleAllocations",
       device: { ...shared({ default: "1", validValues: ["1"] }), allowMultipleAllocations: false },
       faults: [`${POLICY}: Forbidden: allowMultipleAllocations must be true`],
     },

@@ -20,7 +20,7 @@ describe("questions about pools", () => {
   });
   const rows = [
     {
-      name: "nobody",
+      name: "no driver, invalid poolName and limit",
       write: { object: { spec: { driver: "", poolName: "a//b", limit: 1001 } } },
       faults: [
         "spec.driver: Required value",

@@ -1,4 +1,4 @@
-/** storage.k8s.io/v1 CSIDriver: what a storage driver can do and wants to be told. */
+/** storage.k8s.io/v1 CSIDriver: the capabilities of a storage driver. */
 
 import { ageColumn, NONE, nameColumn, UNSET } from "#api/columns.ts";
 import { RETURNS_OBJECT } from "#api/deletion-rules.ts";

@@ -132,14 +132,14 @@ function validateTopologies(terms: readonly TopologySelectorTerm[]): FieldError[
     const identity = identityOf(term);
     const same = earlier.get(identity) ?? 0;
     earlier.set(identity, same + 1);
-    const told = Math.min(same, duplicatesLeft);
-    duplicatesLeft -= told;
+    const reported = Math.min(same, duplicatesLeft);
+    duplicatesLeft -= reported;
     const fault = duplicate(path.child("matchLabelExpressions"), "");
-    return [...validateTerm(term, path), ...new Array<FieldError>(told).fill(fault)];
+    return [...validateTerm(term, path), ...new Array<FieldError>(reported).fill(fault)];
   });
 }
 
-/** One fault for each pair of equal terms; thousands of them help nobody. */
+/** Limit of errors: there is one for each pair of equal terms. */
 const DUPLICATES_MAX = 50_000;
 const EMPTY_TERM = identityOf({});
 

@@ -30,12 +30,12 @@ describe("storage classes", () => {
   });
   const rows = [
     {
-      name: "nobody who provides it",
+      name: "no provisioner",
       write: { object: { provisioner: "" } },
       faults: ["provisioner: Required value"],
     },
     {
-      name: "policies that nobody knows",
+      name: "unknown reclaimPolicy and volumeBindingMode",
       write: { object: { ...made, reclaimPolicy: "Recycle", volumeBindingMode: "Later" } },
       faults: [
         'reclaimPolicy: Unsupported value: "Recycle": supported values: "Delete", "Retain"',
@@ -267,7 +267,7 @@ describe("CSI drivers", () => {
       ],
     },
     {
-      name: "modes that nobody knows",
+      name: "unknown volumeLifecycleModes and fsGroupPolicy",
       spec: { volumeLifecycleModes: ["Short"], fsGroupPolicy: "Some" },
       faults: [
         'spec.fsGroupPolicy: Unsupported value: "Some": supported values: "File", "None", "ReadWriteOnceWithFSType"',

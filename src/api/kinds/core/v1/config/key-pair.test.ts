@@ -59,7 +59,7 @@ describe("a certificate and a key", () => {
   });
 });
 
-test("Ed25519 keys are told apart by their public halves", () => {
+test("Ed25519 keys are compared by their public keys", () => {
   const [a, b] = [generateKeyPairSync("ed25519"), generateKeyPairSync("ed25519")];
   const issuer = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
   const certificate = certificateOf({ ...a, privateKey: issuer });

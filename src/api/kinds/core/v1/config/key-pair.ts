@@ -1,7 +1,7 @@
 /**
  * Whether a certificate and a private key, both PEM, belong together: what a TLS server would say
  * on being started with them. Signatures are not checked, only shapes and the equality of keys.
- * An Ed25519 key does not hold its public half: without cryptography at hand any two of them fit.
+ * An Ed25519 private key does not hold its public key: without a SignatureChecker any two of them fit.
  */
 import type { SignatureChecker } from "#api/kinds/certificates/x509.ts";
 import { type DerValue, oidText, parseDer } from "#api/meta/der.ts";
@@ -11,7 +11,7 @@ interface PemBlock {
   readonly bytes: Uint8Array;
 }
 
-/** A public key: its algorithm and the bytes that tell it from others. */
+/** A public key: its algorithm and the bytes that identify it. */
 interface PublicKey {
   readonly algorithm: "RSA" | "EC" | "Ed25519" | "other";
   readonly identity: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * Rules of Events. Whoever writes them through the core group is held to the old, lenient ones;
- * events.k8s.io asks for more. Both work on the core form, which is the one that is stored.
+ * Validation of Events. Writes through the core group have the old, lenient rules; events.k8s.io has
+ * stricter ones. Both work on the core form, which is the one that is stored.
  */
 import type { Event } from "#api/generated/core.v1.ts";
 import { type FieldError, invalid, required } from "#api/validation/field-error.ts";
@@ -14,7 +14,7 @@ import { utf8Length } from "#lib/text/utf8-length.ts";
 const SHORT_TEXT_MAX = 128;
 const MESSAGE_MAX = 1024;
 
-/** `reporter`: what the version at hand calls the reporting controller. */
+/** `reporter`: the name of the field reportingController in the requested version. */
 export function validateLegacyEvent(event: Event, reporter: string): FieldError[] {
   const { metadata, involvedObject, eventTime } = event;
   const namespace = metadata.namespace ?? "";

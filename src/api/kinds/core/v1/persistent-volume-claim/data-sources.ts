@@ -1,4 +1,4 @@
-/** dataSource and dataSourceRef say the same; whoever gives one of them gets the other too. */
+/** dataSource and dataSourceRef are equivalent: if one is set, the other is defaulted from it. */
 import type { PersistentVolumeClaimSpec } from "#api/generated/core.v1.ts";
 import type { Draft } from "#api/kind.ts";
 

@@ -263,7 +263,7 @@ function renamed(
   });
 }
 
-/** A phase carries the time at which it began, whoever writes it. */
+/** Sets lastPhaseTransitionTime when the phase changes. */
 function stampPhase({ status }: Draft<PersistentVolume>, old: PersistentVolume, nowMs: number) {
   const before = old.status.lastPhaseTransitionTime;
   const given = status.lastPhaseTransitionTime;

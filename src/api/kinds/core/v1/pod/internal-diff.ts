@@ -11,7 +11,7 @@ function prettyJson(type: string, value: unknown): string {
   return htmlSafeJson(JSON.stringify(internalForm(type, value), withoutBigInts, 1));
 }
 
-/** Whole numbers beyond 2^53; that they show inexactly here matters to nobody. */
+/** Integers beyond 2^53 are shown inexactly in the diff. */
 function withoutBigInts(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? Number(value) : value;
 }

@@ -1,4 +1,4 @@
-/** Ports that are declared twice, or that cannot be told apart. */
+/** Warnings about duplicate and ambiguous ports. */
 import type { ContainerPort, PodSpec } from "#api/generated/core.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import type { Path } from "#api/validation/path.ts";

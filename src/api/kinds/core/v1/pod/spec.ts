@@ -2,7 +2,7 @@
  * A pod spec as a whole: every part in the order in which its faults are reported.
  *
  * The checks in this folder share these promises:
- * 1. A check appends what it finds to `errors` and goes on, so that all faults are told at once.
+ * 1. A check appends what it finds to `errors` and goes on, so that all errors are reported at once.
  * 2. It gets the path of what it checks, and makes those of the parts as it needs them.
  * 3. It sees a spec with its defaults, and does not change it.
  * 4. `PodRules` says where it has to be lenient, and is asked for nothing else.

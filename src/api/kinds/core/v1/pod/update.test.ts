@@ -170,7 +170,7 @@ describe("ephemeral containers", () => {
     assert.match(fault!, /"e" may not be changed\n@@ -2,7 \+2,7 @@\n[\s\S]*- {2}"a"\n\+ {2}"b"\n/);
   });
 
-  test("serve nobody", () => {
+  test("cannot set ports, resources, lifecycle or an unknown targetContainerName", () => {
     const faults = run(
       {},
       debug({

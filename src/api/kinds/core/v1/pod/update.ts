@@ -23,7 +23,7 @@ import { validateTolerationUpdate } from "./placement/tolerations.ts";
 import { ANNOTATIONS_PATH, validatePodContent } from "./pod-rules.ts";
 import { type PodRules, podRules } from "./rules.ts";
 import { podSpecsEqual } from "./spec-equality.ts";
-import { isKnownSound, rememberSound } from "./validated-content.ts";
+import { isValidated, rememberValidated } from "./validated-content.ts";
 
 const CHANGEABLE = [
   "`spec.containers[*].image`",
@@ -35,9 +35,9 @@ const CHANGEABLE = [
 
 export function validatePodUpdate(pod: Pod, old: Pod, context: RuleContext): FieldError[] {
   const errors = validatePodMetaTwice(pod, old);
-  if (isKnownSound(pod, old, context)) return errors;
+  if (isValidated(pod, old, context)) return errors;
   const faults = contentFaults(pod, old, podRules(context, old, true));
-  if (faults.length === 0) rememberSound(pod, old, context);
+  if (faults.length === 0) rememberValidated(pod, old, context);
   return [...errors, ...faults];
 }
 

@@ -47,7 +47,7 @@ test("a spec that was found sound is sound for other labels, and for nothing els
   }
 });
 
-test("a fault that was there before is told each time", () => {
+test("an error of the stored pod is reported on each update", () => {
   const broken = stored({ containers: [{ name: "c", image: " i" }] });
   const [first, again] = [faultsOf({}, broken), faultsOf({}, broken)];
   assert.ok(first.length > 0);

@@ -16,7 +16,7 @@ interface Verdict {
 const verdicts = new WeakMap<PodSpec, Verdict>();
 
 /** Whether the write leaves a pod as it is, but for labels and the like, that was sound before. */
-export function isKnownSound(pod: Pod, old: Pod, { allowPrivileged }: RuleContext): boolean {
+export function isValidated(pod: Pod, old: Pod, { allowPrivileged }: RuleContext): boolean {
   const verdict = pod.spec === old.spec ? verdicts.get(pod.spec) : undefined;
   return (
     verdict !== undefined &&
@@ -27,7 +27,7 @@ export function isKnownSound(pod: Pod, old: Pod, { allowPrivileged }: RuleContex
   );
 }
 
-export function rememberSound(pod: Pod, old: Pod, { allowPrivileged }: RuleContext): void {
+export function rememberValidated(pod: Pod, old: Pod, { allowPrivileged }: RuleContext): void {
   const { name, annotations } = pod.metadata;
   if (pod.spec !== old.spec || !Object.isFrozen(pod.spec)) return;
   if (!jsonEqual(annotations, old.metadata.annotations)) return;

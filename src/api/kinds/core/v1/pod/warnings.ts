@@ -68,7 +68,7 @@ export function podWarnings(metadata: ObjectMeta, spec: PodSpec, paths: Paths): 
   return warnings;
 }
 
-/** Pods are told when the annotation becomes a field; templates here, since they keep it. */
+/** Warnings about annotations of templates; for pods they are issued when the annotation becomes a field. */
 export function templateWarnings(template: PodTemplateSpec, path: Path): string[] {
   const metadata = template.metadata ?? {};
   const paths = { metadata: path.child("metadata"), spec: path.child("spec") };

@@ -38,7 +38,7 @@ export function decideFamilies(
   errors.push(...validatePolicy(spec), ...inferFamilies(spec, cluster));
   if (errors.length > 0) return errors;
 
-  // Endpoints that somebody else provides may be of any family, whatever the cluster has.
+  // Without a selector the endpoints may be of any family, whatever the cluster has.
   if (openHeadless) {
     spec.ipFamilies = completeFamilies(spec, cluster[0], true);
     return [];

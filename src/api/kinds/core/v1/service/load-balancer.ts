@@ -1,4 +1,4 @@
-/** What holds for the load balancer of a Service: what it may be told, and what it may answer. */
+/** Validation of the load balancer fields in a Service's spec and status. */
 import type { LoadBalancerStatus, Service, ServiceSpec } from "#api/generated/core.v1.ts";
 import {
   type FieldError,

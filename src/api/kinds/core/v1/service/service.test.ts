@@ -112,7 +112,7 @@ describe("services", () => {
       ],
     },
     {
-      name: "a distribution that nobody knows",
+      name: "an unknown trafficDistribution",
       write: service({ trafficDistribution: "Random" }),
       faults: [
         'spec.trafficDistribution: Unsupported value: "Random": supported values: "PreferClose", "PreferSameZone", "PreferSameNode"',

@@ -19,7 +19,7 @@ function usesNodePorts({ type }: ServiceSpec): boolean {
   return type === "NodePort" || type === "LoadBalancer";
 }
 
-/** As `usesNodePorts`, unless its load balancer was told to do without. */
+/** As `usesNodePorts`, unless allocateLoadBalancerNodePorts is false. */
 export function needsNodePorts(spec: ServiceSpec): boolean {
   if (spec.type === "LoadBalancer") return spec.allocateLoadBalancerNodePorts !== false;
   return spec.type === "NodePort";
@@ -38,8 +38,8 @@ export function isLoadBalancer({ type }: ServiceSpec): boolean {
 }
 
 /**
- * Fills in what was allocated for the old object and is missing in the new one, so that whoever
- * sends the same manifest again changes nothing.
+ * Fills in what was allocated for the old object and is missing in the new one, so that
+ * sending the same manifest again changes nothing.
  */
 export function keepAllocatedValues({ spec }: Draft<Service>, { spec: old }: Service): void {
   if (needsClusterIp(old) && needsClusterIp(spec)) {

@@ -1,4 +1,4 @@
-/** v1 PodTemplate: a template on its own, for whoever wants to make pods from it. */
+/** v1 PodTemplate: a stand-alone pod template. */
 
 import { formatLabels, nameColumn } from "#api/columns.ts";
 import { RETURNS_OBJECT } from "#api/deletion-rules.ts";

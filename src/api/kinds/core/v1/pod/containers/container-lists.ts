@@ -1,4 +1,4 @@
-/** The lists of containers of a pod: regular, init and ephemeral ones, and what tells them apart. */
+/** The lists of containers of a pod: regular, init and ephemeral ones, and their differences. */
 import { isEmptyCollection } from "#api/codec/empty-collections.ts";
 import type { Container, EphemeralContainer } from "#api/generated/core.v1.ts";
 import {
