@@ -1,0 +1,135 @@
+/**
+ * Custom resources on the built API server: creates of an object with a schema of 100 fields and five
+ * CEL rules beside creates of a ConfigMap of the same size, in turns; and what 500 definitions of the
+ * size of real ones cost: start, memory, the time until a definition can be used, and the longest
+ * answer that another client waited for meanwhile.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  configMapOfTheSameSize,
+  customObject,
+  definition,
+  pathOf,
+} from "./custom-resources/definitions.ts";
+import { openHttp1 } from "./load/http1-asker.ts";
+import { inTurns, median, wanted } from "./load/in-turns.ts";
+import { measureLoad, type Requester } from "./load/load.ts";
+import { get, post } from "./load/pods.ts";
+import { probeFor } from "./load/probe.ts";
+import { residentMb, type ServerProcess, startProgram } from "./load/server-processes.ts";
+import type { BenchOptions, Row } from "./row.ts";
+
+export const name = "custom-resources";
+
+const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const CONNECTIONS = 16;
+const QUIET_MS = 10_000;
+const USABLE_WITHIN_MS = 30_000;
+
+export async function* run(options: BenchOptions): AsyncIterable<Row> {
+  const directory = mkdtempSync(join(tmpdir(), "k8ts-bench-crd-"));
+  try {
+    const fresh: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      await using server = await startProgram(["apiserver"], join(directory, `fresh-${round}`));
+      fresh.push(server.readyMs);
+    }
+    const data = join(directory, "many");
+    await using server = await startProgram(["apiserver"], data);
+    yield* creates(options, server);
+    yield* manyDefinitions(options, server);
+    await server.endMs();
+    const again: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      await using restarted = await startProgram(["apiserver"], data);
+      again.push(restarted.readyMs);
+    }
+    yield {
+      name: "start with the definitions",
+      value: median(again),
+      unit: "ms",
+      limit: median(fresh),
+      limitName: "a fresh server",
+      target: 1.5,
+    };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function* creates(options: BenchOptions, server: ServerProcess): AsyncIterable<Row> {
+  await use(server, 0);
+  const connect = (): Promise<Requester[]> =>
+    Promise.all(Array.from({ length: CONNECTIONS }, () => openHttp1(server.port, server.identity)));
+  const askers = await connect();
+  let series = 0;
+  const load = (path: string, body: (name: string) => string) => (ms: number) => {
+    const prefix = `made-${series++}`;
+    return measureLoad(askers, ms, (c, n) => post(path, body(`${prefix}-${c}-${n}`)));
+  };
+  const custom = load(pathOf(0), (object) => customObject(0, object));
+  const builtIn = load(CONFIG_MAPS, configMapOfTheSameSize);
+  await builtIn(3_000);
+  const row = `create of a custom resource, ${CONNECTIONS} connections`;
+  const result = await inTurns(options, {
+    name: row,
+    pid: server.pid,
+    own: custom,
+    limit: builtIn,
+  });
+  for (const asker of askers) asker[Symbol.dispose]();
+  const { perSecond, ratio, cpuMicros } = result;
+  const limit = { limit: perSecond / ratio, limitName: "a ConfigMap of the same size" };
+  yield { name: row, value: perSecond, unit: "/s", ...limit, ratio, target: 0.6 };
+  yield { name: "… processor time of the server", value: cpuMicros, unit: "µs each" };
+}
+
+async function* manyDefinitions(
+  { quick, progress }: BenchOptions,
+  server: ServerProcess,
+): AsyncIterable<Row> {
+  const count = quick ? 50 : 500;
+  await sleep(QUIET_MS);
+  const beforeMb = residentMb(server.pid);
+  using probe = await openHttp1(server.port, server.identity);
+  let isDone = false;
+  const slowest = (async () => {
+    let longestMs = 0;
+    while (!isDone) longestMs = Math.max(longestMs, (await probeFor(probe, 200)).longestMs);
+    return longestMs;
+  })();
+  const usable: number[] = [];
+  for (let index = 1; index <= count; index++) {
+    if (index % 50 === 0) progress(`definition ${index}`);
+    usable.push(await use(server, index));
+  }
+  isDone = true;
+  const longestMs = await slowest;
+  await sleep(QUIET_MS);
+  const memory = (residentMb(server.pid) - beforeMb) / count;
+  const last = usable.slice(-20);
+  yield wanted(`definition ${count}: creation until it can be used`, median(last), "ms", 150);
+  yield wanted("… longest answer another client waited for", longestMs, "ms", 20);
+  yield wanted("… memory of each", memory, "MB", 0.6);
+}
+
+/** Makes a definition and an object of it as soon as possible; answers how long that took. */
+async function use(server: ServerProcess, index: number): Promise<number> {
+  using asker = await openHttp1(server.port, server.identity);
+  await asker.ask(get("/api/v1/namespaces/default"));
+  const startMs = performance.now();
+  await asker.ask(post(DEFINITIONS, definition(index)));
+  for (;;) {
+    try {
+      await asker.ask(post(pathOf(index), customObject(index, "first")));
+      return performance.now() - startMs;
+    } catch (error) {
+      if (performance.now() - startMs > USABLE_WITHIN_MS) throw error;
+      await sleep(2);
+    }
+  }
+}
