@@ -1,6 +1,6 @@
 /** CustomResourceDefinitions of the size of real ones, and objects of them. */
 
-export const GROUP = "bench.example.com";
+const GROUP = "bench.example.com";
 const FIELDS = 100;
 /** Real definitions describe each field in a sentence or two. */
 const DESCRIPTION =
@@ -35,7 +35,7 @@ export function definition(index: number): string {
   });
 }
 
-export function pluralOf(index: number): string {
+function pluralOf(index: number): string {
   return `bench${index}s`;
 }
 
