@@ -52,6 +52,7 @@ export class Http2Requests implements Disposable {
   readonly #userAgent: string;
   readonly #clock: Clock;
   readonly #life = new AbortController();
+  readonly #aborts = new SignalListeners();
   /** Header blocks that do not depend on the object, by method and content type. */
   readonly #prefixes = new Map<string, { readonly pseudo: Buffer; readonly fields: Buffer }>();
   #current: Held | undefined;
@@ -72,7 +73,7 @@ export class Http2Requests implements Disposable {
     for (let isSecond = false; ; isSecond = true) {
       const connection = this.#openTo(request.tls) ?? (await this.#connect(request.tls));
       try {
-        return await exchange(connection, headers, request.body, signal);
+        return await exchange(connection, headers, request.body, this.#aborts, signal);
       } catch (error) {
         if (!(error instanceof Http2Error)) throw error;
         if (error.notProcessed && !isSecond) continue;
@@ -168,6 +169,7 @@ function exchange(
   connection: Http2Connection,
   headers: Buffer,
   body: Buffer | undefined,
+  aborts: SignalListeners,
   signal: AbortSignal | undefined,
 ): Promise<Http2Answer> {
   return new Promise((resolve, reject) => {
@@ -177,21 +179,48 @@ function exchange(
     }
     let stream: Http2Stream | undefined;
     const abort = (): void => {
+      if (signal !== undefined) aborts.delete(signal, abort);
       stream?.cancel();
       reject(signal?.reason);
     };
     const handler = new AnswerReader((error, answer) => {
-      signal?.removeEventListener("abort", abort);
+      if (signal !== undefined) aborts.delete(signal, abort);
       if (answer === undefined) reject(error);
       else resolve(answer);
     });
     stream = connection.open(headers, handler);
-    signal?.addEventListener("abort", abort, { once: true });
+    if (signal !== undefined) aborts.add(signal, abort);
     stream.write(body ?? NO_BYTES, true);
   });
 }
 
 const NO_BYTES = Buffer.alloc(0);
+
+/** One listener for each signal, however many requests it can end: adding one to many is slow. */
+class SignalListeners {
+  readonly #bySignal = new Map<AbortSignal, { readonly all: Set<() => void>; abort(): void }>();
+
+  add(signal: AbortSignal, listener: () => void): void {
+    let group = this.#bySignal.get(signal);
+    if (group === undefined) {
+      const all = new Set<() => void>();
+      const abort = (): void => {
+        for (const one of [...all]) one();
+      };
+      group = { all, abort };
+      this.#bySignal.set(signal, group);
+      signal.addEventListener("abort", abort, { once: true });
+    }
+    group.all.add(listener);
+  }
+
+  delete(signal: AbortSignal, listener: () => void): void {
+    const group = this.#bySignal.get(signal);
+    if (group === undefined || !group.all.delete(listener) || group.all.size > 0) return;
+    signal.removeEventListener("abort", group.abort);
+    this.#bySignal.delete(signal);
+  }
+}
 
 class AnswerReader implements StreamHandler {
   readonly #done: (error: Error | undefined, answer: Http2Answer | undefined) => void;

@@ -132,7 +132,7 @@ function dryRun(
     const result =
       before?.version === node.version && before.nominated === others
         ? before.result
-        : selectVictims(pod, trial(node), budgets, clock.nowMs());
+        : selectVictims(pod, node, trial, budgets, clock.nowMs());
     if (before?.result !== result) {
       remembered?.set(node, { version: node.version, nominated: others, result });
     }

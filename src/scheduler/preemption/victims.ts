@@ -2,6 +2,7 @@
 import type { PodDisruptionBudget } from "#api/generated/policy.v1.ts";
 import { matchesLabels, selectorOf } from "#api/meta/label-selector.ts";
 import { FITS, type Rejected, type Trial, unresolvable } from "#scheduler/plugin.ts";
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 
 export interface Candidate {
@@ -20,12 +21,15 @@ const NO_VICTIMS = unresolvable("No preemption victims found for incoming pod");
  */
 export function selectVictims(
   pod: PodInfo,
-  trial: Trial,
+  node: NodeInfo,
+  trialOf: (node: NodeInfo) => Trial,
   budgets: readonly PodDisruptionBudget[],
   nowMs: number,
 ): Candidate | Rejected {
-  const lower = [...trial.node.pods.values()].filter(({ priority }) => priority < pod.priority);
+  const lower: PodInfo[] = [];
+  for (const other of node.pods.values()) if (other.priority < pod.priority) lower.push(other);
   if (lower.length === 0) return NO_VICTIMS;
+  const trial = trialOf(node);
   for (const victim of lower) trial.remove(victim);
   const verdict = trial.verdict();
   if (verdict !== FITS) return verdict as Rejected;
