@@ -92,6 +92,7 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
     client,
     clock,
     random,
+    recordEvent: (event) => events.record(event),
   };
   const all = [...builtInPlugins(), ...(parts.plugins ?? [])];
   const factories = new Map(all.map((factory) => [factory.name, factory]));

@@ -25,6 +25,7 @@ import type {
 import type { Client } from "#client/client.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { SchedulerEvent } from "./cycle/scheduler-events.ts";
 import type { QueuedPod } from "./queue/queued-pod.ts";
 import type { ClusterObjects } from "./snapshot/cluster-objects.ts";
 import type { NodeInfo } from "./snapshot/node-info.ts";
@@ -244,6 +245,8 @@ export interface Handle {
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
+  /** Writes an Event about a pod, beside the scheduling loop. */
+  recordEvent(event: SchedulerEvent): void;
 }
 
 export interface PluginFactory {

@@ -11,20 +11,35 @@ import {
   subtractQuantities,
   ZERO_QUANTITY,
 } from "#api/meta/quantity.ts";
+import {
+  type CapacityUse,
+  ConsumedCapacities,
+  capacityUse,
+  fitsCapacity,
+} from "./device-capacity.ts";
 import { type ConstraintState, constraintState } from "./device-constraints.ts";
 import type { NodeDevices, Pool, PooledDevice } from "./device-pools.ts";
 import type { WantedDevices, WantedRequest } from "./wanted-devices.ts";
 
 const STEPS_MAX = 100_000;
+const NO_USE: CapacityUse = new Map();
 
 export interface ChosenDevice {
   readonly request: WantedRequest;
   readonly device: PooledDevice;
+  /** What is consumed of a device that several claims can share. */
+  readonly share?: CapacityUse;
+}
+
+interface Choice extends ChosenDevice {
+  readonly tookCounters: boolean;
 }
 
 /** Devices that other claims hold. */
 export interface DevicesInUse {
   has(device: string): boolean;
+  /** What they consume of a device that is shared; undefined if it has no shares. */
+  consumed(device: string): CapacityUse | undefined;
 }
 
 export interface AllocatorInput extends NodeDevices {
@@ -53,8 +68,10 @@ class Allocation {
   readonly #wanted: readonly WantedDevices[];
   readonly #input: AllocatorInput;
   readonly #devices: readonly PooledDevice[];
-  readonly #chosen: ChosenDevice[][];
+  readonly #chosen: Choice[][];
   readonly #taken = new Set<string>();
+  /** What the claims of this pod consume so far. */
+  readonly #shares = new ConsumedCapacities();
   readonly #constraints: readonly (readonly ConstraintState[])[];
   readonly #counters = new Counters();
   #steps = 0;
@@ -104,7 +121,9 @@ class Allocation {
 
   /** Every device that matches, or none. */
   #allOf(claim: number, request: WantedRequest, next: () => boolean): boolean {
-    const devices = this.#devices.filter((device) => this.#isCandidate(request, device));
+    const devices = this.#devices.filter(
+      (device) => this.#isCandidate(request, device) && this.#useOf(request, device) !== undefined,
+    );
     // A pool that is not complete may have more.
     if (devices.length === 0 || this.#input.pools.some(({ isComplete }) => !isComplete))
       return false;
@@ -120,38 +139,58 @@ class Allocation {
   }
 
   #isCandidate(request: WantedRequest, pooled: PooledDevice): boolean {
-    const { bindingConditions = [], allowMultipleAllocations } = pooled.device;
-    if (bindingConditions.length > 0 || allowMultipleAllocations === true) return false;
     return this.#input.matches(request, pooled);
+  }
+
+  /** What the request consumes of the device; undefined if there is not so much left. */
+  #useOf({ capacity }: WantedRequest, { device, id }: PooledDevice): CapacityUse | undefined {
+    const isShared = device.allowMultipleAllocations === true;
+    if (!isShared && Object.keys(capacity).length === 0) return NO_USE;
+    const use = capacityUse(capacity, device);
+    if (use === undefined) return undefined;
+    const others = isShared ? [this.#input.inUse.consumed(id), this.#shares.get(id)] : [];
+    return fitsCapacity(device, [use, ...others]) ? use : undefined;
   }
 
   #take(claim: number, request: WantedRequest, pooled: PooledDevice): boolean {
     const { id, device } = pooled;
     const key = request.adminAccess ? `${claim}#${id}` : id;
-    if (this.#taken.has(key)) return false;
+    const isShared = device.allowMultipleAllocations === true;
+    if (!isShared && this.#taken.has(key)) return false;
     if (!request.adminAccess && this.#input.inUse.has(id)) return false;
     if (isRepelled(device.taints ?? [], request.tolerations)) return false;
+    const use = this.#useOf(request, pooled);
+    if (use === undefined) return false;
     const { name, parent } = request;
     const constraints = this.#constraints[claim]!;
     const refused = constraints.findIndex((constraint) => !constraint.add(name, parent, pooled));
-    const isFree = refused < 0 && this.#counters.take(pooled);
+    // The first share of a device takes its counters for all.
+    const takesCounters = !isShared || !this.#hasShares(id);
+    const isFree = refused < 0 && (!takesCounters || this.#counters.take(pooled));
     if (!isFree) {
       const added = refused < 0 ? constraints : constraints.slice(0, refused);
       for (const constraint of added) constraint.remove(name, parent, pooled);
       return false;
     }
-    this.#taken.add(key);
-    this.#chosen[claim]!.push({ request, device: pooled });
+    if (isShared) this.#shares.add(id, use);
+    else this.#taken.add(key);
+    const share = isShared ? { share: use } : {};
+    this.#chosen[claim]!.push({ request, device: pooled, tookCounters: takesCounters, ...share });
     return true;
   }
 
+  #hasShares(id: string): boolean {
+    return this.#input.inUse.consumed(id) !== undefined || this.#shares.get(id) !== undefined;
+  }
+
   #giveBack(claim: number, request: WantedRequest, pooled: PooledDevice): void {
-    this.#taken.delete(request.adminAccess ? `${claim}#${pooled.id}` : pooled.id);
-    this.#counters.giveBack(pooled);
+    const { share, tookCounters } = this.#chosen[claim]!.pop()!;
+    if (share !== undefined) this.#shares.remove(pooled.id, share);
+    else this.#taken.delete(request.adminAccess ? `${claim}#${pooled.id}` : pooled.id);
+    if (tookCounters) this.#counters.giveBack(pooled);
     for (const constraint of this.#constraints[claim]!) {
       constraint.remove(request.name, request.parent, pooled);
     }
-    this.#chosen[claim]!.pop();
   }
 }
 
@@ -166,7 +205,10 @@ class Counters {
         this.#free.set(keyOf(pool, name, counter), quantityOf(value));
       }
     }
-    for (const device of pool.devices) if (inUse.has(device.id)) this.#add(device, -1);
+    for (const device of pool.devices) {
+      const { id } = device;
+      if (inUse.has(id) || inUse.consumed(id) !== undefined) this.#add(device, -1);
+    }
   }
 
   take(device: PooledDevice): boolean {

@@ -3,10 +3,17 @@
  * `bind` writes them into the claims and reserves the claims for the pod.
  */
 import type { Pod } from "#api/generated/core.v1.ts";
-import type { AllocationResult, ResourceClaim } from "#api/generated/resource.v1.ts";
+import type {
+  AllocationResult,
+  DeviceRequestAllocationResult,
+  ResourceClaim,
+} from "#api/generated/resource.v1.ts";
 import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
+import { quantityOf } from "#api/meta/quantity.ts";
+import { timeFromMs } from "#api/meta/time.ts";
 import type { Handle } from "#scheduler/plugin.ts";
 import type { DevicesInUse } from "./allocator.ts";
+import { type CapacityUse, ConsumedCapacities } from "./device-capacity.ts";
 import { deviceId, type Pool, poolKey } from "./device-pools.ts";
 import { isReservedFor } from "./pod-resource-claims.ts";
 
@@ -19,6 +26,8 @@ export class ClaimAllocations implements DevicesInUse {
   readonly #pending = new Map<string, AllocationResult>();
   /** How many allocations hold each device: those in the cache and those that are pending. */
   readonly #holders = new Map<string, number>();
+  /** What allocations consume of devices that are shared. */
+  readonly #consumed = new ConsumedCapacities();
   /** How often the use of each pool has changed. */
   readonly #poolVersions = new Map<string, number>();
 
@@ -37,6 +46,10 @@ export class ClaimAllocations implements DevicesInUse {
     return this.#holders.has(device);
   }
 
+  consumed(device: string): CapacityUse | undefined {
+    return this.#consumed.get(device);
+  }
+
   /** Changes whenever a device of one of these pools is taken or freed. */
   versionOf(pools: readonly Pool[]): number {
     let version = 0;
@@ -50,11 +63,19 @@ export class ClaimAllocations implements DevicesInUse {
       const key = poolKey(driver, pool);
       this.#poolVersions.set(key, (this.#poolVersions.get(key) ?? 0) + 1);
     }
-    for (const id of devicesOf(allocation)) {
-      const holders = (this.#holders.get(id) ?? 0) + sign;
-      if (holders <= 0) this.#holders.delete(id);
-      else this.#holders.set(id, holders);
+    for (const result of allocation.devices.results ?? []) {
+      if (result.adminAccess === true) continue; // the device stays free for others
+      const id = deviceId(result.driver, result.pool, result.device);
+      if (result.shareID === undefined) this.#hold(id, sign);
+      else if (sign === 1) this.#consumed.add(id, useOf(result));
+      else this.#consumed.remove(id, useOf(result));
     }
+  }
+
+  #hold(id: string, sign: 1 | -1): void {
+    const holders = (this.#holders.get(id) ?? 0) + sign;
+    if (holders <= 0) this.#holders.delete(id);
+    else this.#holders.set(id, holders);
   }
 
   isPending({ metadata }: ResourceClaim): boolean {
@@ -74,7 +95,7 @@ export class ClaimAllocations implements DevicesInUse {
   }
 
   /** Writes the pending allocation, if there is one, and reserves the claim for the pod. */
-  async bind(claim: ResourceClaim, pod: Pod, signal: AbortSignal): Promise<void> {
+  async bind(claim: ResourceClaim, pod: Pod, signal: AbortSignal): Promise<ResourceClaim> {
     const { client, objects } = this.#handle;
     const { namespace, name = "", uid = "" } = claim.metadata;
     const allocation = this.#pending.get(uid);
@@ -87,7 +108,10 @@ export class ClaimAllocations implements DevicesInUse {
         throw new Error(`claim ${namespace}/${name} got allocated elsewhere in the meantime`);
       }
       const written = await this.#write(current, allocation, pod, signal);
-      if (written.ok) break;
+      if (written.ok) {
+        current = written.value;
+        break;
+      }
       const { reason, message } = written.status;
       if (reason !== "Conflict" || tries >= TRIES_MAX) throw new Error(message);
       const latest = await client.get(resourceClaimKind, { namespace, name }, signal);
@@ -96,6 +120,7 @@ export class ClaimAllocations implements DevicesInUse {
     }
     await this.#seen(claim, signal);
     this.forget(claim);
+    return current;
   }
 
   async #write(
@@ -114,9 +139,16 @@ export class ClaimAllocations implements DevicesInUse {
       current = guarded.value;
     }
     const { name = "", uid = "" } = pod.metadata;
+    const stored = allocation ?? current.status?.allocation;
+    if (stored === undefined) {
+      const { namespace, name: claimName } = current.metadata;
+      throw new Error(`claim ${namespace}/${claimName} got deallocated elsewhere in the meantime`);
+    }
+    const allocationTimestamp =
+      stored.allocationTimestamp ?? timeFromMs(this.#handle.clock.nowMs());
     const status = {
       ...current.status,
-      ...(allocation === undefined ? {} : { allocation }),
+      allocation: { ...stored, allocationTimestamp },
       reservedFor: [...(current.status?.reservedFor ?? []), { resource: "pods", name, uid }],
     };
     const next = { ...current, status };
@@ -155,9 +187,6 @@ export class ClaimAllocations implements DevicesInUse {
   }
 }
 
-/** Devices with admin access stay free for others. */
-function devicesOf({ devices }: AllocationResult): readonly string[] {
-  return (devices.results ?? [])
-    .filter(({ adminAccess }) => adminAccess !== true)
-    .map(({ driver, pool, device }) => deviceId(driver, pool, device));
+function useOf({ consumedCapacity = {} }: DeviceRequestAllocationResult): CapacityUse {
+  return new Map(Object.entries(consumedCapacity).map(([name, text]) => [name, quantityOf(text)]));
 }

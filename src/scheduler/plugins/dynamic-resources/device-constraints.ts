@@ -11,7 +11,7 @@ export interface ConstraintState {
 export function constraintState(constraint: DeviceConstraint): ConstraintState {
   const { requests = [], matchAttribute, distinctAttribute } = constraint;
   const attribute = matchAttribute ?? distinctAttribute ?? "";
-  const values = new Map<string, string>();
+  const values = new Map<string, { readonly value: string; count: number }>();
   const applies = (request: string, parent: string | undefined): boolean =>
     requests.length === 0 ||
     requests.includes(parent === undefined ? request : `${parent}/${request}`) ||
@@ -21,16 +21,22 @@ export function constraintState(constraint: DeviceConstraint): ConstraintState {
       if (!applies(request, parent)) return true;
       const value = attributeText(device, attribute);
       if (value === undefined) return false;
-      const known = [...values.values()];
+      const known = [...values.values()].map((one) => one.value);
       const isFine =
         matchAttribute !== undefined
           ? known.every((other) => other === value)
           : !known.includes(value);
-      if (isFine) values.set(device.id, value);
-      return isFine;
+      if (!isFine) return false;
+      const before = values.get(device.id);
+      if (before === undefined) values.set(device.id, { value, count: 1 });
+      else before.count += 1; // another share of the device
+      return true;
     },
     remove: (request, parent, device) => {
-      if (applies(request, parent)) values.delete(device.id);
+      const known = applies(request, parent) ? values.get(device.id) : undefined;
+      if (known === undefined) return;
+      known.count -= 1;
+      if (known.count === 0) values.delete(device.id);
     },
   };
 }

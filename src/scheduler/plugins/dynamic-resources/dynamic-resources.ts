@@ -3,13 +3,9 @@
  * and CEL selectors, and keeps pods on nodes that can use the devices of their claims.
  */
 
-import { type DeviceMatcher, deviceMatcher } from "#api/expressions/devices.ts";
-import type { Node, NodeSelector, NodeSelectorRequirement } from "#api/generated/core.v1.ts";
-import type {
-  AllocationResult,
-  DeviceAllocationConfiguration,
-  ResourceClaim,
-} from "#api/generated/resource.v1.ts";
+import type { Node } from "#api/generated/core.v1.ts";
+import type { ResourceClaim } from "#api/generated/resource.v1.ts";
+import { parseDuration } from "#api/meta/duration.ts";
 import {
   definePlugin,
   FITS,
@@ -23,15 +19,18 @@ import {
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import { normalizeScores } from "../normalize-scores.ts";
 import { type Allocated, AllocationCache } from "./allocation-cache.ts";
+import { allocationOf } from "./allocation-result.ts";
 import type { ChosenDevice } from "./allocator.ts";
+import { bindingStateOf, hasBindingConditions, untilReadyToBind } from "./binding-conditions.ts";
 import { ClaimAllocations } from "./claim-allocations.ts";
 import { type PooledDevice, PoolIndex, selectsNode } from "./device-pools.ts";
 import { isReservedFor, resourceClaimsOf } from "./pod-resource-claims.ts";
+import { SelectorCache } from "./selector-cache.ts";
 import { type WantedDevices, WantedDevicesReader, type WantedRequest } from "./wanted-devices.ts";
 
 const RESERVED_MAX = 256;
 const ALTERNATIVES_MAX = 8;
-const SELECTORS_MAX = 1_000;
+const BINDING_TIMEOUT_MS = 600_000;
 const NOT_AVAILABLE = unresolvable("resourceclaim not available on the node");
 const CANNOT_ALLOCATE = unresolvable("cannot allocate all claims");
 
@@ -49,14 +48,24 @@ export function dynamicResources(): PluginFactory {
   let shared: ClaimAllocations | undefined;
   return {
     name: "DynamicResources",
-    create: (_args, handle) => {
+    create: (args, handle) => {
       shared ??= new ClaimAllocations(handle);
-      return createPlugin(handle, shared);
+      return createPlugin(handle, shared, bindingTimeoutMs(args as DynamicResourcesArgs));
     },
   };
 }
 
-function createPlugin(handle: Handle, allocations: ClaimAllocations) {
+export interface DynamicResourcesArgs {
+  readonly bindingTimeout?: string;
+}
+
+function bindingTimeoutMs(args: DynamicResourcesArgs | undefined): number {
+  const parsed =
+    args?.bindingTimeout === undefined ? undefined : parseDuration(args.bindingTimeout);
+  return parsed?.ok === true ? Number(parsed.nanos) / 1e6 : BINDING_TIMEOUT_MS;
+}
+
+function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: number) {
   const selectors = new SelectorCache();
   const pools = new PoolIndex(handle.objects.resourceSlices);
   const reader = new WantedDevicesReader(handle.objects);
@@ -81,7 +90,13 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations) {
       if ("fits" in state) return state;
       return { skip: false, state };
     },
-    filter: (state, _pod, node) => checkNode(state, node.node!, allocate),
+    filter: (state, _pod, node) => {
+      const isUsable = (claim: ResourceClaim): boolean => {
+        const { is } = bindingStateOf(claim, timeoutMs, handle.clock.nowMs());
+        return is === "ready" || is === "pending";
+      };
+      return checkNode(state, node.node!, isUsable, allocate);
+    },
     postFilter: (pod, _context, state) => {
       if (state === undefined) return { succeeded: false, message: "no new claims to deallocate" };
       for (const claim of state.unavailable) {
@@ -100,7 +115,7 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations) {
       const chosen = state?.byNode.get(node.name) ?? [];
       for (const [index, devices] of chosen.entries()) {
         const { claim } = state!.wanted[index]!;
-        allocations.assume(claim, allocationOf(claim, devices, node.name));
+        allocations.assume(claim, allocationOf(claim, devices, node.name, handle.random));
       }
       return FITS;
     },
@@ -111,10 +126,21 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations) {
       }
     },
     hasPreBind: (state) => state !== undefined,
-    preBind: async (state, { pod }, _node, signal) => {
+    preBind: async (state, { pod }, node, signal) => {
+      const bound: ResourceClaim[] = [];
       for (const claim of state?.claims ?? []) {
-        if (!isReservedFor(pod, claim)) await allocations.bind(claim, pod, signal);
+        const isBound = isReservedFor(pod, claim);
+        bound.push(isBound ? claim : await allocations.bind(claim, pod, signal));
       }
+      if (!bound.some(hasBindingConditions)) return FITS;
+      handle.recordEvent({
+        ...{ about: pod, type: "Normal", reason: "BindingConditionsPending" },
+        action: "Scheduling",
+        message: `waiting for binding conditions for device on node ${node.name}`,
+        schedulerName: pod.spec.schedulerName ?? "",
+      });
+      const { clock, objects } = handle;
+      await untilReadyToBind(bound, { clock, claims: objects.resourceClaims, timeoutMs }, signal);
       return FITS;
     },
     wakeOn: [
@@ -171,12 +197,16 @@ function stateOf(
 function checkNode(
   state: State,
   node: Node,
+  isUsable: (claim: ResourceClaim) => boolean,
   allocate: (wanted: readonly WantedDevices[], node: Node) => Allocated,
 ): Verdict {
   let isAvailable = true;
   for (const claim of state.claims) {
-    const selector = claim.status?.allocation?.nodeSelector;
-    if (selector === undefined || selectsNode(selector, node)) continue;
+    const { allocation } = claim.status ?? {};
+    if (allocation === undefined) continue;
+    const { nodeSelector: selector } = allocation;
+    const isHere = selector === undefined || selectsNode(selector, node);
+    if (isHere && isUsable(claim)) continue;
     state.unavailable.add(claim);
     isAvailable = false;
   }
@@ -204,119 +234,4 @@ function preferenceScore(chosen: readonly (readonly ChosenDevice[])[]): number {
     score += ALTERNATIVES_MAX - request.rank;
   }
   return score;
-}
-
-function allocationOf(
-  claim: ResourceClaim,
-  chosen: readonly ChosenDevice[],
-  nodeName: string,
-): AllocationResult {
-  const results = chosen.map(({ request, device: { device, pool } }) => ({
-    request: fullName(request),
-    driver: pool.driver,
-    pool: pool.name,
-    device: device.name,
-    ...(request.adminAccess ? { adminAccess: true } : {}),
-    ...(request.tolerations.length === 0 ? {} : { tolerations: request.tolerations }),
-  }));
-  const config = configOf(claim, chosen);
-  const nodeSelector = nodeSelectorOf(chosen, nodeName);
-  return {
-    devices: { results, ...(config.length === 0 ? {} : { config }) },
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-  };
-}
-
-function fullName({ name, parent }: WantedRequest): string {
-  return parent === undefined ? name : `${parent}/${name}`;
-}
-
-/** What classes and the claim say to the drivers, as far as it is about the chosen devices. */
-function configOf(
-  claim: ResourceClaim,
-  chosen: readonly ChosenDevice[],
-): DeviceAllocationConfiguration[] {
-  const config: DeviceAllocationConfiguration[] = [];
-  for (const request of new Set(chosen.map((one) => one.request))) {
-    for (const one of request.deviceClass.spec.config ?? []) {
-      config.push({ source: "FromClass", requests: [fullName(request)], ...one });
-    }
-  }
-  const names = new Set(
-    chosen.flatMap(({ request }) => [fullName(request), request.parent ?? request.name]),
-  );
-  for (const one of claim.spec.devices.config ?? []) {
-    const isAbout =
-      (one.requests ?? []).length === 0 || one.requests!.some((name) => names.has(name));
-    if (isAbout) config.push({ source: "FromClaim", ...one });
-  }
-  return config;
-}
-
-/** Where the devices can be used: undefined for everywhere. */
-function nodeSelectorOf(
-  chosen: readonly ChosenDevice[],
-  nodeName: string,
-): NodeSelector | undefined {
-  const matchFields: NodeSelectorRequirement[] = [];
-  const matchExpressions: NodeSelectorRequirement[] = [];
-  for (const { device } of chosen) {
-    const { spec } = device.slice;
-    const scope = spec.perDeviceNodeSelection === true ? device.device : spec;
-    if ((scope.nodeName ?? "") !== "" || device.device.bindsToNode === true) {
-      const only = { key: "metadata.name", operator: "In", values: [nodeName] } as const;
-      return { nodeSelectorTerms: [{ matchFields: [only] }] };
-    }
-    const [term] = scope.nodeSelector?.nodeSelectorTerms ?? [];
-    addNew(matchFields, term?.matchFields ?? []);
-    addNew(matchExpressions, term?.matchExpressions ?? []);
-  }
-  if (matchFields.length + matchExpressions.length === 0) return undefined;
-  const fields = matchFields.length === 0 ? {} : { matchFields };
-  const expressions = matchExpressions.length === 0 ? {} : { matchExpressions };
-  return { nodeSelectorTerms: [{ ...fields, ...expressions }] };
-}
-
-function addNew(all: NodeSelectorRequirement[], more: readonly NodeSelectorRequirement[]): void {
-  for (const one of more) {
-    const text = JSON.stringify(one);
-    if (!all.some((known) => JSON.stringify(known) === text)) all.push(one);
-  }
-}
-
-/** Compiled selectors and what they said of devices that have not changed. */
-class SelectorCache {
-  readonly #matchers = new Map<string, DeviceMatcher>();
-  readonly #known = new WeakMap<object, Map<string, boolean>>();
-
-  matches({ expressions }: WantedRequest, device: PooledDevice): boolean {
-    for (const expression of expressions) if (!this.#matchesOne(expression, device)) return false;
-    return true;
-  }
-
-  #matchesOne(expression: string, { device, pool }: PooledDevice): boolean {
-    let known = this.#known.get(device);
-    if (known === undefined) {
-      known = new Map();
-      this.#known.set(device, known);
-    }
-    let matches = known.get(expression);
-    if (matches === undefined) {
-      const result = this.#matcher(expression)({ driver: pool.driver, device });
-      if (!result.ok) throw new Error(result.error);
-      matches = result.matches;
-      known.set(expression, matches);
-    }
-    return matches;
-  }
-
-  #matcher(expression: string): DeviceMatcher {
-    let matcher = this.#matchers.get(expression);
-    if (matcher === undefined) {
-      if (this.#matchers.size >= SELECTORS_MAX) this.#matchers.clear();
-      matcher = deviceMatcher(expression);
-      this.#matchers.set(expression, matcher);
-    }
-    return matcher;
-  }
 }

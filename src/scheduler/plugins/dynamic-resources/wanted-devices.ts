@@ -20,6 +20,8 @@ export interface WantedRequest {
   readonly count: number;
   readonly adminAccess: boolean;
   readonly tolerations: readonly DeviceToleration[];
+  /** What it asks for of the device's capacities. */
+  readonly capacity: Readonly<Record<string, string>>;
   /** Its place among the alternatives, 0 for the preferred one. */
   readonly rank: number;
 }
@@ -86,6 +88,7 @@ function requestsOf(
         count: spec.count ?? 1,
         adminAccess: "adminAccess" in spec && spec.adminAccess === true,
         tolerations: spec.tolerations ?? [],
+        capacity: spec.capacity?.requests ?? {},
         rank: alternatives.length,
       });
     }
