@@ -28,7 +28,7 @@ import type {
   Outcome,
   Reconciled,
 } from "./controller.ts";
-import { DecisionLog } from "./decision-record.ts";
+import { DecisionLog, recordOf } from "./decision-record.ts";
 import { type Execution, execute } from "./executor.ts";
 
 const WORKERS = 5;
@@ -248,12 +248,14 @@ export class Runtime {
     const { clock, logger } = this.#options;
     const startMs = clock.elapsedMs();
     let outcome: Outcome<unknown> = {};
+    let state: unknown;
+    const decided = { controller: controller.name, key };
     try {
       const id = idOfKey(key);
       const reader = this.#clientFor(controller);
       const moment = { nowMs: clock.nowMs(), signal };
       const observed = controller.observe(caches, key, reader, memory.get(id), moment);
-      const state = observed instanceof Promise ? await observed : observed;
+      state = observed instanceof Promise ? await observed : observed;
       outcome = controller.decide(state, clock.nowMs());
       if (state === undefined)
         memory.delete(id); // nothing is there to remember anything of
@@ -266,14 +268,7 @@ export class Runtime {
       const seconds = (clock.elapsedMs() - startMs) / 1000;
       measured?.({ key, state, outcome, refused, done, nowMs, seconds });
       if (hasEffect(outcome)) {
-        this.decisions.add({
-          atMs: clock.nowMs(),
-          controller: controller.name,
-          key,
-          outcome,
-          done,
-          refused,
-        });
+        this.decisions.add(recordOf({ ...decided, atMs: nowMs, state, outcome, done, refused }));
       }
       if (refused !== undefined) {
         const retryMs = queue.retry(key);
@@ -293,15 +288,9 @@ export class Runtime {
       return "success";
     } catch (error) {
       if (signal.aborted) return "error";
-      this.decisions.add({
-        atMs: clock.nowMs(),
-        controller: controller.name,
-        key,
-        outcome,
-        done: 0,
-        refused: undefined,
-        error,
-      });
+      const atMs = clock.nowMs();
+      const failed = { ...decided, atMs, state, outcome, done: 0, refused: undefined, error };
+      this.decisions.add(recordOf(failed));
       const retryMs = queue.retry(key);
       logger.warn("reconcile failed", { controller: controller.name, ...key, retryMs, error });
       return "error";

@@ -209,10 +209,7 @@ export class Cluster implements AsyncDisposable {
   #lastDecisions(): string {
     const last = this.runtime.decisions.about().slice(-3);
     return last
-      .map(
-        ({ controller, key, refused }) =>
-          `${controller} ${key.name} ${refused?.status.message ?? ""}`,
-      )
+      .map(({ controller, key, refused }) => `${controller} ${key.name} ${refused?.why ?? ""}`)
       .join("; ");
   }
 

@@ -308,7 +308,7 @@ export class Cluster implements AsyncDisposable {
     const last = this.#parts.components.runtime?.decisions.about().slice(-3) ?? [];
     return last
       .map(({ controller, key, refused }) => {
-        return `${controller} ${key.name} ${refused?.status.message ?? ""}`;
+        return `${controller} ${key.name} ${refused?.why ?? ""}`;
       })
       .join("; ");
   }

@@ -79,8 +79,8 @@ test("every controller has something to write, and may write it", async () => {
   const go = async (ms: number): Promise<void> => {
     await beKubelet(cluster);
     await cluster.advance(ms);
-    for (const { controller, done, outcome } of cluster.runtime.decisions.about())
-      if (done > 0 || (outcome.events ?? []).length > 0) seen.add(controller);
+    for (const { controller, done, events } of cluster.runtime.decisions.about())
+      if (done > 0 || events.length > 0) seen.add(controller);
   };
 
   for (const manifest of WORLD) unwrap(await create(cluster, manifest));

@@ -1,5 +1,5 @@
 /** The decisions of a running cluster, for `k8ts why`: in words or as JSON. */
-import type { DecisionRecord } from "#runtime/decision-record.ts";
+import type { DecisionRecord, WriteRecord } from "#runtime/decision-record.ts";
 import type { Runtime } from "#runtime/run.ts";
 import type { DecisionRecords } from "#scheduler/explain/decision-records.ts";
 import { explainPod } from "#scheduler/explain/explain-pod.ts";
@@ -54,26 +54,29 @@ function isAbout(controller: string, resource: string): boolean {
 }
 
 function inWords(record: DecisionRecord): string {
-  const { atMs, controller, outcome, done, refused, error } = record;
-  const total = outcome.writes?.length ?? 0;
+  const { atMs, controller, because, observed, writes, intended, done, refused, error } = record;
   const what =
     error === undefined
-      ? `${done} write(s)${done < total ? ` of ${total}` : ""}`
+      ? `${done} write(s)${done < intended ? ` of ${intended}` : ""}`
       : `failed: ${error}`;
-  const because = outcome.because === undefined ? "" : `, because ${outcome.because}`;
-  const refusal = refused === undefined ? "" : `, refused: ${refused.status.message}`;
-  return `  ${new Date(atMs).toISOString()} ${controller}: ${what}${because}${refusal}`;
+  const more = intended > writes.length ? ", …" : "";
+  const which = writes.length === 0 ? "" : ` (${writes.map(writeInWords).join(", ")}${more})`;
+  const rule = because === undefined ? "" : `, because ${because}`;
+  const refusal = refused === undefined ? "" : `, refused: ${refused.why}`;
+  const basis = observed.map(
+    ({ kind, namespace, name, resourceVersion }) =>
+      `${kind} ${key(namespace, name)}@${resourceVersion}`,
+  );
+  const saw = basis.length === 0 ? "" : `; saw ${basis.join(", ")}`;
+  return `  ${new Date(atMs).toISOString()} ${controller}: ${what}${which}${rule}${refusal}${saw}`;
 }
 
-function plainRecord({ atMs, controller, outcome, done, refused, error }: DecisionRecord): object {
-  return {
-    at: new Date(atMs).toISOString(),
-    controller,
-    writes: done,
-    ...(outcome.because === undefined ? {} : { because: outcome.because }),
-    ...(refused === undefined ? {} : { refused: refused.status }),
-    ...(error === undefined ? {} : { error: String(error) }),
-  };
+function writeInWords({ op, resource, namespace, name }: WriteRecord): string {
+  return `${op} ${resource} ${key(namespace, name)}`;
+}
+
+function plainRecord({ atMs, key: _, ...record }: DecisionRecord): object {
+  return { at: new Date(atMs).toISOString(), ...record };
 }
 
 function key(namespace: string, name: string): string {
