@@ -30,6 +30,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   scheduler: { imports: ["lib", "api", "client"] },
   metrics: { imports: ["lib", "api", "client"] },
   host: { imports: ["lib"] },
+  etcd: { imports: ["lib", "store", "pki", "host"] },
   kubelet: { imports: ["lib", "api", "client", "host", "pki"] },
   "kubelet/decide": { imports: ["lib", "api"], pure: true },
   sim: { imports: ["lib", "api", "client", "kubelet"] },

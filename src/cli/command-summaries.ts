@@ -13,7 +13,8 @@ export const COMMANDS: Readonly<Record<string, string>> = {
   why: "say why a pod runs where it runs, or does not run, and what controllers decided",
   simulate: "run simulated nodes, make them fail and recover",
   image: "import, list, remove, save and build images",
-  join: "make this machine a node of a cluster that runs elsewhere",
+  join: "make this machine a node, or a part of the control plane, of a cluster that runs elsewhere",
+  leave: "take this machine out of the control plane of its cluster",
   token: "make, list and delete the tokens with which machines join",
   node: "add, remove, stop, start and disturb nodes of this machine",
   doctor: "check the data of a cluster",
@@ -29,6 +30,7 @@ export const COMMANDS: Readonly<Record<string, string>> = {
   "konnectivity-agent": "run the agent of tunnels to nodes",
   snapshot: "save, restore, verify and list snapshots of a cluster's store",
   store: "copy a cluster's store from a data directory to an etcd, or back; list its revisions",
+  etcd: "members, state, snapshots and defragmentation of the cluster's etcd",
   completion: "print a script that completes commands in bash, zsh or fish",
   version: "print the version",
 };

@@ -7,12 +7,14 @@ import { controllerManagerCommand } from "./controller-manager/controller-manage
 import { dashboardCommand } from "./dashboard/dashboard-command.ts";
 import { dnsCommand } from "./dns/dns-command.ts";
 import { doctorCommand } from "./doctor/doctor.ts";
+import { etcdCommand } from "./etcd/etcd-command.ts";
 import { imageCommand } from "./image/image-command.ts";
 import { ingressCommand } from "./ingress/ingress-command.ts";
 import { joinCommand } from "./join/join-command.ts";
 import { konnectivityAgentCommand } from "./konnectivity/konnectivity-agent.ts";
 import { konnectivityServerCommand } from "./konnectivity/konnectivity-server.ts";
 import { kubeletCommand } from "./kubelet/kubelet-command.ts";
+import { leaveCommand } from "./leave/leave-command.ts";
 import { metricsServerCommand } from "./metrics-server/metrics-server-command.ts";
 import { nodeCommand } from "./node/node-command.ts";
 import { proxyCommand } from "./proxy/proxy-command.ts";
@@ -37,6 +39,7 @@ export const commands: readonly Command[] = [
   dnsCommand,
   doctorCommand,
   downCommand,
+  etcdCommand,
   proxyCommand,
   schedulerCommand,
   simulateCommand,
@@ -48,6 +51,7 @@ export const commands: readonly Command[] = [
   konnectivityAgentCommand,
   konnectivityServerCommand,
   kubeletCommand,
+  leaveCommand,
   metricsServerCommand,
   nodeCommand,
   tokenCommand,

@@ -19,9 +19,11 @@ export interface Authority extends KeyPair {
   readonly key: KeyObject;
 }
 
+type Purpose = "server auth" | "client auth";
+
 export interface LeafRequest {
   readonly subject: Subject;
-  readonly purpose: "server auth" | "client auth";
+  readonly purpose: Purpose | readonly Purpose[];
   readonly altNames?: readonly string[];
 }
 
@@ -60,7 +62,7 @@ export function openAuthority(path: string, commonName: string, nowMs: number): 
 export function issueLeaf(authority: Authority, request: LeafRequest, nowMs: number): KeyPair {
   const { privateKey, publicKey } = newKey();
   const authorityEndsMs = Date.parse(parseCertificate(authority.certificatePem, "CA").validTo);
-  const usages: KeyUsage[] = ["digital signature", "key encipherment", request.purpose];
+  const usages: KeyUsage[] = ["digital signature", "key encipherment", ...[request.purpose].flat()];
   const certificatePem = issueCertificate(
     {
       subject: request.subject,

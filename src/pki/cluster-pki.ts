@@ -13,22 +13,14 @@
 import { createPublicKey } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type Authority, issueLeaf, type LeafRequest, openAuthority } from "./authority.ts";
-import { ipBytes } from "./ip-bytes.ts";
-import {
-  type KeyPair,
-  newKey,
-  parseCertificate,
-  parsePrivateKey,
-  privateKeyPem,
-  readKeyPair,
-} from "./key-pair.ts";
+import { ensureLeaf, isGoodLeaf } from "./ensure-leaf.ts";
+import { type KeyPair, newKey, parsePrivateKey, privateKeyPem } from "./key-pair.ts";
 import { changeKubeconfig, formatKubeconfig, parseKubeconfig } from "./kubeconfig.ts";
 import { readPrivateFile, writePrivateFile, writePublicFile } from "./private-file.ts";
-import { DAY_MS, needsRenewal, renewalTimeMs } from "./validity.ts";
+import { DAY_MS, renewalTimeMs } from "./validity.ts";
 
 /** Whom the certificate of the proxy before the server is made for. */
 export const FRONT_PROXY_NAME = "front-proxy-client";
@@ -168,52 +160,6 @@ function ensureAll(options: PkiOptions): Held {
   };
 }
 
-function ensureLeaf(
-  authority: Authority,
-  path: string,
-  request: LeafRequest,
-  { clock, logger }: PkiOptions,
-): KeyPair {
-  const [certificateFile, keyFile] = [`${path}.crt`, `${path}.key`];
-  const found = readUsable(certificateFile, keyFile, logger);
-  if (found !== undefined && isGood(found.certificatePem, authority, request, clock.nowMs())) {
-    return found;
-  }
-  const pair = issueLeaf(authority, request, clock.nowMs());
-  writePrivateFile(keyFile, pair.keyPem);
-  writePublicFile(certificateFile, pair.certificatePem);
-  return pair;
-}
-
-/** A damaged leaf is no loss: it is made again. Files that may not be read are the user's to mend. */
-function readUsable(certificate: string, key: string, logger: Logger): KeyPair | undefined {
-  try {
-    return readKeyPair(certificate, key);
-  } catch (error) {
-    if (codeOf(error) !== undefined) throw error;
-    logger.warn("a certificate is damaged and will be made again", { certificate, error });
-    return undefined;
-  }
-}
-
-function isGood(pem: string, authority: Authority, request: LeafRequest, nowMs: number): boolean {
-  const certificate = parseCertificate(pem, "the certificate");
-  const issuer = parseCertificate(authority.certificatePem, "the authority");
-  const names = new Set(certificate.subjectAltName?.split(", ").map(bareName) ?? []);
-  return (
-    !needsRenewal(pem, nowMs) &&
-    certificate.checkIssued(issuer) &&
-    certificate.verify(issuer.publicKey) &&
-    (request.altNames ?? []).every((name) => names.has(bareName(name)))
-  );
-}
-
-/** One spelling for a name and for how node prints it: `IP Address:0:0:0:0:0:0:0:1` for `::1`. */
-function bareName(name: string): string {
-  const text = name.replace(/^(DNS|IP Address):/, "");
-  return text.includes(":") ? ipBytes(text).toString("hex") : text;
-}
-
 function ensureServiceAccountKey(path: string): string {
   const [keyFile, publicFile] = [`${path}.key`, `${path}.pub`];
   const found = readPrivateFile(keyFile);
@@ -237,7 +183,7 @@ function ensureKubeconfig(
   };
   const text = readPrivateFile(path) ?? "";
   const old = parseKubeconfig(text);
-  const good = old && isGood(old.client.certificatePem, ca, request, clock.nowMs());
+  const good = old && isGoodLeaf(old.client.certificatePem, ca, request, clock.nowMs());
   const same = old?.server === serverUrl && old.authorityPem === ca.certificatePem;
   if (good && same) return old.client;
   const client = good ? old.client : issueLeaf(ca, request, clock.nowMs());

@@ -33,6 +33,8 @@ export interface EtcdOptions {
   readonly logger?: Logger;
   /** How much history to keep, five minutes unless given; 0 leaves compaction to others. */
   readonly historyMs?: number;
+  /** Calls `use` whenever the members have changed, until the signal aborts. */
+  onMembers?(use: (endpoints: readonly string[]) => void, signal: AbortSignal): void;
 }
 
 const CALL_TIMEOUT_MS = 10_000;
@@ -49,6 +51,7 @@ export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
     await store[Symbol.asyncDispose]();
     throw error;
   }
+  options.onMembers?.((members) => endpoints.use(members), store.signal);
   if (historyMs > 0) void runCompactor(endpoints, clock, historyMs, store.signal);
   return store;
 }

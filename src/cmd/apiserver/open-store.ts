@@ -4,6 +4,7 @@ import { REGISTRY } from "#apiserver/storage/resources.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type Store, StoreError } from "#store/contract.ts";
+import type { EtcdOptions } from "#store/etcd.ts";
 import { PrefixedStore } from "#store/prefixed-store.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { readPem } from "./keys.ts";
@@ -11,29 +12,37 @@ import { openOwnStore } from "./open-own-store.ts";
 
 const ETCD_RETRY_MS = 1_000;
 
+export interface StoreSurroundings {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Where the members of etcd are known better than from --etcd-servers. */
+  readonly onEtcdMembers?: EtcdOptions["onMembers"];
+}
+
 /** An etcd that does not answer yet is waited for. */
 export async function openStore(
   flags: ApiServerFlags,
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  surroundings: StoreSurroundings,
   signal: AbortSignal,
 ): Promise<Store> {
+  const { clock, logger } = surroundings;
   if (!isShared(flags)) {
     return await openOwnStore(flags, { clock, logger });
   }
-  return await openEtcd(flags, flags.etcdServers, { clock, logger }, signal);
+  return await openEtcd(flags, flags.etcdServers, surroundings, signal);
 }
 
 /** The stores that `--etcd-servers-overrides` names; resources with the same servers share one. */
 export async function openOverrides(
   flags: ApiServerFlags,
-  surroundings: { readonly clock: Clock; readonly logger: Logger },
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
   signal: AbortSignal,
 ): Promise<readonly OpenedOverride[]> {
   const stores = new Map<string, Store>();
   const opened: OpenedOverride[] = [];
   for (const { group, plural, servers } of flags.etcdServersOverrides) {
     const place = servers.join(";");
-    const store = stores.get(place) ?? (await openEtcd(flags, servers, surroundings, signal));
+    const store = stores.get(place) ?? (await openEtcd(flags, servers, { clock, logger }, signal));
     stores.set(place, store);
     opened.push({ group, plural, store });
   }
@@ -45,12 +54,13 @@ export type OpenedOverride = Pick<StoreOverride, "group" | "plural" | "store">;
 async function openEtcd(
   flags: ApiServerFlags,
   servers: readonly string[],
-  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  surroundings: StoreSurroundings,
   signal: AbortSignal,
 ): Promise<Store> {
+  const { clock, logger } = surroundings;
   for (;;) {
     try {
-      return await connectEtcd(flags, servers, clock, logger);
+      return await connectEtcd(flags, servers, surroundings);
     } catch (error) {
       if (!(error instanceof StoreError) || error.problem.code !== "Unavailable") throw error;
       logger.warn("etcd does not answer", { servers, why: error.message });
@@ -67,8 +77,7 @@ export function isShared({ etcdServers }: ApiServerFlags): boolean {
 async function connectEtcd(
   flags: ApiServerFlags,
   servers: readonly string[],
-  clock: Clock,
-  logger: Logger,
+  { clock, logger, onEtcdMembers }: StoreSurroundings,
 ): Promise<Store> {
   const { openEtcdStore } = await import("#store/etcd.ts");
   const pem = (file: string | undefined) => (file === undefined ? undefined : readPem(file));
@@ -85,6 +94,7 @@ async function connectEtcd(
     logger,
     historyMs: flags.etcdCompactionInterval * 1000,
     ...(secure ? { tls } : {}),
+    ...(onEtcdMembers === undefined ? {} : { onMembers: onEtcdMembers }),
   });
   const stored = `${flags.etcdPrefix}/`;
   return stored === REGISTRY ? store : new PrefixedStore(store, { seen: REGISTRY, stored });

@@ -3,7 +3,6 @@
  * log, starts the server on them, serves HTTPS (in this thread or in a worker thread), and creates
  * what a fresh cluster has. Closing goes the other way: readiness first, the store last.
  */
-import { networkInterfaces } from "node:os";
 import { bootstrapCluster } from "#apiserver/cluster/bootstrap-cluster.ts";
 import { Announcement } from "#apiserver/cluster/kubernetes-service.ts";
 import { createLoopback } from "#apiserver/cluster/loopback.ts";
@@ -25,6 +24,7 @@ import { responseHeaderRules } from "./flags/response-header-flags.ts";
 import { tlsLimitsOf } from "./flags/tls-flags.ts";
 import { type Keys, openKeys } from "./keys.ts";
 import { isShared, openOverrides, openStore } from "./open-store.ts";
+import { ownAddress } from "./own-address.ts";
 import { apiServerOptions, identityOf, type Parts, type Surroundings } from "./server-options.ts";
 import { openTracing } from "./tracing.ts";
 
@@ -193,14 +193,4 @@ async function listen(
   });
   keys.onRenewal(() => server.renew(tls()));
   return server;
-}
-
-/** The address that pods can reach; loopback only if the machine has no other. */
-function ownAddress(bindAddress: string): string {
-  const usable = !/^(0\.0\.0\.0|::|127\.|::1$|localhost$)/.test(bindAddress);
-  if (usable) return bindAddress;
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  const outside = all.filter(({ internal }) => !internal);
-  const chosen = outside.find(({ family }) => family === "IPv4") ?? outside[0];
-  return chosen?.address ?? "127.0.0.1";
 }

@@ -14,10 +14,8 @@ import type { ApiServerOptions } from "#apiserver/server.ts";
 import type { ComponentCheck } from "#apiserver/special/component-statuses.ts";
 import { probeComponent } from "#apiserver/special/probe-component.ts";
 import type { Objects } from "#apiserver/storage/objects.ts";
-import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
-import type { Clock } from "#lib/time/clock.ts";
 import type { Store } from "#store/contract.ts";
 import { admissionOf } from "./admission.ts";
 import type { AuditLog } from "./audit-log.ts";
@@ -26,7 +24,7 @@ import type { OpenedEncryption } from "./encryption.ts";
 import { type ApiServerFlags, flagTexts } from "./flags/flags.ts";
 import { followConfigs } from "./follow-config.ts";
 import { type Keys, readPem } from "./keys.ts";
-import { isShared, type OpenedOverride } from "./open-store.ts";
+import { isShared, type OpenedOverride, type StoreSurroundings } from "./open-store.ts";
 import { securityOptionsOf } from "./security-options.ts";
 import type { Tracing } from "./tracing.ts";
 
@@ -34,10 +32,8 @@ import type { Tracing } from "./tracing.ts";
 const CONTROLLER_MANAGER_PORT = 10_257;
 const SCHEDULER_PORT = 10_259;
 
-export interface Surroundings {
-  readonly clock: Clock;
+export interface Surroundings extends StoreSurroundings {
   readonly random: Random;
-  readonly logger: Logger;
   readonly hostname: string;
   /** Shared with whatever else runs in the process; its own unless given. */
   readonly metrics?: Metrics;

@@ -34,8 +34,10 @@ import { servingCertificate } from "../component/serving-certificate.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
 import { collect } from "../flags/flag-values.ts";
 import { FlagError, parseArguments, refuseFlags } from "../flags/parse-flags.ts";
+import { serverUrlOf } from "../flags/server-url.ts";
 import { runNodeProcess } from "../node/run-node-process.ts";
 import { nodeRefusal } from "../up/node-requirements.ts";
+import { joinControlPlane } from "./join-control-plane.ts";
 import { NODE_SETTINGS, type NodeNetworkSettings } from "./join-objects.ts";
 
 interface JoinFlags {
@@ -52,10 +54,14 @@ interface JoinFlags {
 
 export const joinCommand: Command = {
   name: "join",
-  summary: "make this machine a node of a cluster that runs elsewhere",
+  summary:
+    "make this machine a node, or a part of the control plane, of a cluster that runs elsewhere",
   flags: () => joinParser().options,
   run: async (args, signal) => {
     try {
+      if (args.some((arg) => /^--control-plane(=|$)/.test(arg))) {
+        return await joinControlPlane(args, joinParser().options, signal);
+      }
       await joinCluster(flagsOf(args), signal);
       return 0;
     } catch (error) {
@@ -79,7 +85,12 @@ function joinParser(): Parser {
     .option("--node-ip <ip>", "the node's address, if not that of the default route")
     .option("--data <dir>", "where everything is kept", join(homedir(), ".k8ts-node"))
     .option("--install", "install missing packages", true)
-    .option("--no-install", "install no packages");
+    .option("--no-install", "install no packages")
+    .option(
+      "--control-plane",
+      "make it a machine of the control plane; takes the flags of `k8ts up`, too",
+    )
+    .option("--certificate-key <key>", "decrypts the cluster's keys, which are handed over");
 }
 
 function flagsOf(args: readonly string[]): JoinFlags {
@@ -90,16 +101,8 @@ function flagsOf(args: readonly string[]): JoinFlags {
   const wrong = flags.caCertHash.find((pin) => !isAuthorityPin(pin));
   if (wrong !== undefined)
     throw new FlagError(`--ca-cert-hash: ${wrong} is not sha256:<64 hex digits>`);
-  const server = address === undefined ? undefined : serverOf(address);
+  const server = address === undefined ? undefined : serverUrlOf(address);
   return { ...flags, server, nodeName: nodeName.trim().toLowerCase(), data: resolve(data) };
-}
-
-/** `host:port` is taken, too, as kubeadm does. */
-function serverOf(address: string): string {
-  const text = address.includes("://") ? address : `https://${address}`;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "https:") throw new FlagError(`${address} is not https://HOST:PORT`);
-  return url.origin;
 }
 
 async function joinCluster(flags: JoinFlags, signal: AbortSignal): Promise<void> {

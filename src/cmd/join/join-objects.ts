@@ -18,6 +18,7 @@ import type { Client } from "#client/client.ts";
 import type { PodNetworkMode } from "#network/pod-network-mode.ts";
 import { answerOf, ensureObject } from "../component/ensure-object.ts";
 import { ensureNetworkPolicyAccess } from "../network-policy/network-policy-access.ts";
+import { CERTS_SECRET } from "./control-plane-secret.ts";
 
 export interface JoinFacts {
   /** `https://192.0.2.1:6443` */
@@ -144,6 +145,7 @@ const NAMESPACED: readonly (readonly [Role, RoleBinding])[] = [
   reader("kube-system", "kubeadm:kubelet-config", "kubelet-config", [NODES, TOKENS]),
   reader("kube-system", "kubeadm:nodes-kubeadm-config", "kubeadm-config", [NODES, TOKENS]),
   reader("kube-system", "k8ts:node-settings", NODE_SETTINGS.name, [NODES, TOKENS]),
+  reader("kube-system", "kubeadm:kubeadm-certs", CERTS_SECRET.name, [TOKENS], "secrets"),
 ];
 
 function group(name: string): Subject {
@@ -158,15 +160,16 @@ function clusterBinding(name: string, role: string, subject: Subject): ClusterRo
   };
 }
 
-/** The right to get one ConfigMap. */
+/** The right to get one ConfigMap or Secret. */
 function reader(
   namespace: string,
   name: string,
-  map: string,
+  object: string,
   subjects: readonly Subject[],
+  resource = "configmaps",
 ): readonly [Role, RoleBinding] {
   const metadata = { namespace, name };
-  const rule = { apiGroups: [""], resources: ["configmaps"], resourceNames: [map], verbs: ["get"] };
+  const rule = { apiGroups: [""], resources: [resource], resourceNames: [object], verbs: ["get"] };
   return [
     { apiVersion: `${RBAC}/v1`, kind: "Role", metadata, rules: [rule] },
     {

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command as Parser } from "commander";
+import type { TlsOptions } from "#lib/http2/connect-http2.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { RevisionRecord, RevisionsOptions, SnapshotSummary, Store } from "#store/contract.ts";
 import {
@@ -22,13 +23,7 @@ const ALL_HISTORY = {
 export type StorePlace =
   /** `directory` is the cluster's data directory; the store is a folder in it. */
   | { readonly form: "embedded"; readonly directory: string }
-  | { readonly form: "etcd"; readonly endpoints: readonly string[]; readonly tls?: EtcdTls };
-
-interface EtcdTls {
-  readonly ca?: Buffer;
-  readonly cert?: Buffer;
-  readonly key?: Buffer;
-}
+  | { readonly form: "etcd"; readonly endpoints: readonly string[]; readonly tls?: TlsOptions };
 
 export interface EtcdTlsFlags {
   readonly etcdCafile?: string;

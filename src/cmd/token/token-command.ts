@@ -15,8 +15,14 @@ import { processSurroundings } from "../component/process-surroundings.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
 import { FlagError, parseArguments, refuseFlags } from "../flags/parse-flags.ts";
 import { durationOf, type Flags } from "../flags/read-flags.ts";
+import {
+  CERTS_TOKEN_DESCRIPTION,
+  CERTS_TTL_MS,
+  newCertificateKey,
+} from "../join/control-plane-secret.ts";
 import { DEFAULT_TOKEN_GROUP } from "../join/join-objects.ts";
 import { defaultDataDir } from "../up/default-data-dir.ts";
+import { uploadControlPlane } from "./upload-control-plane.ts";
 
 const USAGE = `Usage: k8ts token COMMAND [flags]
 
@@ -53,7 +59,11 @@ const SUB_COMMANDS: Readonly<Record<string, SubCommand>> = {
       parser
         .option("--ttl <duration>", "how long it is good for; 0: for ever", "24h0m0s")
         .option("--description <text>", "what it is for", "")
-        .option("--print-join-command", "print the command for the other machine"),
+        .option("--print-join-command", "print the command for the other machine")
+        .option(
+          "--control-plane",
+          "for a machine of the control plane: also hands over the cluster's keys, encrypted, for two hours",
+        ),
     run: create,
   },
   list: { flags: (parser) => parser, run: list },
@@ -130,24 +140,65 @@ async function create(
     );
   }
   const ttlMs = durationOf(flags, "ttl");
+  const description = String(flags.description);
+  await createToken(client, token, { ttlMs, nowMs, description }, signal);
+  const { server, authorityPem } = clusterOf(info.value.data?.kubeconfig ?? "");
+  const command = `k8ts join ${server} --token ${text} --ca-cert-hash ${pinOfAuthority(authorityPem)}`;
+  if (flags.controlPlane !== true)
+    return flags.printJoinCommand === true ? `${command}\n` : `${text}\n`;
+  const key = newCertificateKey();
+  await handOver({ client, random, nowMs, flags }, key, signal);
+  if (flags.printJoinCommand !== true) return `${text}\n${key}\n`;
+  return `${command} --control-plane --certificate-key ${key}\n`;
+}
+
+/** A token of its own ends the life of the Secret. */
+async function handOver(
+  { client, random, nowMs, flags }: Omit<Context, "operands">,
+  key: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const token = { id: randomText(6, random), secret: randomText(16, random) };
+  const terms = { ttlMs: CERTS_TTL_MS, nowMs, description: CERTS_TOKEN_DESCRIPTION, usages: [] };
+  const owner = await createToken(client, token, terms, signal);
+  const dataDir = resolve(String(flags.data));
+  const { fileFlags } = await uploadControlPlane(client, dataDir, key, owner, signal);
+  if (fileFlags.length === 0) return;
+  process.stderr.write(
+    `k8ts token: these flags name files, which are not handed over; give them to the other machine by hand: ${fileFlags.map((name) => `--${name}`).join(" ")}\n`,
+  );
+}
+
+interface TokenTerms {
+  /** 0: for ever. */
+  readonly ttlMs: number;
+  readonly nowMs: number;
+  readonly description: string;
+  readonly usages?: readonly string[];
+}
+
+async function createToken(
+  client: Client,
+  { id, secret: tokenSecret }: { readonly id: string; readonly secret: string },
+  { ttlMs, nowMs, description, usages = USAGES }: TokenTerms,
+  signal: AbortSignal,
+): Promise<Secret> {
   const expiration = new Date(nowMs + ttlMs).toISOString().replace(/\.\d+Z$/, "Z");
   const secret: Secret = {
     ...{ apiVersion: "v1", kind: "Secret", type: SECRET_TYPE },
-    metadata: { namespace: NAMESPACE, name: SECRET_PREFIX + token.id },
+    metadata: { namespace: NAMESPACE, name: SECRET_PREFIX + id },
     stringData: {
-      "token-id": token.id,
-      "token-secret": token.secret,
+      "token-id": id,
+      "token-secret": tokenSecret,
       ...(ttlMs === 0 ? {} : { expiration }),
-      ...(flags.description === "" ? {} : { description: String(flags.description) }),
-      ...Object.fromEntries(USAGES.map((usage) => [`usage-bootstrap-${usage}`, "true"])),
-      "auth-extra-groups": DEFAULT_TOKEN_GROUP,
+      ...(description === "" ? {} : { description }),
+      ...Object.fromEntries(usages.map((usage) => [`usage-bootstrap-${usage}`, "true"])),
+      ...(usages.length === 0 ? {} : { "auth-extra-groups": DEFAULT_TOKEN_GROUP }),
     },
   };
   const created = await client.create(secretKind, secret, {}, signal);
   if (!created.ok) throw new FlagError(created.status.message ?? "the token cannot be created");
-  if (flags.printJoinCommand !== true) return `${text}\n`;
-  const { server, authorityPem } = clusterOf(info.value.data?.kubeconfig ?? "");
-  return `k8ts join ${server} --token ${text} --ca-cert-hash ${pinOfAuthority(authorityPem)}\n`;
+  return created.value;
 }
 
 async function list({ client, nowMs }: Context, signal: AbortSignal): Promise<string> {

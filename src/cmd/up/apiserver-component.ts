@@ -17,10 +17,11 @@ export const APISERVER = "apiserver";
 export function apiServerComponent(
   surroundings: Surroundings,
   onRunning: (server: RunningApiServer) => void,
+  needs: readonly string[],
 ): Component {
   return {
     name: APISERVER,
-    needs: [],
+    needs,
     run: (cluster, signal) => {
       const components = Object.fromEntries(
         REPORTED.map((name) => [name, () => cluster.health(name)]),

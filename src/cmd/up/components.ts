@@ -1,4 +1,5 @@
 /** The components of a cluster in one process. A new one is a line here and a file of its own. */
+import type { RunningMember } from "#etcd/managed-member.ts";
 import type { RunningApiServer } from "../apiserver/run.ts";
 import type { Surroundings } from "../apiserver/server-options.ts";
 import { apiAccessComponent, isLoopback } from "./api-access-component.ts";
@@ -8,6 +9,7 @@ import type { Component } from "./component.ts";
 import { controllerManagerComponent } from "./controller-manager-component.ts";
 import { dashboardComponent } from "./dashboard-component.ts";
 import { dnsComponent } from "./dns-component.ts";
+import { etcdComponent } from "./etcd-component.ts";
 import { ingressComponent } from "./ingress-component.ts";
 import { joinComponent } from "./join-component.ts";
 import { manifestsComponent } from "./manifests-component.ts";
@@ -29,10 +31,20 @@ export function componentsOf(
   nodes: NodeList | undefined,
 ): readonly Component[] {
   const { machineNode, simulate, server, networkPolicy, loadBalancer, ingress, metrics } = flags;
+  const { etcd } = flags;
   const isLocal = isLoopback(server.bindAddress);
   const apiAccess = nodes !== undefined && isLocal ? [apiAccessComponent] : [];
+  let member: RunningMember | undefined;
+  const store = etcd === undefined ? [] : [etcdComponent(etcd, (started) => (member = started))];
+  const onEtcdMembers: Surroundings["onEtcdMembers"] = (use, signal) =>
+    member?.onMembers(use, signal);
   return [
-    apiServerComponent(surroundings, onRunning),
+    ...store,
+    apiServerComponent(
+      etcd === undefined ? surroundings : { ...surroundings, onEtcdMembers },
+      onRunning,
+      store.map(({ name }) => name),
+    ),
     controllerManagerComponent,
     schedulerComponent,
     manifestsComponent,

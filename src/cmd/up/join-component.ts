@@ -35,12 +35,12 @@ async function publish(cluster: ClusterContext, signal: AbortSignal): Promise<vo
   await ensureJoinObjects(
     client,
     {
-      server: `https://${host}:${port}`,
+      server: flags.controlPlaneEndpoint ?? `https://${host}:${port}`,
       authorityPem: readFileSync(join(dataDir, "pki", "ca.crt"), "utf8"),
       clusterDns: serviceRanges.slice(0, 1).map(dnsAddress),
       ...{ podRanges: podRangesOf(serviceRanges, flags.simulate), serviceRanges },
       ...{ podNetwork: flags.podNetwork, networkPolicy: flags.networkPolicy },
-      vni: networkMarks(dataDir).vni,
+      vni: flags.vxlanId ?? networkMarks(dataDir).vni,
     },
     signal,
   );

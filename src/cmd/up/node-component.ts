@@ -7,7 +7,7 @@ import { Client } from "#client/client.ts";
 import type { Transport } from "#client/transport.ts";
 import { nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { deferred } from "#lib/async/deferred.ts";
-import { networkMarks } from "#network/network-marks.ts";
+import { type NetworkMarks, networkMarks } from "#network/network-marks.ts";
 import { dnsAddress } from "../dns/kube-dns.ts";
 import { runMachineNode } from "../node/run-machine-node.ts";
 import { APISERVER } from "./apiserver-component.ts";
@@ -49,7 +49,7 @@ async function run(
       },
       podNetwork: {
         ...{ mode: flags.podNetwork, ranges: podRangesOf(serviceClusterIpRange, flags.simulate) },
-        marks: networkMarks(dataDir),
+        marks: withVni(networkMarks(dataDir), flags.vxlanId),
         client: clientOf(cluster.transportAs(PROXY_USER, "k8ts-pod-network"), "k8ts-pod-network"),
       },
       client: clientOf(cluster.transportAs(user, "kubelet"), "kubelet"),
@@ -58,4 +58,8 @@ async function run(
     onReady,
     signal,
   );
+}
+
+function withVni(marks: NetworkMarks, vni: number | undefined): NetworkMarks {
+  return vni === undefined ? marks : { ...marks, vni };
 }

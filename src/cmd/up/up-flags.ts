@@ -1,8 +1,10 @@
 /** The flags of `k8ts up`. What it does not know itself goes to the API server. */
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { type Option, Command as Parser } from "commander";
 import { parseCidr } from "#api/validation/ip.ts";
 import { LOCAL_RANGES } from "#cloud/providers/local/start-local.ts";
+import { urlOf } from "#etcd/etcd-arguments.ts";
+import { etcdClientFiles } from "#etcd/etcd-certificates.ts";
 import { closestWord } from "#lib/text/closest-word.ts";
 import {
   POD_NETWORK_MODES,
@@ -14,16 +16,31 @@ import { type ApiServerFlags, parseFlags } from "../apiserver/flags/flags.ts";
 import { addControllerFlags } from "../controller-manager/controller-flags.ts";
 import { addPaceFlags } from "../controller-manager/pace-flags.ts";
 import { addWorkerFlags } from "../controller-manager/worker-flags.ts";
-import { flag } from "../flags/flag-values.ts";
+import { each, flag, integer } from "../flags/flag-values.ts";
 import { addVersionFlag, FlagError, parseArguments } from "../flags/parse-flags.ts";
 import type { Flags } from "../flags/read-flags.ts";
+import { serverUrlOf } from "../flags/server-url.ts";
 import { nodeCount } from "../simulate/simulate-command.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
 import { NODES_MAX } from "./nodes/node-list.ts";
 import { splitFlags } from "./split-flags.ts";
 
+/** Of an etcd that k8ts runs itself. */
+export interface ManagedEtcdFlags {
+  readonly clientPort: number;
+  readonly peerPort: number;
+  /** `name=value`: more flags of etcd. */
+  readonly extra: readonly string[];
+}
+
 export interface UpFlags {
   readonly server: ApiServerFlags;
+  /** Undefined unless `--etcd managed` was given. */
+  readonly etcd: ManagedEtcdFlags | undefined;
+  /** `https://HOST:PORT` of the load balancer or DNS name in front of all API servers. */
+  readonly controlPlaneEndpoint: string | undefined;
+  /** The VXLAN network that all nodes share; by the data directory unless given. */
+  readonly vxlanId: number | undefined;
   /** Whether real nodes are part of the cluster. */
   readonly node: boolean;
   /** Whether NetworkPolicies are enforced on the node. */
@@ -87,9 +104,19 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
   const managerParser = controllerFlagParser();
   const [rest, managerArgs] = splitFlags(parser.args, [flagParser(), managerParser]);
   parseArguments(managerParser, managerArgs!);
+  const etcd = managedEtcdOf(given, rest!);
+  const endpoint = given.controlPlaneEndpoint;
+  const controlPlaneEndpoint = endpoint === undefined ? undefined : serverUrlOf(endpoint);
   return {
+    etcd,
+    controlPlaneEndpoint,
+    vxlanId: given.vxlanId,
     server: parseServerFlags(
-      ["--data-dir", resolve(data), "--secure-port", port],
+      [
+        ...["--data-dir", resolve(data), "--secure-port", port],
+        ...(etcd === undefined ? [] : etcdServerFlags(resolve(data), etcd)),
+        ...(controlPlaneEndpoint === undefined ? [] : ["--tls-san", hostOf(controlPlaneEndpoint)]),
+      ],
       rest!,
       [...parser.options, ...managerParser.options].map(({ long }) => long ?? ""),
     ),
@@ -120,6 +147,12 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
 
 /** As they were parsed. */
 interface GivenUpFlags {
+  readonly etcd?: string;
+  readonly etcdClientPort: number;
+  readonly etcdPeerPort: number;
+  readonly etcdArg: readonly string[];
+  readonly controlPlaneEndpoint?: string;
+  readonly vxlanId?: number;
   readonly simulate?: number;
   readonly simulateConfig?: string;
   readonly encryptSecrets?: boolean;
@@ -215,6 +248,15 @@ function upParser(): Parser {
       "encrypt Secrets in the store with a key that is kept in the data directory",
       flag,
     )
+    .option("--etcd <mode>", "managed: start and supervise an etcd member on this machine")
+    .option("--etcd-client-port <port>", "of the managed member, for API servers", integer, 2379)
+    .option("--etcd-peer-port <port>", "of the managed member, for other members", integer, 2380)
+    .option("--etcd-arg <name=value>", "another flag of the managed etcd", each, [])
+    .option(
+      "--control-plane-endpoint <host:port>",
+      "the load balancer or DNS name in front of all API servers, for machines that join",
+    )
+    .option("--vxlan-id <number>", "of the pod network, the same on all machines", integer)
     .option("--foreground", "stay in the foreground instead of ending when the cluster is ready")
     .option(
       "--ephemeral",
@@ -230,6 +272,34 @@ function upParser(): Parser {
     .option("--install", "install missing packages", true)
     .option("--no-install", "install no packages")
     .addHelpText("after", EXAMPLES);
+}
+
+function managedEtcdOf(
+  { etcd, etcdClientPort, etcdPeerPort, etcdArg }: Omit<GivenUpFlags, "data" | "port">,
+  serverArgs: readonly string[],
+): ManagedEtcdFlags | undefined {
+  if (etcd === undefined) return undefined;
+  if (etcd !== "managed") throw new FlagError(`--etcd: ${etcd} is not managed`);
+  if (serverArgs.some((arg) => arg.split("=", 1)[0] === "--etcd-servers")) {
+    throw new FlagError("--etcd managed cannot be used with --etcd-servers");
+  }
+  const wrong = etcdArg.find((arg) => !/^(--)?[a-z][a-z-]*=/.test(arg));
+  if (wrong !== undefined) throw new FlagError(`--etcd-arg: ${wrong} is not name=value`);
+  return { clientPort: etcdClientPort, peerPort: etcdPeerPort, extra: etcdArg };
+}
+
+/** As certificates name it. */
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[(.*)\]$/, "$1");
+}
+
+/** The member of this machine; the others are known once it runs. */
+function etcdServerFlags(dataDir: string, { clientPort }: ManagedEtcdFlags): string[] {
+  const { ca, cert, key } = etcdClientFiles(join(dataDir, "pki"));
+  return [
+    ...["--etcd-servers", urlOf("127.0.0.1", clientPort), "--etcd-cafile", ca],
+    ...["--etcd-certfile", cert, "--etcd-keyfile", key],
+  ];
 }
 
 function rangesOf(text: string): readonly string[] {

@@ -11,8 +11,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileWhole } from "#host/files.ts";
 import { type ChildProgram, startProgram } from "#host/start-program.ts";
+import { superviseProgram } from "#host/supervise-program.ts";
 import { createCriClient } from "#kubelet/cri/cri-client.ts";
-import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
@@ -63,7 +63,7 @@ export async function startContainerd(
     await child.ended;
     throw error;
   });
-  const ended = supervise(child, start, options, signal);
+  const ended = superviseProgram(child, start, { name: "containerd", ...options }, signal);
   return {
     endpoint,
     get pid() {
@@ -71,28 +71,6 @@ export async function startContainerd(
     },
     ended,
   };
-}
-
-async function supervise(
-  first: ChildProgram,
-  start: () => ChildProgram,
-  { clock, random, logger }: ContainerdOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const backoff = new Backoff({ baseMs: 100, capMs: 10_000, jitter: 0.2, random });
-  for (let child = first; ; child = start()) {
-    const stop = (): void => child.kill("SIGTERM");
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-    const startedMs = clock.elapsedMs();
-    const { exitCode, lastLines } = await child.ended;
-    signal.removeEventListener("abort", stop);
-    if (signal.aborted) return;
-    if (clock.elapsedMs() - startedMs > 60_000) backoff.reset();
-    logger.error("containerd ended and is started again", { exitCode, lastLines });
-    await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
-    if (signal.aborted) return;
-  }
 }
 
 async function untilAnswering(

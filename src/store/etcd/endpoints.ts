@@ -14,6 +14,7 @@ import { GrpcChannel } from "#lib/grpc/grpc-channel.ts";
 import { GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { GrpcStream, GrpcStreamHandler } from "#lib/grpc/grpc-stream.ts";
 import type { TlsOptions } from "#lib/http2/connect-http2.ts";
+import type { HeaderField } from "#lib/http2/hpack-static-table.ts";
 import type { Logger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -40,6 +41,8 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT_MS_MAX = 1_000;
 const RETRY_PAUSE_MS = 50;
 const ATTEMPTS_MIN = 2;
+/** A member that cannot reach a leader refuses the call. */
+const NEEDS_LEADER: readonly HeaderField[] = [["hasleader", "true"]];
 /** A page of a listing; etcd itself has no limit. */
 const MESSAGE_BYTES_MAX = 1024 * 1024 * 1024;
 /** A member that hangs is noticed. etcd does not allow more than a ping in five seconds. */
@@ -54,7 +57,7 @@ export function patienceMs(attempt: number): number {
 }
 
 export class Endpoints implements Disposable {
-  readonly #connections: readonly Connection[];
+  #connections: readonly Connection[];
   readonly #options: EndpointsOptions;
   #current = 0;
   /** When it was last logged that no member can be reached; undefined while one can. */
@@ -65,8 +68,33 @@ export class Endpoints implements Disposable {
     this.#options = options;
     this.#connections = options.endpoints.map((endpoint) => ({
       endpoint,
-      channel: channelTo(endpoint, options),
+      channel: channelTo(endpoint, options, NEEDS_LEADER),
     }));
+  }
+
+  /**
+   * Goes on with these members. Connections to members that stay are kept; calls that are under way to
+   * those that go have their time.
+   */
+  use(endpoints: readonly string[]): void {
+    const current = this.#connections[this.#current];
+    const kept = new Map(this.#connections.map((one) => [one.endpoint, one]));
+    const next = endpoints.map(
+      (endpoint) =>
+        kept.get(endpoint) ?? {
+          endpoint,
+          channel: channelTo(endpoint, this.#options, NEEDS_LEADER),
+        },
+    );
+    if (next.length === 0) return;
+    const gone = this.#connections.filter((one) => !next.includes(one));
+    this.#connections = next;
+    this.#current = Math.max(
+      0,
+      next.findIndex((one) => one === current),
+    );
+    const { clock, callTimeoutMs } = this.#options;
+    for (const { channel } of gone) clock.schedule(callTimeoutMs, () => channel.close());
   }
 
   /** A member that is connected. */
@@ -155,7 +183,12 @@ export class Endpoints implements Disposable {
   }
 }
 
-function channelTo(endpoint: string, { tls = {}, clock }: EndpointsOptions): GrpcChannel {
+/** A channel to one member. It connects when it is used. */
+export function channelTo(
+  endpoint: string,
+  { tls = {}, clock }: Pick<EndpointsOptions, "tls" | "clock">,
+  metadata: readonly HeaderField[] = [],
+): GrpcChannel {
   const [, scheme, host, port = "2379"] =
     /^(https?):\/\/([^/]+?)(?::(\d+))?\/?$/.exec(endpoint) ?? [];
   if (host === undefined) {
@@ -165,8 +198,7 @@ function channelTo(endpoint: string, { tls = {}, clock }: EndpointsOptions): Grp
     address: { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) },
     tls: scheme === "https" ? tls : undefined,
     authority: `${host}:${port}`,
-    // A member that cannot reach a leader refuses the call.
-    metadata: [["hasleader", "true"]],
+    metadata,
     clock,
     random: systemRandom,
     keepAlive: KEEP_ALIVE,
