@@ -19,7 +19,7 @@ import { openEmbeddedStore } from "#store/embedded.ts";
 import { type FanOut, openFanOut } from "./load/fan-out.ts";
 import { openHttp1 } from "./load/http1-asker.ts";
 import { openHttp2 } from "./load/http2-asker.ts";
-import { GOALS, inTurns, median, told, wanted } from "./load/in-turns.ts";
+import { GOALS, inTurns, median, resultRows, wanted } from "./load/in-turns.ts";
 import { type Measured, measureLoad, type Requester } from "./load/load.ts";
 import {
   get,
@@ -162,7 +162,7 @@ async function* reads(servers: Servers): AsyncIterable<Row> {
         upstream: beside && ((ms) => measureLoad(beside, ms, () => get(path))),
       });
       closeAll([...own, ...limit, ...(beside ?? [])]);
-      yield* told(row, result, "bare server", file === "/pod" ? GOALS.get : GOALS.list);
+      yield* resultRows(row, result, "bare server", file === "/pod" ? GOALS.get : GOALS.list);
       if (file === "/pod") yield { name: "… p99", value: result.p99Ms, unit: "ms" };
     }
   }
@@ -193,7 +193,7 @@ async function* writes(servers: Servers): AsyncIterable<Row> {
       upstream: beside && load(beside),
     });
     closeAll([...own, ...(beside ?? [])]);
-    yield* told(row, result, "bare store", goal);
+    yield* resultRows(row, result, "bare store", goal);
   }
 }
 
@@ -215,7 +215,7 @@ async function* fanOut(servers: Servers): AsyncIterable<Row> {
     upstream: beside && patched(beside),
   });
   for (const side of [own, limit, beside]) side?.[Symbol.dispose]();
-  yield* told(row, result, "bare sockets", GOALS.fanOut, "events/s");
+  yield* resultRows(row, result, "bare sockets", GOALS.fanOut, "events/s");
 }
 
 async function watchFromNow(writer: Requester): Promise<string> {

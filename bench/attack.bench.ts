@@ -29,7 +29,7 @@ export async function* run({ signal, progress }: BenchOptions): AsyncIterable<Ro
     const { idleMs, ms, heldMb } = await measure(attack);
     if (n === 0) yield { name: "nothing is sent", value: idleMs, unit: "ms" };
     yield wanted(`${attack.name} (${attack.by})`, ms, "ms", attack.wishMs);
-    if (attack.by === "anybody") yield wanted("… memory held", heldMb, "MB", HELD_MB_MAX);
+    if (attack.by === "anonymous") yield wanted("… memory held", heldMb, "MB", HELD_MB_MAX);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * `k8ts up --no-node` as a user starts it: how soon it answers, how soon a namespace has its account,
- * what it costs while nobody asks for anything, and how soon it ends while somebody watches.
+ * what it costs while idle, and how soon it ends while a watch is open.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

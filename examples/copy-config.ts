@@ -42,7 +42,7 @@ interface State {
 export const copyConfig = defineController<State | undefined>({
   name: "copy-config",
   feeds: [
-    // A copy that somebody changed concerns its source, which has the same name.
+    // A changed copy queues its source, which has the same name.
     {
       kind: configMaps,
       keys: ({ metadata }: ConfigMap) => [{ namespace: SOURCE, name: metadata.name ?? "" }],

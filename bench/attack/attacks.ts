@@ -6,7 +6,7 @@ import { head, openRaw, sendRaw, type Target } from "./raw-request.ts";
 
 export interface Attack {
   readonly name: string;
-  readonly by: "anybody" | "a user" | "an editor";
+  readonly by: "anonymous" | "a user" | "an editor";
   /** The longest that another client's GET may wait. */
   readonly wishMs: number;
   /** Resolves when the attack is over: all was answered, or refused. */
@@ -30,43 +30,43 @@ const PODS = "/api/v1/namespaces/default/pods";
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 
 export const ATTACKS: readonly Attack[] = [
-  oneRequest("10,000 Impersonate-Extra headers", "anybody", () => ({
+  oneRequest("10,000 Impersonate-Extra headers", "anonymous", () => ({
     head: manyHeaders(10_000, (n) => `Impersonate-Extra-k${n}: v`),
   })),
-  oneRequest("1 MB of tiny headers", "anybody", () => ({
+  oneRequest("1 MB of tiny headers", "anonymous", () => ({
     head: manyHeaders(140_000, (n) => `${n.toString(36)}:`),
   })),
-  oneRequest("1 MB of one header in many lines", "anybody", () => ({
+  oneRequest("1 MB of one header in many lines", "anonymous", () => ({
     head: manyHeaders(60_000, () => "Accept: a/b"),
   })),
   {
     name: "half-sent bodies of 3 MB",
-    by: "anybody",
+    by: "anonymous",
     wishMs: WISH_MS,
     send: (target, { connections }) => halfSent(target, connections, post(3 * MEGABYTE), 2.9),
   },
   {
     name: "half-sent heads of 900 KB",
-    by: "anybody",
+    by: "anonymous",
     wishMs: WISH_MS,
     send: (target, { connections }) =>
       halfSent(target, connections, "GET /readyz HTTP/1.1\r\nHost: x\r\nA: ", 0.9),
   },
-  oneRequest("/readyz?timeout=1h1h1h… 900 KB", "anybody", () => ({
+  oneRequest("/readyz?timeout=1h1h1h… 900 KB", "anonymous", () => ({
     head: head("GET", `/readyz?timeout=${"1h".repeat(450_000)}`),
   })),
-  oneRequest("a query of 400,000 parameters", "anybody", () => ({
+  oneRequest("a query of 400,000 parameters", "anonymous", () => ({
     head: head("GET", `/readyz?${"a&".repeat(400_000)}`),
   })),
-  oneRequest("a path of 900 KB of slashes", "anybody", () => ({
+  oneRequest("a path of 900 KB of slashes", "anonymous", () => ({
     head: head("GET", `/${"a/".repeat(450_000)}`),
   })),
-  oneRequest("Accept with 300,000 media types", "anybody", () => ({
+  oneRequest("Accept with 300,000 media types", "anonymous", () => ({
     head: head("GET", "/readyz", { Accept: "a,".repeat(300_000) }),
   })),
   {
     name: "TLS handshakes on many connections at once",
-    by: "anybody",
+    by: "anonymous",
     wishMs: WISH_MS,
     send: handshakes,
   },
@@ -199,10 +199,10 @@ export const ATTACKS: readonly Attack[] = [
   oneRequest("fieldSelector of 15,000 requirements", "a user", () => ({
     head: head("GET", `${PODS}?fieldSelector=${"a=b,".repeat(15_000)}a=b`),
   })),
-  oneRequest("/readyz?timeout=1h1h1h… 60 KB", "anybody", () => ({
+  oneRequest("/readyz?timeout=1h1h1h… 60 KB", "anonymous", () => ({
     head: head("GET", `/readyz?timeout=${"1h".repeat(30_000)}`),
   })),
-  oneRequest("a query of 30,000 parameters", "anybody", () => ({
+  oneRequest("a query of 30,000 parameters", "anonymous", () => ({
     head: head("GET", `/readyz?${"a&".repeat(30_000)}`),
   })),
   oneRequest("1,900 Impersonate-Extra headers of a user who may", "a user", () => ({
@@ -249,7 +249,7 @@ function oneRequest(name: string, by: Attack["by"], make: () => Request): Attack
       const { path = "", type = "application/json", body = "", ...made } = make();
       const length = { "Content-Type": type, "Content-Length": body.length };
       const text = made.head ?? head("POST", path, length);
-      const certificate = by === "anybody" ? undefined : target.identity;
+      const certificate = by === "anonymous" ? undefined : target.identity;
       report(name, await sendRaw(target, certificate, text, body));
     },
   };

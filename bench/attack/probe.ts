@@ -1,6 +1,6 @@
 /**
  * A client that asks again and again while another one attacks, in a thread of its own, so that what
- * the attacker computes does not count. Tells the longest that an answer took.
+ * the attacker computes does not count. Reports the longest response time.
  */
 import { once } from "node:events";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";

@@ -27,7 +27,7 @@ export async function openHttp1(port: number, identity: Identity): Promise<Reque
     let chunk = received;
     if (missing < 0) {
       const end = chunk.indexOf(HEAD_END);
-      if (end < 0) throw new Error("a head in two pieces"); // servers write heads at once
+      if (end < 0) throw new Error("a response head in two reads"); // servers write heads at once
       const head = chunk.toString("latin1", 0, end);
       code = Number(head.slice(9, 12));
       missing = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? CHUNKED);
@@ -52,7 +52,7 @@ export async function openHttp1(port: number, identity: Identity): Promise<Reque
   };
 }
 
-/** A watch on a connection of its own that tells how many events came. */
+/** A watch on a separate connection that counts its events. */
 export async function openWatch(
   port: number,
   identity: Identity,

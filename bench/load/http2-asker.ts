@@ -1,6 +1,6 @@
 /**
  * A connection of HTTP/2 that knows just what the benchmark needs: requests without a body, one at a
- * time, answers that nobody keeps. Node's own client costs more than the server that is to be measured.
+ * time, responses that are not kept. Node's own client costs more than the server that is measured.
  */
 import type { TLSSocket } from "node:tls";
 import type { Ask, Requester } from "./load.ts";
@@ -47,7 +47,7 @@ export async function openHttp2(port: number, identity: Identity): Promise<Reque
     if (ok) pending!.resolve(NOTHING);
     else pending!.reject(new Error(payload.toString().slice(0, 500)));
   };
-  // Of a DATA frame that does not come in one piece only the length counts: it is not put together.
+  // Of a DATA frame that is split over several reads only the length counts: it is not joined.
   let missing = 0;
   let cut: { readonly flags: number; readonly length: number } | undefined;
   const onData = (chunk: Buffer, socket: TLSSocket): void => {

@@ -95,7 +95,7 @@ async function warmUp(own: Measure, windowMs: number): Promise<void> {
   }
 }
 
-export function* told(
+export function* resultRows(
   row: string,
   { perSecond, ratio, cpuMicros, loadMicros, upstreamPerSecond }: Result,
   limitName: string,

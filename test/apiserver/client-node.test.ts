@@ -325,7 +325,7 @@ describe("users", () => {
     return review.status?.userInfo?.username;
   };
 
-  test("servers behind this one are told whom to trust", async () => {
+  test("extension-apiserver-authentication publishes the client CA and the front-proxy settings", async () => {
     const { data } = await core.readNamespacedConfigMap({
       namespace: "kube-system",
       name: "extension-apiserver-authentication",

@@ -176,7 +176,7 @@ describe("encryption at rest", TIME, () => {
     );
   });
 
-  test("a file that cannot be used stops the start, and its secrets are not told", async () => {
+  test("an invalid encryption configuration stops the start, and the error does not disclose its keys", async () => {
     const file = newFile();
     writeConfig(file, [keyed("aescbc", 0), "{aesgcm: {keys: [{name: a, secret: abc}]}}"]);
     await assert.rejects(

@@ -123,8 +123,8 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
     await using a = await start(etcd.endpoints);
     await using b = await start(etcd.endpoints, a);
     const life = new AbortController();
-    const heard: string[] = [];
-    const watching = watch(b, (name) => heard.push(name), life.signal);
+    const received: string[] = [];
+    const watching = watch(b, (name) => received.push(name), life.signal);
     const written: string[] = [];
     for (let round = 0; round < 150; round++) {
       const name = `c${String(round).padStart(3, "0")}`;
@@ -145,8 +145,8 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
         assert.equal(got.json.metadata.uid, made.json.metadata.uid);
       }
     }
-    await eventually(() => heard.length >= written.length);
-    assert.deepEqual(heard, written);
+    await eventually(() => received.length >= written.length);
+    assert.deepEqual(received, written);
     life.abort();
     await watching;
   });
@@ -219,9 +219,9 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
     await using server = await start(etcd.endpoints);
     assert.equal((await create(server, "before")).code, 201);
     const life = new AbortController();
-    const heard: string[] = [];
-    const watching = watch(server, (name) => heard.push(name), life.signal);
-    await eventually(() => heard.includes("before"));
+    const received: string[] = [];
+    const watching = watch(server, (name) => received.push(name), life.signal);
+    await eventually(() => received.includes("before"));
 
     await etcd.kill(0);
     for (const refused of [
@@ -248,9 +248,9 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
     await eventually(async () => (await ask(server, { path: "/readyz" })).code === 200);
     assert.equal((await ask(server, { path: `${CONFIG_MAPS}/before` })).code, 200);
     assert.equal((await create(server, "after")).code, 201);
-    await eventually(() => heard.includes("after")); // in the watch that was open all the time
+    await eventually(() => received.includes("after")); // in the watch that was open all the time
     assert.deepEqual(
-      heard.filter((name) => name !== "kube-root-ca.crt"),
+      received.filter((name) => name !== "kube-root-ca.crt"),
       ["before", "after"],
     );
     life.abort();

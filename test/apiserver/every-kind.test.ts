@@ -53,7 +53,7 @@ beforeAll(async () => {
   const clock = systemClock;
   const args = ["--data-dir", directory, "--secure-port", "0", "--bind-address", "127.0.0.1"];
   server = await runApiServer(
-    // Nobody makes the accounts and classes that pods and claims may need.
+    // No controller creates the service accounts and classes that pods and claims may need.
     parseFlags([...args, "--disable-admission-plugins", "ServiceAccount"]),
     {
       clock,

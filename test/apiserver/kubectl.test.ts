@@ -366,8 +366,8 @@ describe("kubectl", GROUP, () => {
     try {
       const port = await new Promise<string>((resolve) => {
         child.stdout.on("data", (chunk) => {
-          const told = /Starting to serve on 127\.0\.0\.1:(\d+)/.exec(String(chunk))?.[1];
-          if (told !== undefined) resolve(told);
+          const found = /Starting to serve on 127\.0\.0\.1:(\d+)/.exec(String(chunk))?.[1];
+          if (found !== undefined) resolve(found);
         });
       });
       const answer = await fetch(`http://127.0.0.1:${port}/api/v1/namespaces/kube-system`);

@@ -134,7 +134,7 @@ describe("--authentication-config", () => {
     },
   });
 
-  test("maps claims, and says where callers may be nobody", async () => {
+  test("maps claims, and limits anonymous requests to paths", async () => {
     const anonymous = { enabled: true, conditions: [{ path: "/livez" }] };
     const config = write({ jwt: [entry()], anonymous });
     await using server = await startTestServer({ flags: ["--authentication-config", config] });

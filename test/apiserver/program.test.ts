@@ -19,7 +19,7 @@ describe("the program", () => {
 
   beforeAll(() => buildProgram(), 60_000);
 
-  // The next one finds the store only if nobody has it any more.
+  // The next test can open the store only after this process has released it.
   afterEach(async () => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child!.once("exit", resolve));
@@ -187,7 +187,7 @@ describe("the program", () => {
   });
 
   // It gives them a second and a half, and then the machine may be slow; they would stay for ever.
-  test.each(clients)("ends soon after SIGTERM whoever is connected: $name", async ({ open }) => {
+  test.each(clients)("ends soon after SIGTERM with open connections: $name", async ({ open }) => {
     const running = await start();
     const close = await open();
     const ended = new Promise<number | null>((resolve) => running.once("exit", resolve));

@@ -159,7 +159,7 @@ describe.skipIf(address === undefined)("proxies", () => {
     assert.equal(last.url, "/");
   });
 
-  test("HTTPS, whoever signed the certificate", async () => {
+  test("HTTPS, without verifying the serving certificate", async () => {
     const { certificatePem: cert, keyPem: key } = issueLeaf(
       openAuthority(join(server.directory, "web-ca"), "web-ca", Date.now()),
       { subject: { commonName: "web" }, purpose: "server auth", altNames: ["web"] },

@@ -1,4 +1,4 @@
-/** Connections that speak what they are told, for the corners of HTTP that proper clients never show. */
+/** Connections that send raw bytes, for HTTP that regular clients never send. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { connect, type TLSSocket } from "node:tls";
@@ -12,7 +12,7 @@ export function identityOf(kubeconfig: string): { ca: string; cert: string; key:
   return { ca: authorityPem, cert: client.certificatePem, key: client.keyPem };
 }
 
-/** A connection that speaks what it is told. */
+/** A TLS connection that sends raw bytes. */
 export class Raw implements Disposable {
   readonly socket: TLSSocket;
   /** The server says no more. */

@@ -21,7 +21,7 @@ describe("a request that takes too long", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("because its body does not come, is told so, and its connection ends", async () => {
+  test("because its body does not arrive, gets 504, and its connection ends", async () => {
     using raw = await open();
     raw.send(post("{", ["Content-Length: 100"]));
     await raw.until(tooLate);
@@ -74,7 +74,7 @@ describe("a connection", () => {
     await raw.ended;
   });
 
-  test("without credentials is not told to continue with its body", async () => {
+  test("without credentials gets no 100 Continue", async () => {
     using raw = await Raw.openAnonymous(server.port, server.kubeconfig);
     raw.send(post("", ["Content-Length: 100", "Expect: 100-continue"]));
     await raw.until(/^HTTP\/1\.1 403 Forbidden/);
@@ -148,12 +148,12 @@ describe("a connection", () => {
     using raw = await open();
     raw.send(text);
     await raw.ended;
-    const told = await raw.until(/^HTTP/);
-    assert.equal(told.split("\r\n")[0], `HTTP/1.1 ${fault}`);
-    assert.equal(told.split("\r\n\r\n")[1], fault);
+    const response = await raw.until(/^HTTP/);
+    assert.equal(response.split("\r\n")[0], `HTTP/1.1 ${fault}`);
+    assert.equal(response.split("\r\n\r\n")[1], fault);
   });
 
-  test("is not told that it is kept, nor of an expectation that nobody can meet", async () => {
+  test("gets no Keep-Alive header, and 417 for an unknown Expect", async () => {
     using raw = await open();
     raw.send("GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n");
     const text = await raw.until(/^HTTP\/1\.1 200 OK[\s\S]*ok$/);
@@ -170,7 +170,7 @@ describe("a connection", () => {
     await raw.until(/^HTTP\/1\.1 404 Not Found[\s\S]*"reason":"NotFound"/);
   });
 
-  test("hears what else is wrong first, however long its body is", async () => {
+  test("415 Unsupported Media Type is returned before the body-size limit (413)", async () => {
     using raw = await open();
     const bytes = 4 * MEGABYTE;
     const headers = `Host: x\r\nContent-Type: text/plain\r\nContent-Length: ${bytes}\r\n`;
@@ -187,7 +187,7 @@ describe("a connection", () => {
     await raw.until(/400 Bad Request[\s\S]*\(\\u003cempty\\u003e\)/);
   });
 
-  test("with a method that nobody knows is told so", async () => {
+  test("with an unknown method gets 405", async () => {
     for (const method of ["get", "FETCH", "Delete", "REPORT"]) {
       using raw = await open();
       raw.send(`${method} ${CONFIG_MAPS} HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -205,7 +205,7 @@ describe("a connection", () => {
     await raw.until(/^HTTP\/1\.1 201 Created[\s\S]*"name":"chunked"/);
   });
 
-  test("is told to go on when it asks", async () => {
+  test("gets 100 Continue for Expect: 100-continue", async () => {
     using raw = await open();
     const body = configMap("expected");
     raw.send(post("", [`Content-Length: ${body.length}`, "Expect: 100-continue"]));
@@ -214,7 +214,7 @@ describe("a connection", () => {
     await raw.until(/HTTP\/1\.1 201 Created/);
   });
 
-  test("hears that its body is too long: announced, in chunks, and far too long", async () => {
+  test("gets 413 for a body that is too long: by Content-Length, chunked, and far too long", async () => {
     for (const [bytes, chunked] of [
       [4 * MEGABYTE, false],
       [4 * MEGABYTE, true],
@@ -262,7 +262,7 @@ describe("a connection", () => {
     await bigger.ended;
   });
 
-  test("that says no more still hears the answer", async () => {
+  test("that half-closes its connection still gets the response", async () => {
     using raw = await open();
     raw.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     raw.socket.end();
@@ -270,7 +270,7 @@ describe("a connection", () => {
     await raw.ended;
   });
 
-  test("may ask for HEAD and hears the length of a body, but gets none", async () => {
+  test("HEAD gets Content-Length, but no body", async () => {
     using raw = await open();
     raw.send("HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\nHost: x\r\n\r\n");
     const text = await raw.until(/\r\n\r\nok$/);
@@ -286,7 +286,7 @@ describe("a connection", () => {
     session.destroy();
   });
 
-  test("hears the name of its request in the audit log, its own if it has one", async () => {
+  test("gets the Audit-ID header, its own if it sent one", async () => {
     using raw = await open();
     raw.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     await raw.until(/audit-id: [0-9a-f]{8}-[0-9a-f-]{27}\r\n/i);
@@ -328,7 +328,7 @@ describe("a connection", () => {
     await raw.until(/^HTTP\/1\.1 200 OK[\s\S]*ConfigMapList/);
   });
 
-  test("that wants to change to a protocol nobody speaks is answered as it is", async () => {
+  test("with Upgrade to an unknown protocol is answered without an upgrade", async () => {
     using raw = await open();
     raw.send("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
     await raw.until(/^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\nok$/);

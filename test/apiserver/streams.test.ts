@@ -175,7 +175,7 @@ describe("logs", () => {
   });
 });
 
-test("a log is followed over HTTP/2 too, and its end is told", async () => {
+test("a log is followed over HTTP/2 too, to its end", async () => {
   const session = connectHttp2(`https://127.0.0.1:${server.port}`, { ca: authorityOf(server) });
   const lines: string[] = [];
   const asked = session.request({
@@ -439,17 +439,17 @@ describe("WebSocket by hand", () => {
     socket.destroy();
   });
 
-  test("what fails behind the WebSocket is told on the error channel", async () => {
+  test("errors behind the WebSocket are sent on the error channel", async () => {
     const [socket, , rest] = await open(
       `${POD}/on-down/exec?command=x&stdout=1`,
       "v5.channel.k8s.io",
     );
-    let told = "";
+    let sent = "";
     for await (const { data } of webSocketClient(socket, rest).messages()) {
-      if (data[0] === 3) told += data.toString("utf8", 1);
+      if (data[0] === 3) sent += data.toString("utf8", 1);
     }
     assert.equal(
-      JSON.parse(told).message,
+      JSON.parse(sent).message,
       'Internal error occurred: error sending request: Post "https://127.0.0.1:1/exec/default/on-down/main?command=x&output=1": dial tcp 127.0.0.1:1: connect: connection refused',
     );
   });

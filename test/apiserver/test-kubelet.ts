@@ -1,6 +1,6 @@
 /**
  * A node that is not there: a real HTTPS server with an authority of its own that speaks what a
- * kubelet speaks (SPDY/3.1 always, WebSocket if it is told to), and runs commands that it made up.
+ * kubelet speaks (SPDY/3.1 always, WebSocket if it is enabled), and runs commands that it made up.
  */
 import { EventEmitter, once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -21,7 +21,7 @@ describe("webhooks", () => {
       if (spec.token === "broken") return 400;
       if (spec.token === "elsewhere")
         return { authenticated: true, user: { username: "x" }, audiences: ["other"] };
-      if (spec.token !== "sesame") return { authenticated: false, error: "never heard of it" };
+      if (spec.token !== "sesame") return { authenticated: false, error: "unknown token" };
       const extra = { floor: ["3"] };
       return { authenticated: true, user: { username: "ali", uid: "7", groups: ["cave"], extra } };
     });
@@ -107,12 +107,12 @@ describe("webhooks", () => {
   });
 
   test("refuse tokens: unknown ones, those for others, and any if they cannot be asked", async () => {
-    for (const token of ["nobody's", "elsewhere", "broken"]) {
+    for (const token of ["unknown", "elsewhere", "broken"]) {
       assert.equal((await get("/api/v1/namespaces/default/configmaps", token)).code, 401, token);
     }
   });
 
-  test("decide on access when nobody before them has, and are asked once", async () => {
+  test("authorization webhook: asked if no authorizer before it decides, and its decision is cached", async () => {
     const before = access.asked.length;
     for (let times = 0; times < 2; times++) {
       assert.equal((await get("/api/v1/namespaces/default/configmaps")).code, 200);
@@ -149,7 +149,7 @@ describe("webhooks", () => {
     });
   });
 
-  test("that cannot be asked leave it to the others, and the client hears of it", async () => {
+  test("authorization webhook: a failure leaves the decision to the others, and the error is in the message", async () => {
     fails = true;
     const { code, text } = await get("/api/v1/namespaces/other/configmaps");
     fails = false;
@@ -157,7 +157,7 @@ describe("webhooks", () => {
     assert.equal(text, 'Internal Server Error: "/api/v1/namespaces/other/configmaps": unknown\n');
   });
 
-  test("hear of requests", async () => {
+  test("audit webhook: receives events of requests", async () => {
     const path = "/api/v1/namespaces/default/configmaps/audited";
     await get(path);
     const seen = (): { stage: string }[] =>

@@ -129,7 +129,7 @@ test.skipIf(missing !== undefined)(
   360_000,
 );
 
-/** Straight to the metrics server, as the administrator or as nobody. */
+/** Straight to the metrics server, as the administrator or anonymously. */
 function get(port: number, path: string, isAdmin: boolean) {
   const config = readFileSync(kubeconfig, "utf8");
   const part = (name: string): Buffer =>

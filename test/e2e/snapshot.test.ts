@@ -128,14 +128,14 @@ async function up(data: string, more: readonly string[] = []): Promise<Cluster> 
   ];
   const child = spawn(process.execPath, args);
   running.push(child);
-  let told = "";
-  child.stderr.on("data", (chunk) => (told += chunk));
+  let stderr = "";
+  child.stderr.on("data", (chunk) => (stderr += chunk));
   const port = await new Promise<number>((resolve, reject) => {
     child.stdout.on("data", (chunk) => {
       const found = /127\.0\.0\.1:(\d+)/.exec(`${chunk}`);
       if (found !== null) resolve(Number(found[1]));
     });
-    child.on("exit", () => reject(new Error(told)));
+    child.on("exit", () => reject(new Error(stderr)));
   });
   const server = { port, directory: data };
   return {

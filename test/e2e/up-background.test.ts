@@ -74,7 +74,7 @@ describe("k8ts up in the background", () => {
     assert.match(k8ts("down", "--data", data).stderr, /nothing runs on/);
   });
 
-  test("goes on when whoever reads its output has gone, and with --no-kubeconfig leaves the file alone", async () => {
+  test("continues when the reader of its output has gone, and with --no-kubeconfig leaves the file alone", async () => {
     const before = "# mine\n";
     writeFileSync(kubeconfig, before);
     const up = spawn(process.execPath, [PROGRAM, ...UP, "--data", data, "--no-kubeconfig"], {

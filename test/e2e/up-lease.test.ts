@@ -44,7 +44,7 @@ describe("the lease kube-controller-manager of k8ts up", () => {
       if (lease.ok) return lease.value.spec.holderIdentity ?? "";
       await sleep(50);
     }
-    return "nobody";
+    return "none";
   }
 
   test("keeps a controller manager beside it from doing everything twice", async () => {

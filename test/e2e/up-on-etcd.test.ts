@@ -38,14 +38,14 @@ describe.skipIf(missing !== undefined)(`on etcd${missing ? ` (${missing})` : ""}
       ...more,
     ]);
     children.push(child);
-    let told = "";
-    child.stderr.on("data", (chunk) => (told += chunk));
+    let stderr = "";
+    child.stderr.on("data", (chunk) => (stderr += chunk));
     const port = await new Promise<number>((resolve, reject) => {
       child.stdout.on("data", (chunk) => {
         const found = /127\.0\.0\.1:(\d+)/.exec(`${chunk}`);
         if (found !== null) resolve(Number(found[1]));
       });
-      child.on("exit", () => reject(new Error(told)));
+      child.on("exit", () => reject(new Error(stderr)));
     });
     const server = { port, directory: data };
     return {
@@ -76,7 +76,7 @@ interface Program {
   ask(request: HttpsAsk): ReturnType<typeof askHttps>;
 }
 
-/** A new namespace gets its account: somebody's controllers work. */
+/** A new namespace gets its service account: the controllers of one of the clusters work. */
 async function hasAccount({ ask }: Program, namespace: string): Promise<void> {
   const body = { metadata: { name: namespace } };
   const made = await ask({ method: "POST", path: "/api/v1/namespaces", body });
@@ -90,7 +90,7 @@ async function holder({ ask }: Program): Promise<string> {
   await until(async () => {
     identity = (await ask({ path: LEASE })).json.spec?.holderIdentity ?? "";
     return identity !== "";
-  }, "somebody leads");
+  }, "a leader is elected");
   return identity;
 }
 

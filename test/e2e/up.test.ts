@@ -113,7 +113,7 @@ describe("k8ts up", () => {
     return undefined;
   }, 120_000);
 
-  test("a controller manager beside it says that it lives, tells of what it cannot do, and ends when told", async () => {
+  test("k8ts controller-manager beside it is healthy, reports flags without effect, and ends on SIGTERM", async () => {
     const port = await freePort();
     const kubeconfig = join(data, "controller-manager.kubeconfig");
     const args = ["controller-manager", "--kubeconfig", kubeconfig, "--secure-port", `${port}`];
@@ -122,22 +122,22 @@ describe("k8ts up", () => {
     const manager = spawn(process.execPath, [PROGRAM, ...args, ...odd, ...own], {
       stdio: ["ignore", "ignore", "pipe"],
     });
-    let told = "";
+    let stderr = "";
     manager.stderr.on("data", (chunk) => {
-      told += chunk;
+      stderr += chunk;
     });
     const ended = new Promise<number | null>((resolve) => manager.on("exit", resolve));
     try {
-      const leads = (): boolean => told.includes("leading") || manager.exitCode !== null;
+      const leads = (): boolean => stderr.includes("leading") || manager.exitCode !== null;
       for (let i = 0; i < 500 && !(leads() && (await isHealthy(port))); i++) await sleep(50);
-      assert.ok(await isHealthy(port), told);
+      assert.ok(await isHealthy(port), stderr);
     } finally {
       manager.kill("SIGTERM");
     }
-    assert.equal(await ended, 0, told);
-    assert.match(told, /flags without effect.*--profiling/);
-    assert.match(told, /a controller does not run.*service-lb-controller/);
-    assert.doesNotMatch(told, /Error/);
+    assert.equal(await ended, 0, stderr);
+    assert.match(stderr, /flags without effect.*--profiling/);
+    assert.match(stderr, /a controller does not run.*service-lb-controller/);
+    assert.doesNotMatch(stderr, /Error/);
   }, 60_000);
 
   test("down leaves the cluster alone when it is given a copy of its data directory", async () => {
@@ -194,7 +194,7 @@ describe("k8ts up", () => {
   });
 });
 
-describe("k8ts up that is told to end while it begins", () => {
+describe("k8ts up that gets SIGTERM while it starts", () => {
   const data = mkdtempSync(join(tmpdir(), "k8ts-begin-"));
   afterAll(() => rmSync(data, { recursive: true, force: true }));
 

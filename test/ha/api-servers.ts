@@ -71,7 +71,7 @@ export async function startApiServers(count: number, etcd: readonly string[]): P
   };
 }
 
-/** Rejects if there is no answer in time, or none at all: then nobody knows what became of a write. */
+/** Rejects if there is no response in time, or none at all: then the outcome of a write is unknown. */
 export async function askServer(place: HttpsPlace, request: Request): Promise<Answer> {
   const giveUp = new AbortController();
   try {

@@ -56,7 +56,7 @@ export async function runCounter(
   }
 }
 
-/** Reads until somebody answers: whether the last write was carried out. */
+/** Reads until a server responds: whether the last write took effect. */
 async function settled(
   counter: Counter,
   balancer: Balancer,

@@ -138,14 +138,14 @@ async function askForCertificates(cluster: Cluster): Promise<void> {
   await cluster.seed(certificateSigningRequestKind, { metadata: { name: "n1" }, spec });
   await cluster.seed(certificateSigningRequestKind, {
     metadata: { name: "forgotten" },
-    spec: { ...spec, signerName: "example.com/nobody" },
+    spec: { ...spec, signerName: "example.com/unknown" },
   });
   await cluster.edit(certificateSigningRequestKind, "forgotten", ({ metadata }) => {
     metadata.creationTimestamp = LAST_MONTH;
   });
 }
 
-/** Nobody has used the account's token since long ago. */
+/** Makes the account's token look unused for long. */
 async function ageToken(cluster: Cluster): Promise<void> {
   const tracking = "kube-apiserver-legacy-service-account-token-tracking";
   await cluster.edit(
@@ -162,7 +162,7 @@ async function ageToken(cluster: Cluster): Promise<void> {
   });
 }
 
-/** The node n1 lives and its pods run, those of Jobs to their end; "lost" is never heard of. */
+/** The node n1 lives and its pods run, those of Jobs to their end; "lost" sends no heartbeats. */
 async function beKubelet(cluster: Cluster): Promise<void> {
   const nowMs = cluster.clock.nowMs();
   const now = timeFromMs(nowMs);

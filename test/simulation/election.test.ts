@@ -90,7 +90,7 @@ class Manager {
   }
 }
 
-/** Something to do for whoever leads. */
+/** Work for the leader. */
 async function makeWork(cluster: Cluster, name: string): Promise<void> {
   const labels = { app: name };
   const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "i" }] } };

@@ -53,7 +53,7 @@ const options: ControllerOptions = {
   },
 };
 
-/** The cluster, and behind its API somebody who measures pods: each uses twice what it asked for. */
+/** The cluster with a metrics API, in which each pod uses twice what it requested. */
 function measuredBy(cluster: Cluster): Pick<Cluster, "clock" | "transport"> {
   const raw: Cluster["transport"]["raw"] = async (path, signal) => {
     if (!path.startsWith("/apis/metrics.k8s.io/")) return cluster.transport.raw(path, signal);

@@ -27,7 +27,7 @@ export function takeNotes(path: string): Notes {
   return { acknowledged, lines: lines.length };
 }
 
-/** Tells what it found: as good as acknowledged in the next round. */
+/** Returns what it found, which counts as acknowledged in the next round. */
 export async function inspect(
   store: Store,
   acknowledged: Map<number, Acknowledged>,

@@ -1,6 +1,6 @@
 /**
  * A disk that reports errors, from some call on. strace stands in for it: it makes the calls fail. The
- * write that hears of it is refused in words, nothing that was acknowledged before is lost, and the
+ * write that fails gets a clear error, nothing that was acknowledged before is lost, and the
  * store opens again. Where pages cannot be written, LMDB's library may end the process before the
  * words are out (see docs/decisions/0008-store.md); the rest holds all the same.
  */

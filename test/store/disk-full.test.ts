@@ -26,9 +26,9 @@ describe.skipIf(cannot !== undefined)(`a full disk${cannot ? ` (${cannot})` : ""
     {
       await using store = await openEmbeddedStore({ directory, clock: systemClock });
       const abort = new AbortController();
-      let heard = 0;
+      let received = 0;
       const watching = store.watch("/k/", { signal: abort.signal }).deliverTo(({ events }) => {
-        heard += events.length;
+        received += events.length;
       });
       const fill = async (): Promise<void> => {
         for (;;) {
@@ -54,14 +54,14 @@ describe.skipIf(cannot !== undefined)(`a full disk${cannot ? ` (${cannot})` : ""
         VALUE.toString(),
       );
       assert.equal((await store.get("/k/more")).entry, undefined);
-      assert.equal(heard, acknowledged, "watches heard of what was written, and of nothing else");
+      assert.equal(received, acknowledged, "watches got all acknowledged writes, and nothing else");
 
       rmSync(ballast);
       assert.deepEqual(await store.put("/k/more", bytes("1")), {
         ok: true,
         revision: revision + 1,
       });
-      assert.equal(heard, acknowledged + 1);
+      assert.equal(received, acknowledged + 1);
       abort.abort();
       await watching;
     }

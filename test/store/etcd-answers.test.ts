@@ -1,4 +1,4 @@
-/** What etcd has answered once is not asked again: its own counters tell. */
+/** etcd is not asked twice for the same: its own request counters show it. */
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { StoreError } from "#store/contract.ts";

@@ -34,9 +34,9 @@ describe.skipIf(missing !== undefined)(`etcd failures${missing ? ` (${missing})`
     await using store = await openWhenReady(cluster.endpoints, { callTimeoutMs: 2_000, logger });
     lines.length = 0; // it may not have answered at once
     const abort = new AbortController();
-    const heard: string[] = [];
+    const received: string[] = [];
     const watching = store.watch("/a/", { signal: abort.signal }).deliverTo(({ events }) => {
-      for (const { value, revision } of events) heard.push(`${text(value)}@${revision}`);
+      for (const { value, revision } of events) received.push(`${text(value)}@${revision}`);
     });
     await store.put("/a/x", bytes("1"));
     await cluster.kill(0);
@@ -53,8 +53,8 @@ describe.skipIf(missing !== undefined)(`etcd failures${missing ? ` (${missing})`
     await eventually(async () => (await store.get("/a/x")).entry !== undefined);
     assert.equal(text((await store.get("/a/x")).entry?.value), "1");
     assert.deepEqual(await store.put("/a/x", bytes("2")), { ok: true, revision: 3 });
-    await eventually(async () => heard.length === 2);
-    assert.deepEqual(heard, ["1@2", "2@3"]);
+    await eventually(async () => received.length === 2);
+    assert.deepEqual(received, ["1@2", "2@3"]);
     assert.match(lines.at(-1)!, /info {2}etcd can be reached again endpoint=/);
     abort.abort();
     await watching;
@@ -228,7 +228,7 @@ describe.skipIf(missing !== undefined)(`etcd snapshots${missing ? ` (${missing})
   });
 });
 
-/** Counts upwards under a key until told to stop; the answer is the last number acknowledged. */
+/** Counts upwards under a key until `stop` returns true; returns the last number acknowledged. */
 async function count(store: Store, key: string, stop: () => boolean): Promise<number> {
   await store.put(key, bytes("0"), { mustNotExist: true });
   let value = 0;
@@ -239,7 +239,7 @@ async function count(store: Store, key: string, stop: () => boolean): Promise<nu
       const answer = await store.put(key, bytes(`${next}`), { expectRevision: revision });
       assert.ok(
         answer.ok,
-        `${key}: somebody else wrote ${text(answer.ok ? undefined : answer.current?.value)}`,
+        `${key}: another writer wrote ${text(answer.ok ? undefined : answer.current?.value)}`,
       );
       ({ revision } = answer);
       value = next;

@@ -82,7 +82,7 @@ describe.skipIf(missing !== undefined)(`etcd progress${missing ? ` (${missing})`
     await Promise.all(watching).finally(() => abort.abort());
   });
 
-  test("a watch that hears nothing is told how far the store has come", async () => {
+  test("a watch without events gets progress notifications", async () => {
     const abort = new AbortController();
     const watch = store.watch("/quiet/", { fromRevision: base, signal: abort.signal });
     const batches = watch[Symbol.asyncIterator]();
@@ -99,20 +99,20 @@ describe.skipIf(missing !== undefined)(`etcd progress${missing ? ` (${missing})`
 /** Holds a watch of /p/ to its word. */
 class Check {
   revision: number;
-  #heard: number;
+  #received: number;
 
   constructor(before: number) {
     this.revision = before;
-    this.#heard = before;
+    this.#received = before;
   }
 
   take({ revision, events }: WatchBatch): void {
     for (const event of events) {
-      assert.equal(event.revision, this.#heard + 1, "every revision once, in order");
-      this.#heard = event.revision;
+      assert.equal(event.revision, this.#received + 1, "every revision once, in order");
+      this.#received = event.revision;
     }
     const promised = Math.min(revision, base + KEYS);
-    assert.equal(this.#heard, promised, `told of ${revision} before the events up to it`);
+    assert.equal(this.#received, promised, `progress ${revision} came before the events up to it`);
     assert.ok(revision >= this.revision, "progress never goes back");
     this.revision = revision;
   }

@@ -60,7 +60,7 @@ function recordLife(directory: string, seed: number): TraceEvent[] {
 function assertFaithful(events: readonly TraceEvent[], real: Buffer): void {
   const whole = new Image();
   for (const event of events) if (event.kind === "write") whole.write(event.offset, event.bytes);
-  assert.ok(whole.bytes().equals(real), "the trace does not tell everything");
+  assert.ok(whole.bytes().equals(real), "the trace is not complete");
   assert.ok(events.filter(({ kind }) => kind === "note").length > 50);
 }
 

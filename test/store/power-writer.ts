@@ -25,7 +25,7 @@ for (let round = 0; round < ROUNDS; round++) {
   await Promise.all(Array.from({ length: width }, () => write(`/k/${random.integer(KEYS)}`)));
 }
 
-/** Numbers only grow, so a key's number tells which write it is from. */
+/** Numbers only grow, so a key's number identifies its write. */
 async function write(key: string): Promise<void> {
   number += 1;
   const mine = number;

@@ -540,8 +540,8 @@ async function reaches(name: string, isThere: (pod: PodView) => boolean): Promis
     seen = await cluster.pod(name);
     return isThere(seen);
   }).catch(async (error) => {
-    const told = await cluster.tryKubectl(["describe", "pod", name]);
-    throw new Error(`${told.stdout}\n${cluster.log().slice(-3_000)}`, { cause: error });
+    const described = await cluster.tryKubectl(["describe", "pod", name]);
+    throw new Error(`${described.stdout}\n${cluster.log().slice(-3_000)}`, { cause: error });
   });
   return seen!;
 }

@@ -142,9 +142,9 @@ describe("k8ts up with a node", () => {
     assert.match(address, /^10\.245\.0\./);
     const ask = `printf "GET /index.html HTTP/1.0\\r\\n\\r\\n" | nc -w 5 ${address} 80`;
     // The proxy's rules follow the status.
-    const hears = async (): Promise<boolean> =>
+    const isAnswered = async (): Promise<boolean> =>
       /balanced/.test((await machine.run("busybox", ["sh", "-c", ask])).stdout);
-    await until(hears, { timeoutMs: 60_000 });
+    await until(isAnswered, { timeoutMs: 60_000 });
     const fromPod = await kubectl("exec", "deployment/shop", "--", "sh", "-c", ask);
     assert.match(fromPod, /balanced/);
     await kubectl("delete", "service", "shop", "--timeout=60s");
@@ -162,12 +162,12 @@ describe("k8ts up with a node", () => {
     const request = lines.map((line) => `${line}\\r\\n`).join("");
     // A client that closes its side at once has gone away, for an Ingress as for nginx.
     const ask = `(printf "${request}\\r\\n"; sleep 3) | nc -w 5 ${address} 80`;
-    const hears = async (): Promise<boolean> =>
+    const isAnswered = async (): Promise<boolean> =>
       /balanced/.test((await machine.run("busybox", ["sh", "-c", ask])).stdout);
-    await until(hears, { timeoutMs: 60_000 });
-    const podHears = async (): Promise<boolean> =>
+    await until(isAnswered, { timeoutMs: 60_000 });
+    const isAnsweredInPod = async (): Promise<boolean> =>
       /balanced/.test(await kubectl("exec", "deployment/shop", "--", "sh", "-c", ask));
-    await until(podHears, { timeoutMs: 60_000 });
+    await until(isAnsweredInPod, { timeoutMs: 60_000 });
   }, 180_000);
 
   test("a NetworkPolicy keeps a pod from calling another on the same node; a Corefile in the ConfigMap coredns acts", async () => {

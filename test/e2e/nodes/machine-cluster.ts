@@ -56,7 +56,7 @@ export async function prepareMachine(): Promise<MachineCluster> {
   };
 }
 
-/** A web server that tells its callers their addresses, as an image on all nodes. */
+/** A web server that responds with the client's address, as an image on all nodes. */
 export async function buildWebImage({ machine, k8ts }: MachineCluster): Promise<void> {
   const root = join(machine.dir, "web");
   mkdirSync(join(root, "bin"), { recursive: true });

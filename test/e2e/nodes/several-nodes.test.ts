@@ -91,7 +91,7 @@ describe("k8ts up --nodes 3", () => {
     }
   }, 120_000);
 
-  test("packets to pod and service addresses that nobody has end on the node", async () => {
+  test("packets to unused pod and service addresses are dropped on the node", async () => {
     const [pod] = await webPods(cluster);
     for (const address of ["10.244.200.1", "10.111.255.254"]) {
       const out = await cluster.tryRun("ip", "route", "get", address);

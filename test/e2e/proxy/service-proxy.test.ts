@@ -252,7 +252,7 @@ describe.skipIf(MISSING.length > 0).each(["nftables", "iptables"])("proxy mode %
     await until(async () => (await network.udp("outside", "10.96.0.17", 53, 40_000)) === "pod2");
   });
 
-  test("rules that somebody flushed are written again", async () => {
+  test("flushed rules are written again", async () => {
     await network.sh(
       "node",
       mode === "nftables"
