@@ -189,7 +189,7 @@ export async function startApiServer(
   addFlowMetrics(metrics, security.flow);
   const addresses = new IpAllocator({ objects, random, ranges: options.serviceRanges });
   const ports = new PortAllocator({ store: options.store, random, range: options.nodePorts });
-  addClusterMetrics(metrics, objects, addresses, options.nodePorts);
+  addClusterMetrics(metrics, objects, addresses, options.nodePorts, signal);
   const discovery = new Discovery(resources, remoteDiscovery);
   const health = new Health(store, options.hooks ?? [], options.healthChecks);
   health.finished("caches");

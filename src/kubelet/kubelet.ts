@@ -17,6 +17,7 @@ import { listFolder, readTextIfPresent, writeFileWhole } from "#host/files.ts";
 import { type MachineFacts, machineAddresses, readMachine } from "#host/machine.ts";
 import { signalForMany, untilAborted } from "#lib/async/aborted.ts";
 import type { Logger } from "#lib/logger.ts";
+import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type CriClient, createCriClient } from "./cri/cri-client.ts";
@@ -45,6 +46,7 @@ import {
 import { CNI_CONFIG_NAME, cniConfig } from "./network/cni-config.ts";
 import { EvictionManager } from "./node/eviction-manager.ts";
 import { createEvictionMeasures, type EvictionMeasures } from "./node/eviction-measures.ts";
+import { addKubeletMetrics, measuredCgroups } from "./node/kubelet-metrics.ts";
 import { type NodeAmounts, nodeAmounts } from "./node/node-amounts.ts";
 import { type NodeEvent, nodeEventsOf } from "./node/node-events.ts";
 import { NodeKeeper } from "./node/node-keeper.ts";
@@ -78,6 +80,8 @@ export interface KubeletOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Shows what the kubelet measures. */
+  readonly metrics?: Metrics;
   /** By name: images that are made here instead of pulled. */
   readonly builtInImages?: ReadonlyMap<string, ImportImage>;
 }
@@ -127,10 +131,13 @@ export function runKubelet(options: KubeletOptions, outer: AbortSignal): Running
 async function start(options: KubeletOptions, signal: AbortSignal): Promise<KubeletParts> {
   const { config, client, clock, random, logger } = options;
   await mkdir(join(config.rootDir, "pods"), { recursive: true });
-  const [cgroups, machine] = await Promise.all([openCgroups(clock), readMachine()]);
+  const measured = addKubeletMetrics(options.metrics, config.nodeName, clock);
+  const [ownCgroups, machine] = await Promise.all([openCgroups(clock), readMachine()]);
+  const cgroups = measuredCgroups(ownCgroups, measured.cgroup);
   const { runtimeEndpoint, imageEndpoint } = config;
   const cri = createCriClient({
     endpoint: runtimeEndpoint,
+    measure: measured.runtimeOperation,
     ...(imageEndpoint === "" ? {} : { imageEndpoint }),
   });
   const amounts = await nodeAmounts(machine, config);
@@ -161,6 +168,7 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
       await imageCollector.removeUnused();
     },
     onNodeEvent: nodeEvent,
+    onEvicted: measured.evicted,
     onChange: () => keeper.wake(),
   });
   const isShuttingDown = (): boolean => shutdown.isShuttingDown;
@@ -230,7 +238,13 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
         ? {}
         : { provided: (image: string) => providers.credentialsFor(image) }),
     }),
-    volumes: new PodVolumes({ client, clock, objects, tokens }, paths, plugins.volumes),
+    volumes: new PodVolumes(
+      { client, clock, objects, tokens },
+      paths,
+      plugins.volumes,
+      measured.storage,
+    ),
+    measured,
     status: new StatusManager(
       {
         ...{ client, clock, random, logger },
@@ -255,6 +269,13 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     services: (): Iterable<Service> => serviceInformer.cache.list(),
   };
   workers.use(services);
+  const { status: statuses } = services;
+  measured.countPods(() =>
+    workers.pods().map((pod) => {
+      const status = statuses.get(pod.metadata.uid ?? "");
+      return status === undefined ? pod : { ...pod, status };
+    }),
+  );
   const shutdown = new NodeShutdown({
     ...{ workers, clock, logger, onNodeEvent: nodeEvent },
     shutdownGraceMs: config.shutdownGraceMs,

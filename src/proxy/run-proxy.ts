@@ -37,6 +37,7 @@ import { decideBaseRules, type NodePortSetting, nodeFactsOf } from "./rules/deci
 import { PROXY_NAME_LABEL } from "./rules/decide-service-rules.ts";
 import { ServiceTable } from "./service-table.ts";
 import { runSyncLoop } from "./sync-loop.ts";
+import { TriggerTimes } from "./trigger-times.ts";
 
 export interface ProxyOptions {
   readonly client: Client;
@@ -121,7 +122,11 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
     onChange: wake,
   });
   services.informer.on(() => counts.serviceChanges().add(1));
-  slices.informer.on(() => counts.endpointChanges().add(1));
+  const triggers = new TriggerTimes(clock.nowMs());
+  slices.informer.on(({ next, old }) => {
+    counts.endpointChanges().add(1);
+    triggers.add(next, old);
+  });
   let facts = nodeFactsOf(undefined, nodeName);
   nodes.informer.on(({ next }) => {
     const before = JSON.stringify(facts);
@@ -148,7 +153,7 @@ async function run(options: ProxyOptions, onReady: () => void, signal: AbortSign
   try {
     await runSyncLoop(
       {
-        ...{ clock, random, logger, metrics: counts, health, table, changed, checks },
+        ...{ clock, random, logger, metrics: counts, health, table, changed, checks, triggers },
         writers,
         baseRules: (family) =>
           decideBaseRules(family, {

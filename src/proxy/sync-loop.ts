@@ -13,6 +13,7 @@ import type { ServiceHealthServers } from "./health/service-health-servers.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 import type { NodeFacts } from "./rules/decide-service-rules.ts";
 import type { ServiceTable } from "./service-table.ts";
+import type { TriggerTimes } from "./trigger-times.ts";
 import type { BaseRules, RuleWriter } from "./writers/writer.ts";
 
 export interface SyncLoopOptions {
@@ -24,6 +25,7 @@ export interface SyncLoopOptions {
   readonly table: ServiceTable;
   readonly changed: WakeUp;
   readonly checks: ServiceHealthServers;
+  readonly triggers: TriggerTimes;
   readonly writers: readonly { readonly family: IpFamily; readonly writer: RuleWriter }[];
   baseRules(family: IpFamily): BaseRules;
   nodeFacts(): NodeFacts;
@@ -70,6 +72,7 @@ class Loop {
   async sync(whole: ReadonlySet<IpFamily> | "all"): Promise<void> {
     const { clock, table, writers, metrics, health, checks, nodeFacts, baseRules } = this.#options;
     this.#options.changed.reset();
+    this.#options.triggers.begin();
     const { changed, hasUdp } = table.take(nodeFacts());
     for (const { family, writer } of writers) {
       const startMs = clock.elapsedMs();
@@ -83,6 +86,9 @@ class Loop {
       }
       metrics.duration(family).observe((clock.elapsedMs() - startMs) / 1000);
       metrics.lastSync(family).set(clock.nowMs() / 1000);
+    }
+    for (const seconds of this.#options.triggers.end(clock.nowMs())) {
+      metrics.programming.observe(seconds);
     }
     if (hasUdp) await this.#cleanConntrack();
     await checks.sync(table.healthChecks());

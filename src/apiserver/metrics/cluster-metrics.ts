@@ -1,4 +1,5 @@
 /** Metrics of cluster state: allocated Service addresses, availability of APIServices. */
+import type { APIService } from "#api/generated/apiregistration.v1.ts";
 import { apiServiceKind } from "#api/kinds/apiregistration/v1/api-service.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
 import { ipAddressKind } from "#api/kinds/networking/v1/ip-address.ts";
@@ -13,6 +14,7 @@ export function addClusterMetrics(
   objects: Objects,
   addresses: Pick<IpAllocator, "ranges">,
   nodePorts: PortRange,
+  signal: AbortSignal,
 ): void {
   const ofRanges = (name: string, help: string, read: (range: AddressRange) => number): void =>
     metrics.gaugesOf(
@@ -61,10 +63,27 @@ export function addClusterMetrics(
       labels: ["name"],
     },
     () =>
-      [...objects.list(apiServiceKind)].map(({ metadata, status }) => {
-        const available = status?.conditions?.find(({ type }) => type === "Available");
-        const value = available?.status === "False" ? 1 : 0;
-        return { labels: [metadata.name ?? ""], value };
+      [...objects.list(apiServiceKind)].map((api) => {
+        const value = availabilityOf(api)?.status === "False" ? 1 : 0;
+        return { labels: [api.metadata.name ?? ""], value };
       }),
   );
+  const unavailable = metrics.counter({
+    name: "aggregator_unavailable_apiservice_total",
+    help: "How often an API could not be reached any more, by the reason.",
+    labels: ["name", "reason"],
+  });
+  objects.onChange(
+    apiServiceKind,
+    (next, old) => {
+      const now = availabilityOf(next);
+      if (now?.status !== "False" || availabilityOf(old)?.status === "False") return;
+      unavailable(next?.metadata.name ?? "", now.reason ?? "").add(1);
+    },
+    signal,
+  );
+}
+
+function availabilityOf(api: APIService | undefined) {
+  return api?.status?.conditions?.find(({ type }) => type === "Available");
 }

@@ -42,12 +42,45 @@ export function addProcessMetrics(metrics: Metrics, startSeconds: number): void 
     limitIn(/^Max open files\s+(\w+)/m),
   );
   gauge("process_open_fds", "Open file descriptors.", countDescriptors);
+  addRuntimeMetrics(metrics);
   counter("process_network_receive_bytes_total", "Bytes that came over the network.", () =>
     octets("InOctets"),
   );
   counter("process_network_transmit_bytes_total", "Bytes that went over the network.", () =>
     octets("OutOctets"),
   );
+}
+
+/**
+ * What dashboards read of Go's runtime, as the nearest thing that Node has: a goroutine is something
+ * that the event loop waits for, the heap is V8's.
+ */
+function addRuntimeMetrics(metrics: Metrics): void {
+  const gauge = (name: string, help: string, read: () => number): void =>
+    metrics.gaugeOf({ name: `go_${name}`, help }, read);
+  gauge(
+    "goroutines",
+    "What the event loop waits for: sockets, timers, files, requests.",
+    () => process.getActiveResourcesInfo().length,
+  );
+  gauge("threads", "Threads of the process.", () =>
+    numberIn("/proc/self/status", /^Threads:\s+(\d+)/m),
+  );
+  const memory = (): NodeJS.MemoryUsage => process.memoryUsage();
+  gauge("memstats_alloc_bytes", "Memory of objects in use.", () => memory().heapUsed);
+  gauge("memstats_heap_alloc_bytes", "The same.", () => memory().heapUsed);
+  gauge("memstats_heap_inuse_bytes", "The same.", () => memory().heapUsed);
+  gauge("memstats_heap_sys_bytes", "Memory of the heap, used or not.", () => memory().heapTotal);
+  gauge("memstats_heap_idle_bytes", "Memory of the heap that is not used.", () => {
+    const { heapTotal, heapUsed } = memory();
+    return heapTotal - heapUsed;
+  });
+  gauge("memstats_sys_bytes", "Memory that was taken from the system.", () => memory().rss);
+  metrics
+    .gauge({ name: "go_info", help: "Always 1; the version of the runtime.", labels: ["version"] })(
+      `node${process.version}`,
+    )
+    .set(1);
 }
 
 const BUILD = {

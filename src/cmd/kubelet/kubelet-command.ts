@@ -1,6 +1,8 @@
 /** `k8ts kubelet`: a node alone, against any API server. */
+import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
 import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
+import { RequestMetrics } from "#client/request-metrics.ts";
 import { bootstrapKubeconfig, rotateKubeconfig } from "#kubelet/bootstrap/bootstrap-kubeconfig.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
@@ -11,6 +13,7 @@ import { connectionOf } from "../flags/connection-flags.ts";
 import { logFlagsOf } from "../flags/log-flags.ts";
 import { FlagError, parseFlags, refuseFlags } from "../flags/parse-flags.ts";
 import { isOn, textOf } from "../flags/read-flags.ts";
+import { addCertificateMetrics } from "./certificate-metrics.ts";
 import { kubeletConfigOf, kubeletFlags, nodeServingOf } from "./kubelet-flags.ts";
 import { runNode } from "./run-node.ts";
 
@@ -38,10 +41,14 @@ export const kubeletCommand: Command = {
         const where = { nodeName, bootstrapFile, file };
         await bootstrapKubeconfig({ ...where, clock, random, logger }, signal);
       }
-      using transport = new HttpsTransport(connectionOf(file, ""), "kubelet");
+      const metrics = new Metrics();
+      addProcessMetrics(metrics, clock.nowMs() / 1000);
+      const connection = connectionOf(file, "");
+      const requests = new RequestMetrics(metrics, clock).to(new URL(connection.server).host);
+      using transport = new HttpsTransport(connection, "kubelet", requests);
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
       const serving = await nodeServingOf(flags, config.nodeName, clock);
-      const metrics = new Metrics();
+      addCertificateMetrics(metrics, { file, serving: serving.tls.cert, clock });
       const life = new AbortController();
       const parts = { config, serving, client, clock, random, logger, metrics };
       const node = runNode(parts, life.signal);

@@ -32,16 +32,19 @@ export interface CriOptions {
   readonly endpoint: string;
   readonly imageEndpoint?: string | undefined;
   readonly timeoutMs?: number;
+  /** Runs each call, by upstream's name of the operation: for metrics. */
+  measure?<T>(operation: string, work: () => Promise<T>): Promise<T>;
 }
 
 export function createCriClient(options: CriOptions): CriClient {
   const { endpoint, imageEndpoint = endpoint, timeoutMs = TIMEOUT_MS } = options;
+  const { measure = unmeasured } = options;
   const client = new GrpcClient(endpoint);
   const imageClient = imageEndpoint === endpoint ? client : new GrpcClient(imageEndpoint);
   const { getContainerEvents, ...unary } = runtimeMethods;
   return {
-    runtime: callsOf(client, unary, timeoutMs),
-    images: callsOf(imageClient, imageMethods, timeoutMs),
+    runtime: callsOf(client, unary, timeoutMs, measure),
+    images: callsOf(imageClient, imageMethods, timeoutMs, measure),
     containerEvents: (signal) => client.stream(getContainerEvents, {}, signal),
     [Symbol.dispose]: () => {
       client.close();
@@ -54,11 +57,26 @@ function callsOf<Methods extends object>(
   client: GrpcClient,
   methods: Methods,
   timeoutMs: number,
+  measure: NonNullable<CriOptions["measure"]>,
 ): Calls<Methods> {
-  const calls = Object.entries(methods).map(([name, method]) => [
-    name,
-    (request: never, options: CallOptions = {}) =>
-      client.call(method as GrpcMethod<never, unknown>, request, { timeoutMs, ...options }),
-  ]);
+  const calls = Object.entries(methods).map(([name, method]) => {
+    const operation = operationOf(name);
+    const call = (request: never, options: CallOptions = {}) =>
+      measure(operation, () =>
+        client.call(method as GrpcMethod<never, unknown>, request, { timeoutMs, ...options }),
+      );
+    return [name, call];
+  });
   return Object.fromEntries(calls) as Calls<Methods>;
+}
+
+/** `runPodSandbox`: upstream's metrics say `run_podsandbox`. */
+function operationOf(method: string): string {
+  return method
+    .replace("PodSandbox", "Podsandbox")
+    .replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function unmeasured<T>(_operation: string, work: () => Promise<T>): Promise<T> {
+  return work();
 }

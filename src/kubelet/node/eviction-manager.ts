@@ -54,6 +54,8 @@ export interface EvictionOptions {
   reclaimDisk(): Promise<void>;
   /** An event of the node. */
   onNodeEvent(type: "Normal" | "Warning", reason: string, message: string): void;
+  /** A pod was evicted because of a signal. */
+  onEvicted?(signal: string): void;
   /** The conditions of the node have changed. */
   onChange(): void;
 }
@@ -127,6 +129,7 @@ export class EvictionManager {
     if (victim === undefined) return;
     const message = evictionMessage(worst, victim);
     this.#evict(victim.pod, message, this.#graceOf(victim, worst), true);
+    this.#options.onEvicted?.(worst.signal);
   }
 
   #graceOf({ pod }: PodUsage, { isHard }: Crossed): number {

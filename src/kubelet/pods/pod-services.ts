@@ -7,6 +7,7 @@ import type { ClusterDns, ResolverSettings } from "#kubelet/decide/inputs/pod-dn
 import type { DeviceManager } from "#kubelet/devices/device-manager.ts";
 import type { DraManager } from "#kubelet/dra/dra-manager.ts";
 import type { PodImages } from "#kubelet/images/pod-images.ts";
+import type { KubeletMetrics } from "#kubelet/node/kubelet-metrics.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
 import type { Probes } from "#kubelet/probes/probes.ts";
@@ -67,6 +68,7 @@ export interface PodServices {
   readonly admission: Admission;
   readonly node: NodeFacts;
   readonly paths: PodPaths;
+  readonly measured: Pick<KubeletMetrics, "podWorker" | "podStarted">;
   services(): Iterable<Service>;
 }
 

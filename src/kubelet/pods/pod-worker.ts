@@ -60,6 +60,8 @@ export class PodWorker {
   #timer: Timer | undefined;
   #retry: Backoff;
   readonly #signal: AbortSignal;
+  /** When it was first seen, until it runs. */
+  #seenMs: number | undefined;
   /** Of containers that could not be started. */
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #crashes = new Map<string, BackoffEntry>();
@@ -70,6 +72,8 @@ export class PodWorker {
     this.#pod = pod;
     this.#options = options;
     this.#signal = signal;
+    // Pods that run already were not started by this kubelet.
+    if (pod.status?.phase !== "Running") this.#seenMs = options.services.clock.elapsedMs();
     const { random } = options.services;
     this.#retry = new Backoff({ baseMs: 500, capMs: 60_000, jitter: 0.2, random });
     this.#resize = new PodResize(this.uid, options.services);
@@ -122,7 +126,8 @@ export class PodWorker {
       this.#isDirty = false;
       this.#timer?.cancel();
       try {
-        const wakeAtMs = await this.#sync();
+        const { measured } = this.#options.services;
+        const wakeAtMs = await measured.podWorker(this.#operation(), () => this.#sync());
         this.#retry.reset();
         if (wakeAtMs !== undefined) this.#wakeAt(wakeAtMs);
       } catch (error) {
@@ -135,6 +140,13 @@ export class PodWorker {
         this.#wakeAt(clock.nowMs() + this.#retry.nextMs());
       }
     }
+  }
+
+  /** As upstream's metrics call the step. */
+  #operation(): "create" | "sync" | "terminating" | "terminated" {
+    if (this.#isCleanedUp) return "terminated";
+    if (this.#isEnding()) return "terminating";
+    return this.#isAdmitted ? "sync" : "create";
   }
 
   #wakeAt(atMs: number): void {
@@ -217,6 +229,10 @@ export class PodWorker {
       nowMs: clock.nowMs(),
     });
     status.set(this.#pod, next);
+    if (next.phase === "Running" && this.#seenMs !== undefined) {
+      services.measured.podStarted((clock.elapsedMs() - this.#seenMs) / 1000);
+      this.#seenMs = undefined;
+    }
     return next.phase ?? "";
   }
 

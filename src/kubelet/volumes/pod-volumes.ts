@@ -12,6 +12,7 @@ import type { Pod, Volume } from "#api/generated/core.v1.ts";
 import { listFolder, removeTree } from "#host/files.ts";
 import { listMounts, unmountBelow } from "#host/mounts.ts";
 import type { PodPlace } from "#kubelet/decide/inputs/downward-api.ts";
+import type { MeasureStorage } from "#kubelet/node/kubelet-metrics.ts";
 import {
   type PodPaths,
   pluginFolder,
@@ -41,11 +42,18 @@ export class PodVolumes {
   readonly #owned = new Set<string>();
 
   readonly #plugins: readonly VolumePlugin[];
+  readonly #measure: MeasureStorage;
 
   /** `more`: plug-ins beside those that every kubelet has. */
-  constructor(tools: VolumeTools, paths: PodPaths, more: readonly VolumePlugin[] = []) {
+  constructor(
+    tools: VolumeTools,
+    paths: PodPaths,
+    more: readonly VolumePlugin[] = [],
+    measure: MeasureStorage = (_plugin, _operation, work) => work(),
+  ) {
     this.#tools = tools;
     this.#paths = paths;
+    this.#measure = measure;
     this.#plugins = [...volumePlugins, ...more];
   }
 
@@ -72,7 +80,9 @@ export class PodVolumes {
     const devices = volumeDevicesFolder(this.#paths, uid);
     for (const { name, tearDown, tearDownBlock } of this.#plugins) {
       const mounts = join(volumesFolder(this.#paths, uid), pluginFolder(name));
-      for (const path of tearDown ? await pathsIn(mounts) : []) await tearDown?.(path, this.#tools);
+      for (const path of tearDown ? await pathsIn(mounts) : []) {
+        await this.#measure(name, "volume_unmount", async () => tearDown?.(path, this.#tools));
+      }
       const maps = join(devices, pluginFolder(name));
       for (const path of tearDownBlock ? await pathsIn(maps) : []) {
         await tearDownBlock?.(path, this.#tools);
@@ -100,7 +110,9 @@ export class PodVolumes {
     const readOnly = claimed?.readOnly ?? false;
     const { claim } = claimed ?? {};
     const request = { pod, volume, persistentVolume, claim, readOnly, folder, place };
-    const result = await plugin.setUp(request, this.#tools);
+    const result = await this.#measure(plugin.name, "volume_mount", () =>
+      plugin.setUp(request, this.#tools),
+    );
     await this.#own(pod, volume, plugin, result);
     return result;
   }

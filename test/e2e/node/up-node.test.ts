@@ -84,6 +84,18 @@ describe("k8ts up with a node", () => {
     assert.equal(shown, "from inside\n");
     const metrics = "/api/v1/nodes/k8ts-node/proxy/metrics/resource";
     assert.match(await kubectl("get", "--raw", metrics), /container_cpu_usage_seconds_total\{/);
+    const own = await kubectl("get", "--raw", "/api/v1/nodes/k8ts-node/proxy/metrics");
+    assert.match(own, /^kubelet_node_name\{node="k8ts-node"\} 1$/m);
+    assert.match(own, /^kubelet_running_pods [2-9]/m);
+    assert.match(
+      own,
+      /^kubelet_runtime_operations_total\{operation_type="run_podsandbox"\} [2-9]/m,
+    );
+    assert.match(own, /^kubelet_pod_start_duration_seconds_count [2-9]/m);
+    assert.match(
+      own,
+      /^storage_operation_duration_seconds_count\{.*volume_plugin="kubernetes.io\/projected"\}/m,
+    );
     await kubectl("delete", "deployment", "web");
     await kubectl("wait", "--for=delete", "pod", "-l", "app=web", "--timeout=60s");
   }, 120_000);
