@@ -4,7 +4,9 @@
  *
  * Lives until the signal aborts. Then the pods end, and what the node made on the machine is removed.
  */
+
 import { join } from "node:path";
+import { addProcessMetrics } from "#apiserver/metrics/process-metrics.ts";
 import type { Client } from "#client/client.ts";
 import { openCgroups } from "#host/cgroups.ts";
 import { removeTree } from "#host/files.ts";
@@ -18,7 +20,7 @@ import { builtInImages } from "#kubelet/images/built-in-images.ts";
 import { DEFAULT_KUBELET_CONFIG, type KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
 import type { Logger } from "#lib/logger.ts";
-import type { Metrics } from "#lib/metrics.ts";
+import { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { isIpv6 } from "#network/decide-pod-routes.ts";
@@ -49,7 +51,6 @@ export interface MachineNodeOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly metrics: Metrics;
 }
 
 export async function runMachineNode(
@@ -57,7 +58,10 @@ export async function runMachineNode(
   onReady: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, paths, serving, client, clock, random, logger, metrics } = options;
+  const { name, paths, serving, client, clock, random, logger } = options;
+  // Of its own: the process may be a whole cluster, whose metrics the API server shows.
+  const metrics = new Metrics();
+  addProcessMetrics(metrics, clock.nowMs() / 1000);
   // The runtime outlives the kubelet: it has to end the pods.
   const runtimeLife = new AbortController();
   const networkLife = new AbortController();
