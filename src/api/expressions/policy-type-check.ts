@@ -5,25 +5,24 @@ import type {
   ExpressionWarning,
   ValidatingAdmissionPolicySpec,
 } from "#api/generated/admissionregistration.v1.ts";
-import type { Kind } from "#api/kind.ts";
 import { COMMON_ENVIRONMENT, declaredType } from "./admission.ts";
 import { type DeclaredType, typesIn } from "./declared-type.ts";
-import { kindType } from "./kind-type.ts";
 import { AUTHORIZER_TYPE } from "./libraries/authorization.ts";
 import { objectTypes } from "./object-types.ts";
+import type { TypedKind } from "./typed-kind.ts";
 
 const KINDS_MAX = 10;
 
 /** `kinds` are those whose schemas are known. */
 export function policyWarnings(
   spec: ValidatingAdmissionPolicySpec,
-  kinds: readonly Kind[],
+  kinds: readonly TypedKind[],
 ): ExpressionWarning[] {
   const params = paramsType(spec, kinds);
   const environments = matchedKinds(spec, kinds).flatMap((kind) => {
-    const type = kindType(kind.schema(), kind.names.kind);
+    const type = kind.type();
     if (type === undefined) return [];
-    const name = `${kind.group}/${kind.version}, Kind=${kind.names.kind}`;
+    const name = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
     return [{ name, environment: environmentFor(spec, type, params) }];
   });
   const warningOf = (expression: string, fieldRef: string): ExpressionWarning[] => {
@@ -42,35 +41,38 @@ export function policyWarnings(
 }
 
 /** Kinds that rules name in full, sorted; of rules with wildcards none. */
-function matchedKinds(spec: ValidatingAdmissionPolicySpec, kinds: readonly Kind[]): Kind[] {
-  const matched = new Set<Kind>();
+function matchedKinds(
+  spec: ValidatingAdmissionPolicySpec,
+  kinds: readonly TypedKind[],
+): TypedKind[] {
+  const matched = new Set<TypedKind>();
   for (const rule of spec.matchConstraints?.resourceRules ?? []) {
     const { apiGroups = [], apiVersions = [], resources = [] } = rule;
     const isOpen = [...(apiGroups ?? []), ...(apiVersions ?? [])].some((name) =>
       name.includes("*"),
     );
     if (isOpen) continue;
-    const found = kinds.filter(({ group, version, names }) => {
-      const named = resources?.includes(names.plural) ?? false;
+    const found = kinds.filter(({ group, version, plural }) => {
+      const named = resources?.includes(plural) ?? false;
       return named && apiGroups?.includes(group) && apiVersions?.includes(version);
     });
     for (const kind of found.slice(0, KINDS_MAX)) matched.add(kind);
   }
-  const keyOf = ({ group, version, names }: Kind) => `${group}\0${version}\0${names.kind}`;
+  const keyOf = ({ group, version, kind }: TypedKind) => `${group}\0${version}\0${kind}`;
   return [...matched].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)).slice(0, KINDS_MAX);
 }
 
 /** Undefined without parameters; of an unknown kind they are dynamic. */
 function paramsType(
   { paramKind }: ValidatingAdmissionPolicySpec,
-  kinds: readonly Kind[],
+  kinds: readonly TypedKind[],
 ): DeclaredType | "dynamic" | undefined {
   if (paramKind === undefined) return undefined;
   const { apiVersion = "", kind: name = "" } = paramKind;
-  const kind = kinds.find(({ group, version, names }) => {
-    return (group === "" ? version : `${group}/${version}`) === apiVersion && names.kind === name;
+  const found = kinds.find(({ group, version, kind }) => {
+    return (group === "" ? version : `${group}/${version}`) === apiVersion && kind === name;
   });
-  return (kind && kindType(kind.schema(), name)) ?? "dynamic";
+  return found?.type() ?? "dynamic";
 }
 
 function environmentFor(

@@ -12,7 +12,9 @@ import {
   type Condition,
   findCondition,
   withCondition,
+  withoutCondition,
 } from "#api/kinds/apiextensions/v1/conditions.ts";
+import { nonStructuralCondition } from "#api/kinds/apiextensions/v1/non-structural.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { jsonEqual } from "#api/patch/json-value.ts";
 
@@ -27,7 +29,11 @@ export function decideStatus(
   const conditions = [accepted, establishedCondition(definition, accepted)];
   const approval = approvalCondition(definition);
   if (approval !== undefined) conditions.push(approval);
-  const next = conditions.reduce((all, one) => withCondition(all, one, nowMs), status);
+  const nonStructural = nonStructuralCondition(definition);
+  if (nonStructural !== undefined) conditions.push(nonStructural);
+  const kept =
+    nonStructural === undefined ? withoutCondition(status, "NonStructuralSchema") : status;
+  const next = conditions.reduce((all, one) => withCondition(all, one, nowMs), kept);
   const named = { ...next, acceptedNames };
   return jsonEqual(named, status) ? status : named;
 }

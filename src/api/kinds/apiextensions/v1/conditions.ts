@@ -33,6 +33,15 @@ export function withCondition(
   return { ...status, conditions };
 }
 
+/** The status itself if it has no such condition. */
+export function withoutCondition(
+  status: CustomResourceDefinitionStatus,
+  type: string,
+): CustomResourceDefinitionStatus {
+  if (findCondition(status, type) === undefined) return status;
+  return { ...status, conditions: status.conditions?.filter((one) => one.type !== type) ?? [] };
+}
+
 export function findCondition({ conditions }: CustomResourceDefinitionStatus, type: string) {
   return conditions?.find((condition) => condition.type === type);
 }
