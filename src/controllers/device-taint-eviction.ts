@@ -26,7 +26,8 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { patch, remove } from "#runtime/writes.ts";
-import { claimsOf, podsByResourceClaim } from "./resource-claim/pod-claims.ts";
+import { claimNamesOf, claimsOf, podsByResourceClaim } from "./resource-claim/pod-claims.ts";
+import { foundByName } from "./shared/found-by-name.ts";
 
 export interface DeviceEvictionState {
   readonly key: Key;
@@ -97,7 +98,7 @@ function keysOfSlice({ spec }: ResourceSlice, caches: Caches): readonly Key[] {
 function taintedDevices(pod: Pod, caches: Caches): readonly TaintedDevice[] {
   if (!pod.spec.nodeName) return [];
   const { namespace, uid } = pod.metadata;
-  return claimsOf(pod, (name) => caches(resourceClaimKind).get(namespace, name))
+  return claimsOf(pod, foundByName(caches, resourceClaimKind, namespace, claimNamesOf(pod)))
     .filter(({ status }) => status.reservedFor?.some((consumer) => consumer.uid === uid))
     .flatMap(({ status }) => status.allocation?.devices.results ?? [])
     .map(({ driver, pool, device, tolerations = [] }) => {

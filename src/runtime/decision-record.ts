@@ -3,7 +3,7 @@
  * which rule, with which writes and outcome. The last 2,000 are kept.
  *
  * A record is plain data of bounded size: texts and numbers, no objects of the caches and no functions,
- * so that what was decided on can be collected: 2,000 of them take about 2 MB.
+ * so that what was decided on can be collected: 2,000 of them take about 3 MB.
  */
 import type { KubeObject } from "#api/kind.ts";
 import { Ring } from "#lib/collections/ring.ts";

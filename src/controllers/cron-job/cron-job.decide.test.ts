@@ -209,7 +209,7 @@ describe("a CronJob decides", () => {
       const state: CronJobState = {
         cronJob: cron(spec, status, created),
         jobs,
-        jobNamed: () => undefined,
+        namesakes: new Map(),
         known: row.known,
       };
       const outcome = cronJobController.decide(state, Date.parse(row.at));

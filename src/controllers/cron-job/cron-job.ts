@@ -26,6 +26,7 @@ import {
 } from "#runtime/controller.ts";
 import { updateStatus, type Write } from "#runtime/writes.ts";
 import { measureCronJobs } from "../metrics/jobs.ts";
+import { byNamePrefix, namedAfter } from "../shared/name-prefix.ts";
 import { type Due, dueStart, nextStartInMs } from "./due-time.ts";
 import { type KnownSchedule, scheduleNow } from "./known-schedule.ts";
 import {
@@ -41,8 +42,8 @@ import {
 export interface CronJobState {
   readonly cronJob: CronJob;
   readonly jobs: readonly Job[];
-  /** Any Job of the namespace, with any owner. */
-  jobNamed(name: string): Job | undefined;
+  /** Jobs with a name of the form that its own have, with any owner. */
+  readonly namesakes: ReadonlyMap<string, Job>;
   /** The schedule that it had when it was looked at last. */
   readonly known: KnownSchedule | undefined;
 }
@@ -53,6 +54,7 @@ export const cronJobController = defineController<CronJobState | undefined, Know
     { kind: cronJobKind, keys: ownKey },
     { kind: jobKind, keys: controllerKey(cronJobKind) },
   ],
+  indexes: [byNamePrefix(jobKind)],
   observe: (caches, key, _reader, known) => observe(caches, key, known),
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
   measure: measureCronJobs,
@@ -68,7 +70,7 @@ function observe(
   return {
     cronJob,
     jobs: [...caches(jobKind).controlledBy(cronJob.metadata.uid ?? "")],
-    jobNamed: (jobName) => caches(jobKind).get(namespace, jobName),
+    namesakes: namedAfter(caches, jobKind, namespace, name),
     known,
   };
 }
@@ -213,7 +215,7 @@ function start(
     const event = { about: cronJob, type: "Normal", reason: "JobAlreadyActive", message } as const;
     return { events: [event] };
   }
-  const existing = state.jobNamed(name);
+  const existing = state.namesakes.get(name);
   if (existing !== undefined && !jobs.includes(existing)) return {};
   const uids = new Set(active.map(({ uid }) => uid));
   const replaced =

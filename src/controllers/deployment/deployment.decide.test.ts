@@ -257,11 +257,21 @@ describe("a Deployment decides", () => {
   });
 });
 
+function newSetName({ writes = [] }: ReturnType<typeof deploymentController.decide>): string {
+  const made = writes.flat().find(({ op }) => op === "create");
+  return made?.op === "create" ? (made.object.metadata.name ?? "") : "";
+}
+
 function decide(of: Deployment, sets: readonly SetFacts[], inTheWay?: ReplicaSet) {
   const candidates = sets.map(set);
   const byUid = new Map(candidates.map(({ metadata }, i) => [metadata.uid ?? "", pods(sets[i]!)]));
-  return deploymentController.decide(
-    { deployment: of, candidates, pods: byUid, setNamed: () => inTheWay },
-    Date.parse(NOW),
-  );
+  const state = (namesakes: ReadonlyMap<string, ReplicaSet>) => ({
+    deployment: of,
+    candidates,
+    pods: byUid,
+    namesakes,
+  });
+  const created = newSetName(deploymentController.decide(state(new Map()), Date.parse(NOW)));
+  const namesakes = new Map(inTheWay && [[created, inTheWay]]);
+  return deploymentController.decide(state(namesakes), Date.parse(NOW));
 }

@@ -18,8 +18,9 @@ import {
   ownKey,
 } from "#runtime/controller.ts";
 import { updateStatus } from "#runtime/writes.ts";
+import { byNamePrefix, namedAfter } from "../shared/name-prefix.ts";
 import { claim, controllerOf } from "../shared/ownership.ts";
-import { type DeploymentState, Plan } from "./plan.ts";
+import { type DeploymentState, Plan, setNamePrefix } from "./plan.ts";
 import { annotatedDesired } from "./revisions.ts";
 import { rollBack, rollbackRevision } from "./rollback.ts";
 import {
@@ -49,6 +50,7 @@ export const deploymentController = defineController<DeploymentState | undefined
       values: (set: ReplicaSet) =>
         controllerOf(set) === undefined ? [set.metadata.namespace ?? ""] : [],
     },
+    byNamePrefix(replicaSetKind),
   ],
   observe,
   decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
@@ -85,7 +87,8 @@ function observe(caches: Caches, { namespace, name }: Key): DeploymentState | un
   const pods = new Map(
     candidates.map((set) => [uidOf(set), [...caches(podKind).controlledBy(uidOf(set))]]),
   );
-  return { deployment, candidates, pods, setNamed: (setName) => sets.get(namespace, setName) };
+  const namesakes = namedAfter(caches, replicaSetKind, namespace, setNamePrefix(deployment));
+  return { deployment, candidates, pods, namesakes };
 }
 
 function decide(state: DeploymentState, nowMs: number): Outcome {

@@ -44,6 +44,7 @@ import {
 import { HASH_LABEL, isSameTemplate, templateHash } from "./template.ts";
 
 const NAME_LENGTH_MAX = 253;
+const HASH_LENGTH_MAX = 10; // 32 bits in digits
 
 export interface DeploymentState {
   readonly deployment: Deployment;
@@ -51,8 +52,8 @@ export interface DeploymentState {
   readonly candidates: readonly ReplicaSet[];
   /** Pods of each of these sets, by the set's uid. */
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
-  /** Whatever set has this name in the namespace. */
-  setNamed(name: string): ReplicaSet | undefined;
+  /** Sets with a name of the form that its own have, whoever controls them. */
+  readonly namesakes: ReadonlyMap<string, ReplicaSet>;
 }
 
 export class Plan {
@@ -232,7 +233,7 @@ export class Plan {
   /** Another object has the name: if it is not our own set, the hash collides and must change. */
   #resolveCollision(created: ReplicaSet, status: DeploymentStatus): Pick<Outcome, "writes"> {
     const { deployment } = this;
-    const existing = this.#state.setNamed(created.metadata.name ?? "");
+    const existing = this.#state.namesakes.get(created.metadata.name ?? "");
     const isOurs =
       existing !== undefined &&
       isControlledBy(existing, deployment) &&
@@ -291,6 +292,16 @@ function mergeWanted(known: ReplicaSet, next: ReplicaSet): ReplicaSet {
   return { ...next, metadata: { ...next.metadata, annotations } };
 }
 
+/** What the names of its sets have before the dash and the hash. */
+export function setNamePrefix({ metadata: { name = "" }, spec, status }: Deployment): string {
+  if (name.length + 1 + HASH_LENGTH_MAX <= NAME_LENGTH_MAX) return name;
+  return prefixFor(name, templateHash(spec.template, status.collisionCount));
+}
+
+function prefixFor(name: string, hash: string): string {
+  return name.slice(0, NAME_LENGTH_MAX - hash.length - 1);
+}
+
 function newSet(deployment: Deployment, replicas: number, revision: bigint): ReplicaSet {
   const { namespace, name = "" } = deployment.metadata;
   const { template, selector, minReadySeconds } = deployment.spec;
@@ -300,7 +311,7 @@ function newSet(deployment: Deployment, replicas: number, revision: bigint): Rep
     apiVersion: replicaSetKind.apiVersion,
     kind: "ReplicaSet",
     metadata: {
-      name: `${name.slice(0, NAME_LENGTH_MAX - hash.length - 1)}-${hash}`,
+      name: `${prefixFor(name, hash)}-${hash}`,
       ...(namespace === undefined ? {} : { namespace }),
       labels,
       ownerReferences: [controllerReference(deploymentKind, deployment)],

@@ -24,6 +24,7 @@ import {
 } from "#runtime/controller.ts";
 import { create, noted, remove, update, type Write } from "#runtime/writes.ts";
 import { measureSlices } from "../metrics/services.ts";
+import { foundByName } from "../shared/found-by-name.ts";
 import { isReady } from "../shared/pods.ts";
 import { PODS_BY_NODE, podsByNode } from "../shared/pods-by-node.ts";
 import { isTopologyAware, withHints } from "./hints.ts";
@@ -62,7 +63,8 @@ export interface SliceState {
   readonly service: Service;
   readonly slices: readonly EndpointSlice[];
   readonly pods: readonly Pod[];
-  nodeNamed(name: string): Node | undefined;
+  /** Of these pods, by name. */
+  readonly nodes: ReadonlyMap<string, Node>;
   /** What was seen of the pods when they were looked at last. */
   readonly seen: Seen | undefined;
   /** Of processors by zone, for a service that splits its traffic by them. */
@@ -130,6 +132,8 @@ function observe(
 ): SliceState | undefined {
   const service = caches(serviceKind).get(namespace, name);
   if (service === undefined || !hasEndpoints(service)) return undefined;
+  const pods = podsOf(caches, service);
+  const nodeNames = pods.map(({ spec }) => spec.nodeName ?? "");
   return {
     service,
     slices: [
@@ -138,8 +142,8 @@ function observe(
       ({ metadata }) =>
         metadata.labels?.[MANAGED_BY] === MANAGER && metadata.deletionTimestamp === undefined,
     ),
-    pods: podsOf(caches, service),
-    nodeNamed: (nodeName) => caches(nodeKind).get(undefined, nodeName),
+    pods,
+    nodes: foundByName(caches, nodeKind, undefined, nodeNames),
     seen,
     shares: isTopologyAware(service) ? zoneShares(caches(nodeKind).list()) : undefined,
   };
@@ -260,7 +264,7 @@ function sliceWrites(
   ];
 }
 
-function groupsOf(family: Family, { service, pods, nodeNamed }: SliceState): Map<string, Group> {
+function groupsOf(family: Family, { service, pods, nodes }: SliceState): Map<string, Group> {
   const groups = new Map<string, Group>();
   for (const pod of pods) {
     if (!canServe(pod)) continue;
@@ -268,7 +272,7 @@ function groupsOf(family: Family, { service, pods, nodeNamed }: SliceState): Map
     const id = portsId(ports);
     const group = groups.get(id) ?? { ports, endpoints: [] };
     groups.set(id, group);
-    const node = nodeNamed(pod.spec.nodeName ?? "");
+    const node = nodes.get(pod.spec.nodeName ?? "");
     if (node === undefined && service.spec.publishNotReadyAddresses !== true) continue;
     const addresses = addressesOf(pod, family);
     if (addresses.length > 0) group.endpoints.push(endpointOf(pod, node, service, addresses));

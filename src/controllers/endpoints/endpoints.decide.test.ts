@@ -118,7 +118,14 @@ describe("endpoint slices decide", () => {
   });
   const decide = (of: Service, pods: readonly Pod[]) =>
     endpointSliceController().decide(
-      { service: of, slices: [], pods, nodeNamed: () => node, seen: undefined, shares: undefined },
+      {
+        service: of,
+        slices: [],
+        pods,
+        nodes: new Map(pods.map(({ spec }) => [spec.nodeName ?? "", node])),
+        seen: undefined,
+        shares: undefined,
+      },
       0,
     );
 

@@ -20,10 +20,10 @@ export function claimNamesOf(pod: Pod): readonly string[] {
 /** Those that are there; one that was made from a template counts only for whom it was made. */
 export function claimsOf(
   pod: Pod,
-  claimNamed: (name: string) => ResourceClaim | undefined,
+  claims: ReadonlyMap<string, ResourceClaim>,
 ): readonly ResourceClaim[] {
   return (pod.spec.resourceClaims ?? []).flatMap((entry) => {
-    const claim = claimNamed(claimNameOf(pod, entry) ?? "");
+    const claim = claims.get(claimNameOf(pod, entry) ?? "");
     if (claim === undefined) return [];
     const isOwn = entry.resourceClaimTemplateName === undefined || isControlledBy(claim, pod);
     return isOwn ? [claim] : [];

@@ -19,8 +19,9 @@ export interface PodState {
   readonly pod: Pod;
   /** Those that the pod controls. */
   readonly owned: readonly ResourceClaim[];
-  claimNamed(name: string): ResourceClaim | undefined;
-  templateNamed(name: string): ResourceClaimTemplate | undefined;
+  /** Those that the pod names, by name, whoever owns them. */
+  readonly claims: ReadonlyMap<string, ResourceClaim>;
+  readonly templates: ReadonlyMap<string, ResourceClaimTemplate>;
 }
 
 export function decidePod(state: PodState): Outcome {
@@ -38,7 +39,7 @@ export function decidePod(state: PodState): Outcome {
       continue;
     }
     const templateName = entry.resourceClaimTemplateName;
-    const template = state.templateNamed(templateName);
+    const template = state.templates.get(templateName);
     if (template === undefined) {
       const missing = `resourceclaimtemplate.resource.k8s.io "${templateName}" not found`;
       const why = `resource claim template "${templateName}": ${missing}`;
@@ -61,18 +62,18 @@ export function isDone(pod: Pod): boolean {
 }
 
 /** Its claim is known and there, or it was decided that it needs none. */
-function isServed(entry: PodResourceClaim, { pod, claimNamed }: PodState): boolean {
+function isServed(entry: PodResourceClaim, { pod, claims }: PodState): boolean {
   const known = claimStatusOf(pod, entry);
   if (known === undefined) return false;
   if (known.resourceClaimName === undefined) return true;
-  const claim = claimNamed(known.resourceClaimName);
+  const claim = claims.get(known.resourceClaimName);
   return claim !== undefined && isControlledBy(claim, pod);
 }
 
 /** A pod whose nodeName was set without the scheduler gets its claims reserved here. */
-function reserve({ pod, claimNamed }: PodState): readonly Write[] {
+function reserve({ pod, claims }: PodState): readonly Write[] {
   if (!pod.spec.nodeName) return [];
-  return claimsOf(pod, claimNamed).flatMap((claim) => {
+  return claimsOf(pod, claims).flatMap((claim) => {
     if (claim.status.allocation === undefined) return [];
     const { reservedFor = [] } = claim.status;
     const { name = "", uid = "" } = pod.metadata;

@@ -125,8 +125,13 @@ test("long names are shortened alike", () => {
   const { writes = [] } = decidePod({
     pod: long,
     owned: [],
-    claimNamed: () => undefined,
-    templateNamed: () => template,
+    claims: new Map(),
+    templates: new Map(
+      (long.spec.resourceClaims ?? []).map((entry) => [
+        entry.resourceClaimTemplateName ?? "",
+        template,
+      ]),
+    ),
   });
   const [write] = writes.flat();
   const base = write?.op === "create" ? write.object.metadata.generateName : undefined;

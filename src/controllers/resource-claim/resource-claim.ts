@@ -18,6 +18,7 @@ import {
   type Key,
   type Reader,
 } from "#runtime/controller.ts";
+import { foundByName } from "../shared/found-by-name.ts";
 import { type ClaimState, decideClaim } from "./claim.ts";
 import { decidePod, ownerOf, type PodState } from "./pod.ts";
 import { claimNamesOf, podsByResourceClaim } from "./pod-claims.ts";
@@ -91,13 +92,14 @@ function keysOfTemplate({ metadata }: ResourceClaimTemplate, caches: Caches): re
 function observePod(caches: Caches, { namespace, name }: Key): State {
   const pod = caches(podKind).get(namespace, name);
   if (pod === undefined) return undefined;
-  const claims = caches(resourceClaimKind);
-  const templates = caches(resourceClaimTemplateKind);
+  const templates = (pod.spec.resourceClaims ?? []).map(
+    ({ resourceClaimTemplateName }) => resourceClaimTemplateName ?? "",
+  );
   const state: PodState = {
     pod,
-    owned: [...claims.controlledBy(pod.metadata.uid ?? "")],
-    claimNamed: (claim) => claims.get(namespace, claim),
-    templateNamed: (template) => templates.get(namespace, template),
+    owned: [...caches(resourceClaimKind).controlledBy(pod.metadata.uid ?? "")],
+    claims: foundByName(caches, resourceClaimKind, namespace, claimNamesOf(pod)),
+    templates: foundByName(caches, resourceClaimTemplateKind, namespace, templates),
   };
   return { of: "pod", state };
 }

@@ -35,7 +35,8 @@ interface State {
   readonly account: ServiceAccount | undefined;
   /** Since when the use of tokens is noted: a date. */
   readonly trackedSince: string | undefined;
-  isMounted(): boolean;
+  /** Whether a pod uses it; only known of secrets that are old enough to go. */
+  readonly isMounted: boolean;
 }
 
 export function legacyTokenCleaner(unusedMs: number): Controller<State | undefined> {
@@ -54,12 +55,12 @@ export function legacyTokenCleaner(unusedMs: number): Controller<State | undefin
       readOnly(podKind),
       readOnly(configMapKind),
     ],
-    observe,
+    observe: (caches, key, _reader, _memory, { nowMs }) => observe(caches, key, nowMs - unusedMs),
     decide: (state, nowMs) => (state === undefined ? idle : decide(state, unusedMs, nowMs)),
   });
 }
 
-function observe(caches: Caches, { namespace, name }: Key): State | undefined {
+function observe(caches: Caches, { namespace, name }: Key, oldestMs: number): State | undefined {
   const secret = caches(secretKind).get(namespace, name);
   if (secret === undefined || !isAccountToken(secret)) return undefined;
   const accountName = secret.metadata.annotations?.[ACCOUNT_NAME] ?? "";
@@ -67,7 +68,8 @@ function observe(caches: Caches, { namespace, name }: Key): State | undefined {
     secret,
     account: caches(serviceAccountKind).get(namespace, accountName),
     trackedSince: caches(configMapKind).get("kube-system", TRACKING)?.data?.since,
-    isMounted: () =>
+    isMounted:
+      timeToMs(secret.metadata.creationTimestamp ?? "") < oldestMs &&
       [...caches(podKind).list(namespace)].some((pod) => podSecretNames(pod).includes(name)),
   };
 }
@@ -88,7 +90,7 @@ function decide(state: State, unusedMs: number, nowMs: number): Outcome {
   if (timeToMs(creationTimestamp ?? "") >= oldestMs) return later;
   const lastUsed = labels[LAST_USED];
   if (lastUsed !== undefined && (!DATE.test(lastUsed) || lastUsed >= oldestDate)) return later;
-  if (state.isMounted()) return later;
+  if (state.isMounted) return later;
   const invalidSince = labels[INVALID_SINCE] ?? "";
   if (!DATE.test(invalidSince)) {
     const metadata = { labels: { [INVALID_SINCE]: dateOf(nowMs) } };

@@ -106,7 +106,7 @@ describe("legacy token cleaner decides", () => {
         secret: secret(FULL, labels),
         account,
         trackedSince: "tracked" in row ? row.tracked : "2030-01-01",
-        isMounted: () => mounted,
+        isMounted: mounted,
       };
       assert.deepEqual(describeOutcome(cleaner.decide(state, NOW_MS)), row.want);
     });

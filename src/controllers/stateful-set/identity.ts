@@ -117,6 +117,16 @@ export interface TemplatedClaim {
 }
 
 /** The claims of one ordinal, named after template, set and ordinal. */
+export function claimNamesOf(set: StatefulSet, ordinal: number): readonly string[] {
+  return (set.spec.volumeClaimTemplates ?? []).map((template) =>
+    claimName(set, template.metadata.name ?? "", ordinal),
+  );
+}
+
+function claimName({ metadata }: StatefulSet, template: string, ordinal: number): string {
+  return `${template}-${metadata.name}-${ordinal}`;
+}
+
 export function claimsOf(set: StatefulSet, ordinal: number): readonly TemplatedClaim[] {
   return (set.spec.volumeClaimTemplates ?? []).map((template) => {
     const name = template.metadata.name ?? "";
@@ -129,7 +139,7 @@ export function claimsOf(set: StatefulSet, ordinal: number): readonly TemplatedC
         kind: "PersistentVolumeClaim",
         metadata: {
           ...template.metadata,
-          name: `${name}-${set.metadata.name}-${ordinal}`,
+          name: claimName(set, name, ordinal),
           ...(namespace === undefined ? {} : { namespace }),
           labels: { ...template.metadata.labels, ...set.spec.selector?.matchLabels },
         },

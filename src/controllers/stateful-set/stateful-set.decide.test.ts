@@ -249,7 +249,7 @@ describe("a StatefulSet decides", () => {
           selector: selectorFromLabels(LABELS),
           pods: pods.map(pod),
           revisions: [revision(of, "old", 1), revision(of, "new", 2)],
-          claimNamed: () => undefined,
+          claims: new Map(),
         },
         Date.parse(NOW),
       );

@@ -25,6 +25,7 @@ import {
 } from "#runtime/controller.ts";
 import { create, noted, remove, update, updateStatus, type Write } from "#runtime/writes.ts";
 import { candidatePods, keysOfPod, orphanPods } from "../replica-set.ts";
+import { foundByName } from "../shared/found-by-name.ts";
 import { claim } from "../shared/ownership.ts";
 import { isAvailable } from "../shared/pods.ts";
 import {
@@ -36,6 +37,7 @@ import {
   trackRevision,
 } from "../shared/revision-history.ts";
 import {
+  claimNamesOf,
   claimsOf,
   isInRange,
   newPod,
@@ -53,7 +55,8 @@ export interface StatefulSetState {
   readonly selector: Selector;
   readonly pods: readonly Pod[];
   readonly revisions: readonly ControllerRevision[];
-  claimNamed(name: string): PersistentVolumeClaim | undefined;
+  /** Claims with the names that its pods' claims have or will have. */
+  readonly claims: ReadonlyMap<string, PersistentVolumeClaim>;
 }
 
 export const statefulSetController = defineController<StatefulSetState | undefined>({
@@ -73,13 +76,25 @@ function observe(caches: Caches, { namespace, name }: Key): StatefulSetState | u
   const set = caches(statefulSetKind).get(namespace, name);
   if (set === undefined) return undefined;
   const parsed = selectorOf(set.spec.selector ?? undefined);
+  const pods = candidatePods(caches, set);
   return {
     set,
     selector: parsed.ok ? parsed.value : "nothing",
-    pods: candidatePods(caches, set),
+    pods,
     revisions: candidateRevisions(caches, set),
-    claimNamed: (claimName) => caches(persistentVolumeClaimKind).get(namespace, claimName),
+    claims: foundByName(caches, persistentVolumeClaimKind, namespace, claimNames(set, pods)),
   };
+}
+
+function* claimNames(set: StatefulSet, pods: readonly Pod[]): Iterable<string> {
+  if ((set.spec.volumeClaimTemplates ?? []).length === 0) return;
+  const start = startOrdinal(set);
+  for (let ordinal = start; ordinal < start + (set.spec.replicas ?? 1); ordinal++) {
+    yield* claimNamesOf(set, ordinal);
+  }
+  for (const pod of pods) {
+    if (ordinalOf(set, pod) >= 0) yield* claimNamesOf(set, ordinalOf(set, pod));
+  }
 }
 
 function decide(state: StatefulSetState, nowMs: number): Outcome {
@@ -182,11 +197,11 @@ function replicaSteps(world: World): Steps {
 }
 
 function createSteps(world: World, ordinal: number): Steps {
-  const { set, claimNamed } = world;
+  const { set, claims } = world;
   const pod = newPod(set, needsCurrent(world, ordinal) ? world.current : world.latest, ordinal);
   const name = pod.metadata.name ?? "";
   const wanted = claimsOf(set, ordinal).map(({ claim: wantedClaim }) => wantedClaim);
-  if (wanted.some(({ metadata }) => isStaleClaim(set, name, claimNamed(metadata.name ?? "")))) {
+  if (wanted.some(({ metadata }) => isStaleClaim(set, name, claims.get(metadata.name ?? "")))) {
     return { writes: [], blocked: true };
   }
   return {
@@ -201,12 +216,12 @@ function createSteps(world: World, ordinal: number): Steps {
 }
 
 function claimWrites(
-  { set, claimNamed }: World,
+  { set, claims }: World,
   wanted: readonly PersistentVolumeClaim[],
   pod: Pod,
 ): readonly Write[] {
   return wanted
-    .filter(({ metadata }) => claimNamed(metadata.name ?? "") === undefined)
+    .filter(({ metadata }) => claims.get(metadata.name ?? "") === undefined)
     .map((wantedClaim) => {
       const owned = repairedClaim(set, pod, wantedClaim) ?? wantedClaim;
       const write = create(persistentVolumeClaimKind, owned);
@@ -238,17 +253,17 @@ function tendSteps(world: World, pod: Pod): Steps {
 }
 
 /** Of claims that are there. */
-function conflicts({ set, claimNamed }: World, pod: Pod): readonly EventNote[] {
+function conflicts({ set, claims }: World, pod: Pod): readonly EventNote[] {
   return claimsOf(set, ordinalOf(set, pod)).flatMap(({ claim: { metadata } }) => {
-    const existing = claimNamed(metadata.name ?? "");
+    const existing = claims.get(metadata.name ?? "");
     const conflict = existing === undefined ? undefined : conflictOf(set, pod, existing);
     return conflict === undefined ? [] : [conflict];
   });
 }
 
-function retentionWrites({ set, claimNamed }: World, pod: Pod): readonly Write[] {
+function retentionWrites({ set, claims }: World, pod: Pod): readonly Write[] {
   return claimsOf(set, ordinalOf(set, pod)).flatMap(({ claim: wanted }) => {
-    const existing = claimNamed(wanted.metadata.name ?? "");
+    const existing = claims.get(wanted.metadata.name ?? "");
     const repaired = existing === undefined ? undefined : repairedClaim(set, pod, existing);
     return repaired === undefined ? [] : [update(persistentVolumeClaimKind, repaired)];
   });

@@ -39,7 +39,7 @@ describe("ephemeral volumes", () => {
   for (const { name, claim: found, pod: meta, writes, event } of rows) {
     test(name, () => {
       const asked = { ...pod, metadata: { ...pod.metadata, ...meta } };
-      const outcome = decide({ pod: asked, claimNamed: () => found });
+      const outcome = decide({ pod: asked, claims: new Map(found && [["p-scratch", found]]) });
       assert.equal(outcome.writes?.length ?? 0, writes);
       assert.equal(outcome.events?.[0]?.message, event);
     });

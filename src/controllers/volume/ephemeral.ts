@@ -14,6 +14,7 @@ import {
 } from "#runtime/controller.ts";
 import { create, noted, type Write } from "#runtime/writes.ts";
 import { measureEphemeralVolumes } from "../metrics/volumes.ts";
+import { foundByName } from "../shared/found-by-name.ts";
 import { controllerReference } from "../shared/ownership.ts";
 import { claimId, ephemeralClaimName, isOwnClaim, podsByClaim } from "./pod-claims.ts";
 
@@ -22,7 +23,8 @@ const CONFLICT_RECHECK_MS = 60_000;
 
 export interface EphemeralState {
   readonly pod: Pod;
-  claimNamed(name: string): PersistentVolumeClaim | undefined;
+  /** Claims with the names of its ephemeral volumes, whoever owns them. */
+  readonly claims: ReadonlyMap<string, PersistentVolumeClaim>;
 }
 
 export const ephemeralVolumes = defineController<EphemeralState | undefined>({
@@ -35,20 +37,21 @@ export const ephemeralVolumes = defineController<EphemeralState | undefined>({
   indexes: [podsByClaim],
   observe(caches, { namespace, name }) {
     const pod = caches(podKind).get(namespace, name);
-    const claims = caches(persistentVolumeClaimKind);
-    return pod && { pod, claimNamed: (claim) => claims.get(namespace, claim) };
+    if (pod === undefined) return undefined;
+    const names = (pod.spec.volumes ?? []).map((volume) => ephemeralClaimName(pod, volume));
+    return { pod, claims: foundByName(caches, persistentVolumeClaimKind, namespace, names) };
   },
   decide: (state) => (state === undefined ? idle : decide(state)),
   measure: measureEphemeralVolumes,
 });
 
-export function decide({ pod, claimNamed }: EphemeralState): Outcome {
+export function decide({ pod, claims }: EphemeralState): Outcome {
   if (pod.metadata.deletionTimestamp !== undefined) return idle;
   const writes: Write[] = [];
   for (const volume of pod.spec.volumes ?? []) {
     if (volume.ephemeral === undefined) continue;
     const name = ephemeralClaimName(pod, volume);
-    const claim = claimNamed(name);
+    const claim = claims.get(name);
     const failed = (why: string): EventNote => ({
       about: pod,
       type: "Warning",
