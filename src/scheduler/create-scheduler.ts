@@ -101,11 +101,14 @@ export function startScheduler(parts: SchedulerParts, signal: AbortSignal): Runn
   }
   const [first] = profiles.values();
   const order = first?.queueSort?.queueSort?.bind(first.queueSort) ?? byPriority;
+  const reusable = new ReusableResults();
+  // Whether an extended resource is the concern of NodeResourcesFit depends on device classes.
+  informers.deviceClasses.on(() => reusable.clear(), signal);
   const scheduler = new Scheduler({
     ...{ profiles, queue, nominator, objects, events, statuses, records, metrics, clock, logger },
     world: {
       ...{ snapshot, nominated: nominator, random, cursor: { next: 0 } },
-      reusable: new ReusableResults(),
+      reusable,
       percentageOfNodesToScore: config.percentageOfNodesToScore,
     },
     extenders: config.extenders.length === 0 ? undefined : httpExtenders(config.extenders),

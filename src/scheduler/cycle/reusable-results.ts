@@ -55,6 +55,11 @@ export class NodeResults {
 export class ReusableResults {
   readonly #bySpec = new Map<string, NodeResults>();
 
+  /** What verdicts depend on beside pods and nodes has changed. */
+  clear(): void {
+    this.#bySpec.clear();
+  }
+
   /** Of pods like this one, under the profile of its scheduler name. */
   of(pod: PodInfo, nodes: readonly NodeInfo[]): NodeResults {
     const key = pod.specKey;

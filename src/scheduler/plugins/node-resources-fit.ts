@@ -3,6 +3,7 @@
  * (LeastAllocated unless configured otherwise).
  */
 import type { Node, Pod } from "#api/generated/core.v1.ts";
+import type { DeviceClass } from "#api/generated/resource.v1.ts";
 import { isExtendedResource } from "#api/kinds/core/v1/resources/resource-names.ts";
 import {
   definePlugin,
@@ -16,6 +17,11 @@ import {
 import { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import { amountOf, podResources, type Resources } from "#scheduler/snapshot/resources.ts";
+import {
+  DeviceClassResources,
+  mayBeDevices,
+  standsForAny,
+} from "./dynamic-resources/device-class-resources.ts";
 import { createScorer, type ScoringStrategy } from "./resource-scoring.ts";
 
 export interface NodeResourcesFitArgs {
@@ -34,7 +40,10 @@ const DEFAULT_STRATEGY: ScoringStrategy = {
 
 export const nodeResourcesFit: PluginFactory = {
   name: "NodeResourcesFit",
-  create: (args) => createFit((args ?? {}) as NodeResourcesFitArgs),
+  create: (args, { objects }) => {
+    const classes = new DeviceClassResources(() => objects.deviceClasses);
+    return createFit((args ?? {}) as NodeResourcesFitArgs, classes);
+  },
 };
 
 /** The resources of which a node has too little for the pod, with the amounts. */
@@ -45,9 +54,11 @@ export interface Shortage {
   readonly capacity: number;
 }
 
-function createFit(args: NodeResourcesFitArgs) {
+function createFit(args: NodeResourcesFitArgs, classes: DeviceClassResources) {
   const verdicts = new InternedVerdicts();
-  const checks = (pod: PodInfo) => scalarChecks(pod.requests, args);
+  const checks = (pod: PodInfo) => scalarChecks(pod.requests, args, classes);
+  const fitsEmpty = (pod: PodInfo, node: Node): boolean =>
+    fitsEmptyNode({ requests: pod.requests, scalars: checks(pod) }, node);
   const scorer = createScorer(args.scoringStrategy ?? DEFAULT_STRATEGY);
   return definePlugin<FitState, PodInfo>({
     name: "NodeResourcesFit",
@@ -70,23 +81,45 @@ function createFit(args: NodeResourcesFitArgs) {
         wakes: (pod, node, old) =>
           fitsEmpty(pod, node) && (old === undefined || hasGrown(pod, node, old)),
       },
+      { event: "device-class-added", wakes: asksForClass },
+      { event: "device-class-changed", wakes: asksForClass },
     ],
   });
 }
 
 interface FitState {
   readonly requests: Resources;
-  readonly scalars: readonly (readonly [name: string, amount: number])[];
+  readonly scalars: readonly ScalarCheck[];
+}
+
+interface ScalarCheck {
+  readonly name: string;
+  readonly amount: number;
+  /** DynamicResources looks after it where no device plugin offers it. */
+  readonly isBackedByDevices: boolean;
 }
 
 function scalarChecks(
   { scalars }: Resources,
   { ignoredResources = [], ignoredResourceGroups = [] }: NodeResourcesFitArgs,
+  classes: DeviceClassResources,
 ): FitState["scalars"] {
+  if (scalars === undefined) return NO_CHECKS;
   const isIgnored = (name: string): boolean =>
     isExtendedResource(name) &&
     (ignoredResources.includes(name) || ignoredResourceGroups.includes(name.split("/")[0]!));
-  return [...(scalars ?? [])].filter(([name, amount]) => amount !== 0 && !isIgnored(name));
+  return [...scalars]
+    .filter(([name, amount]) => amount !== 0 && !isIgnored(name))
+    .map(([name, amount]) => ({
+      ...{ name, amount },
+      isBackedByDevices: mayBeDevices(name) && classes.classOf(name) !== undefined,
+    }));
+}
+
+const NO_CHECKS: FitState["scalars"] = [];
+
+function asksForClass({ requests }: PodInfo, deviceClass: DeviceClass): boolean {
+  return standsForAny(deviceClass, requests.scalars?.keys());
 }
 
 /** Bits of the resources that are short, and of those that the empty node does not have either. */
@@ -119,8 +152,9 @@ function checkFit(
   }
   if (scalars.length === 0) return short === 0 ? FITS : verdicts.of(short, NO_NAMES, isBeyond);
   const names: string[] = [];
-  for (const [name, amount] of scalars) {
+  for (const { name, amount, isBackedByDevices } of scalars) {
     const capacity = allocatable.scalars?.get(name) ?? 0;
+    if (isBackedByDevices && capacity === 0) continue;
     if (amount <= capacity - (requested.scalars?.get(name) ?? 0)) continue;
     names.push(name);
     isBeyond ||= amount > capacity;
@@ -193,15 +227,10 @@ function isScaledDown({ requests }: PodInfo, next: Pod, old: Pod | undefined): b
   );
 }
 
-function fitsEmpty(pod: PodInfo, node: Node): boolean {
+function fitsEmptyNode(state: FitState, node: Node): boolean {
   const info = new NodeInfo(node.metadata.name ?? "");
   info.setNode(node);
-  const { requests } = pod;
-  return checkFit(
-    { requests, scalars: [...(requests.scalars ?? [])] },
-    info,
-    new InternedVerdicts(),
-  ).fits;
+  return checkFit(state, info, new InternedVerdicts()).fits;
 }
 
 function hasGrown({ requests }: PodInfo, next: Node, old: Node): boolean {

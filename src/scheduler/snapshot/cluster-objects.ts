@@ -39,5 +39,5 @@ export interface ClusterObjects {
   readonly volumeAttachments: ReadCache<VolumeAttachment>;
   readonly resourceClaims: WatchedCache<ResourceClaim>;
   readonly resourceSlices: WatchedCache<ResourceSlice>;
-  readonly deviceClasses: ReadCache<DeviceClass>;
+  readonly deviceClasses: WatchedCache<DeviceClass>;
 }

@@ -94,6 +94,13 @@ export class ClaimAllocations implements DevicesInUse {
     this.#pending.delete(uid);
   }
 
+  /** A claim that was only planned was created: its pending allocation is the other's. */
+  rename(planned: ResourceClaim, created: ResourceClaim): void {
+    const allocation = this.#pending.get(planned.metadata.uid ?? "");
+    this.forget(planned);
+    if (allocation !== undefined) this.assume(created, allocation);
+  }
+
   /** Writes the pending allocation, if there is one, and reserves the claim for the pod. */
   async bind(claim: ResourceClaim, pod: Pod, signal: AbortSignal): Promise<ResourceClaim> {
     const { client, objects } = this.#handle;
@@ -177,6 +184,22 @@ export class ClaimAllocations implements DevicesInUse {
     };
     const key = { namespace, name };
     await client.patch(resourceClaimKind, key, "strategic", patch, { subresource: "status" });
+  }
+
+  /** Deletes a claim that the scheduler made. */
+  async remove(claim: ResourceClaim): Promise<void> {
+    const { client } = this.#handle;
+    const { namespace, name = "" } = claim.metadata;
+    for (let tries = 1; tries <= TRIES_MAX; tries++) {
+      const latest = await client.get(resourceClaimKind, { namespace, name });
+      if (!latest.ok) return;
+      const { metadata } = latest.value;
+      const finalizers = (metadata.finalizers ?? []).filter((one) => one !== FINALIZER);
+      const freed = { ...latest.value, metadata: { ...metadata, finalizers } };
+      const updated = await client.update(resourceClaimKind, freed);
+      if (updated.ok || updated.status.reason !== "Conflict") break;
+    }
+    await client.delete(resourceClaimKind, { namespace, name });
   }
 
   /** Frees the devices of an unused claim. */

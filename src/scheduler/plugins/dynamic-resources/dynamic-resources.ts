@@ -16,6 +16,7 @@ import {
   unresolvable,
   type Verdict,
 } from "#scheduler/plugin.ts";
+import type { NodeInfo } from "#scheduler/snapshot/node-info.ts";
 import type { PodInfo } from "#scheduler/snapshot/pod-info.ts";
 import { normalizeScores } from "../normalize-scores.ts";
 import { type Allocated, AllocationCache } from "./allocation-cache.ts";
@@ -23,7 +24,13 @@ import { allocationOf } from "./allocation-result.ts";
 import type { ChosenDevice } from "./allocator.ts";
 import { bindingStateOf, hasBindingConditions, untilReadyToBind } from "./binding-conditions.ts";
 import { ClaimAllocations } from "./claim-allocations.ts";
+import { DeviceClassResources } from "./device-class-resources.ts";
 import { type PooledDevice, PoolIndex, selectsNode } from "./device-pools.ts";
+import {
+  type ExtendedResourceClaim,
+  type ExtendedVariant,
+  extendedResourceClaimOf,
+} from "./extended-resource-claim.ts";
 import { isReservedFor, resourceClaimsOf } from "./pod-resource-claims.ts";
 import { SelectorCache } from "./selector-cache.ts";
 import { type WantedDevices, WantedDevicesReader, type WantedRequest } from "./wanted-devices.ts";
@@ -37,10 +44,20 @@ const CANNOT_ALLOCATE = unresolvable("cannot allocate all claims");
 interface State {
   readonly claims: readonly ResourceClaim[];
   readonly wanted: readonly WantedDevices[];
-  /** What would be allocated on each node, in the order of `wanted`. */
-  readonly byNode: Map<string, readonly (readonly ChosenDevice[])[]>;
+  /** For extended resources that are backed by devices. */
+  readonly extended: ExtendedResourceClaim | undefined;
+  readonly byNode: Map<string, NodeAllocation>;
   /** Allocated claims that keep the pod from some node. */
   readonly unavailable: Set<ResourceClaim>;
+}
+
+/** What would be allocated on a node. */
+interface NodeAllocation {
+  readonly wanted: readonly WantedDevices[];
+  /** In the order of `wanted`. */
+  readonly chosen: readonly (readonly ChosenDevice[])[];
+  /** The last of `wanted`, if it is for extended resources. */
+  readonly variant: ExtendedVariant | undefined;
 }
 
 /** One for each scheduler: its profiles must know of each other's allocations. */
@@ -69,6 +86,7 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: 
   const selectors = new SelectorCache();
   const pools = new PoolIndex(handle.objects.resourceSlices);
   const reader = new WantedDevicesReader(handle.objects);
+  const classes = new DeviceClassResources(() => handle.objects.deviceClasses);
   const cache = new AllocationCache();
   const rest = {
     inUse: allocations,
@@ -85,8 +103,10 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: 
       return found.ok ? FITS : unresolvable(found.reason);
     },
     preFilter: (pod) => {
-      if ((pod.pod.spec.resourceClaims ?? []).length === 0) return SKIP;
-      const state = stateOf(pod, handle, allocations, reader);
+      const extended = extendedResourceClaimOf(pod, classes, reader, handle);
+      const hasClaims = (pod.pod.spec.resourceClaims ?? []).length > 0;
+      if (!hasClaims && extended === undefined) return SKIP;
+      const state = stateOf(pod, handle, allocations, reader, extended);
       if ("fits" in state) return state;
       return { skip: false, state };
     },
@@ -95,7 +115,7 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: 
         const { is } = bindingStateOf(claim, timeoutMs, handle.clock.nowMs());
         return is === "ready" || is === "pending";
       };
-      return checkNode(state, node.node!, isUsable, allocate);
+      return checkNode(state, node, isUsable, allocate);
     },
     postFilter: (pod, _context, state) => {
       if (state === undefined) return { succeeded: false, message: "no new claims to deallocate" };
@@ -105,32 +125,54 @@ function createPlugin(handle: Handle, allocations: ClaimAllocations, timeoutMs: 
         void allocations.deallocate(claim).catch(() => undefined);
         return { succeeded: false, message: "deallocation of ResourceClaim completed" };
       }
+      const { stale } = state.extended ?? {};
+      if (stale !== undefined) {
+        void allocations.remove(stale).catch(() => undefined);
+        return { succeeded: false, message: "deletion of ResourceClaim completed" };
+      }
       return { succeeded: false, message: "still not schedulable" };
     },
     preScore: (_pod, _nodes, _snapshot, state) =>
       state?.wanted.some(hasAlternatives) === true ? { skip: false, state } : SKIP,
-    score: (state, _pod, node) => preferenceScore(state.byNode.get(node.name) ?? []),
+    score: (state, _pod, node) => preferenceScore(state.byNode.get(node.name)?.chosen ?? []),
     normalize: (_state, scores) => normalizeScores(scores),
     reserve: (state, _pod, node) => {
-      const chosen = state?.byNode.get(node.name) ?? [];
+      const { wanted = [], chosen = [] } = state?.byNode.get(node.name) ?? {};
       for (const [index, devices] of chosen.entries()) {
-        const { claim } = state!.wanted[index]!;
+        const { claim } = wanted[index]!;
         allocations.assume(claim, allocationOf(claim, devices, node.name, handle.random));
       }
       return FITS;
     },
-    unreserve: (state, pod) => {
+    unreserve: (state, pod, node) => {
+      const { variant } = state?.byNode.get(node.name) ?? {};
+      if (variant !== undefined) allocations.forget(variant.wanted.claim);
+      const created = state?.extended?.created;
+      if (created !== undefined) {
+        allocations.forget(created);
+        void allocations.remove(created).catch(() => undefined);
+      }
       for (const claim of state?.claims ?? []) {
         allocations.forget(claim);
         void allocations.release(claim, pod.pod).catch(() => undefined);
       }
     },
-    hasPreBind: (state) => state !== undefined,
+    hasPreBind: (state, _pod, node) =>
+      state !== undefined &&
+      (state.claims.length > 0 || state.byNode.get(node.name)?.variant !== undefined),
     preBind: async (state, { pod }, node, signal) => {
       const bound: ResourceClaim[] = [];
       for (const claim of state?.claims ?? []) {
         const isBound = isReservedFor(pod, claim);
         bound.push(isBound ? claim : await allocations.bind(claim, pod, signal));
+      }
+      const { variant } = state?.byNode.get(node.name) ?? {};
+      if (variant !== undefined) {
+        const created = await state!.extended!.create(variant, handle, signal);
+        allocations.rename(variant.wanted.claim, created);
+        const claim = await allocations.bind(created, pod, signal);
+        await state!.extended!.writeStatus(variant, claim, handle, signal);
+        bound.push(claim);
       }
       if (!bound.some(hasBindingConditions)) return FITS;
       handle.recordEvent({
@@ -166,6 +208,7 @@ function stateOf(
   handle: Handle,
   allocations: ClaimAllocations,
   reader: WantedDevicesReader,
+  extended: ExtendedResourceClaim | undefined,
 ) {
   const { objects } = handle;
   const found = resourceClaimsOf(pod, objects);
@@ -188,6 +231,7 @@ function stateOf(
   const state: State = {
     claims: found.claims,
     wanted,
+    extended,
     byNode: new Map(),
     unavailable: new Set(),
   };
@@ -196,10 +240,13 @@ function stateOf(
 
 function checkNode(
   state: State,
-  node: Node,
+  info: NodeInfo,
   isUsable: (claim: ResourceClaim) => boolean,
   allocate: (wanted: readonly WantedDevices[], node: Node) => Allocated,
 ): Verdict {
+  const node = info.node!;
+  const variant = state.extended?.on(info);
+  if (variant !== undefined && "fits" in variant) return variant;
   let isAvailable = true;
   for (const claim of state.claims) {
     const { allocation } = claim.status ?? {};
@@ -211,10 +258,11 @@ function checkNode(
     isAvailable = false;
   }
   if (!isAvailable) return NOT_AVAILABLE;
-  if (state.wanted.length === 0) return FITS;
-  const chosen = allocate(state.wanted, node);
+  const wanted = variant === undefined ? state.wanted : [...state.wanted, variant.wanted];
+  if (wanted.length === 0) return FITS;
+  const chosen = allocate(wanted, node);
   if (chosen === undefined) return CANNOT_ALLOCATE;
-  state.byNode.set(node.metadata.name ?? "", chosen);
+  state.byNode.set(info.name, { wanted, chosen, variant });
   return FITS;
 }
 
