@@ -52,7 +52,7 @@ export class Metrics {
     return (...values) => family.series(values);
   }
 
-  /** A gauge whose value is asked for when someone looks. */
+  /** A gauge whose value is read on scrape. */
   gaugeOf(options: Omit<MetricOptions, "labels">, read: () => number): void {
     this.#register("gauge", options, () => ({
       lines: (name) => [`${name} ${show(read())}`],

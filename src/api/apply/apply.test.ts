@@ -20,7 +20,7 @@ describe("owning what is applied", () => {
     ]);
     assert.deepEqual(history.live.data, { k: "v" });
   });
-  test("what is no longer applied goes, unless someone else owns it", () => {
+  test("fields that are no longer applied are removed, unless another manager owns them", () => {
     const history = configMap();
     history.apply(m1, { data: { k: "v", l: "w", m: "x" } });
     history.apply(m2, { data: { l: "w" } });

@@ -1,4 +1,4 @@
-/** How the API says that an applied field belongs to someone else. */
+/** The conflict Status of an apply: fields that other managers own. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
 import { applyConflictStatus } from "#api/meta/status.ts";

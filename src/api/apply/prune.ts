@@ -37,7 +37,7 @@ export function pruned(
   return versions.convert(result, last.apiVersion, versions.own);
 }
 
-/** Whether all that the applier had is still applied by someone: nothing can go then. */
+/** Whether all fields that the applier had are still applied by a manager: then nothing is removed. */
 function isOwned({ fields, apiVersion }: Manager, managers: readonly Manager[]): boolean {
   const owned = ownedByVersion(apiVersion, managers).get(apiVersion) ?? EMPTY_SET;
   return isEmptySet(difference(fields, owned));

@@ -1,6 +1,6 @@
 /**
- * The admission request: what every plug-in, webhook and policy is asked about. There is one builder,
- * so that all writes say the same things about themselves, in the terms of an AdmissionReview.
+ * The admission request: the input of every plug-in, webhook and policy. There is one builder,
+ * so that all writes are described alike, with the fields of an AdmissionReview.
  */
 import type { Kind, KubeObject } from "#api/kind.ts";
 import type { User } from "../request/request.ts";
@@ -46,7 +46,7 @@ export interface AdmissionRequest<Written = KubeObject | undefined> {
   readonly options: Readonly<Record<string, unknown>>;
   readonly dryRun: boolean;
   readonly user: User;
-  /** Aborts when the client goes away: hooks that call out over the network stop then. */
+  /** Aborts when the client disconnects: hooks that call out over the network stop then. */
   readonly signal: AbortSignal;
   /** Adds a Warning header to the answer. */
   warn(text: string): void;

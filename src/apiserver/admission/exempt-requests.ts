@@ -27,7 +27,7 @@ export function isExemptFromWebhooks({ requested: { kind } }: AdmissionRequest):
   return POLICIES.includes(kind.kind) || WEBHOOKS.includes(kind.kind);
 }
 
-/** Policies are not subject to policies; nor are questions of who someone is and may do. */
+/** Policies are not subject to policies; nor are authentication and authorization reviews. */
 export function isExemptFromPolicies({ requested }: AdmissionRequest): boolean {
   const { group, kind } = requested.kind;
   if (group === "admissionregistration.k8s.io") return POLICIES.includes(kind);

@@ -39,7 +39,7 @@ export type AdmitVerdict =
 
 export interface AdmissionPlugin {
   readonly name: string;
-  /** It is asked about these only; about all unless given. */
+  /** The requests for which it is called; all unless given. */
   readonly operations?: readonly Operation[];
   admit?(request: AdmissionRequest, context: AdmissionContext): MaybePromise<AdmitVerdict>;
   validate?(request: AdmissionRequest, context: AdmissionContext): MaybePromise<Status | undefined>;

@@ -1,4 +1,4 @@
-/** How a plug-in says no: 403, about the object that was sent. */
+/** The refusal of a plug-in: 403 Forbidden with the name of the object. */
 import type { Status, StatusCause } from "#api/generated/meta.v1.ts";
 import { forbiddenStatus } from "#api/meta/status.ts";
 import type { AdmissionRequest } from "./admission-request.ts";

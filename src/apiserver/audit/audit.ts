@@ -102,7 +102,7 @@ export class Audit {
     return new Trail(this.#options, scope, request, info, asker, receivedMs);
   }
 
-  /** Someone who was turned away before their request was looked at. */
+  /** A request that was refused before it was processed. */
   refused(
     request: ApiRequest,
     info: RequestInfo,
@@ -207,7 +207,7 @@ class Trail implements AuditTrail {
   #write(stage: AuditStage, more: Readonly<Record<string, unknown>>): Stored {
     if (this.#scope.omitStages.has(stage)) return undefined;
     const annotated = Object.keys(this.#annotations).length > 0;
-    // Whom someone acts as is found out after the request was received.
+    // The impersonated user is known only after the stage RequestReceived.
     const { user } = this.#asker;
     const asker = stage === "RequestReceived" ? { user } : this.#asker;
     const event = {

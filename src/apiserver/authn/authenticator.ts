@@ -1,4 +1,4 @@
-/** Finds out who asks. Authenticators are tried in order; the first that knows the caller decides. */
+/** Authenticates requests. Authenticators are tried in order; the first that knows the user decides. */
 import type { ApiRequest, User } from "../request/request.ts";
 
 export type Authentication =
@@ -13,7 +13,7 @@ export type Authentication =
   /** Credentials of its form that are wrong: 401 unless another authenticator knows the caller. */
   | { readonly outcome: "refused"; readonly reason: string };
 
-/** What is to be said about credentials that count. */
+/** Warnings and audit annotations about accepted credentials. */
 export interface AuthenticationNotes {
   /** For the client. */
   readonly warning?: string;

@@ -1,4 +1,4 @@
-/** A trusted proxy says in headers whom it speaks for; its certificate says that it may. */
+/** Request-header authentication: a proxy with a trusted certificate sends the user in headers. */
 import type { ApiRequest } from "../request/request.ts";
 import type { Authenticator } from "./authenticator.ts";
 import { headerValues, keyedHeaders } from "./headers.ts";

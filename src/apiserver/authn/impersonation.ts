@@ -1,8 +1,8 @@
 /**
- * Acting as someone else, by `Impersonate-…` headers.
+ * Impersonation by `Impersonate-…` headers.
  *
  * Two grants are known. The old one, `impersonate` on users, groups, uids and extras, allows anything
- * that the other may do. A constrained one allows to act as someone (`impersonate:<mode>`) in certain
+ * that the other may do. A constrained one allows to impersonate (`impersonate:<mode>`) in certain
  * requests only (`impersonate-on:<mode>:<verb>`). Constrained modes are tried first; if none of all
  * allows it, the first refusal is the answer.
  */

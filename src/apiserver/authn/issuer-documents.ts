@@ -1,4 +1,4 @@
-/** What others need to verify this cluster's service account tokens, in OpenID's form. */
+/** The OpenID discovery document and JWKS, with which others verify service account tokens. */
 import { createPublicKey } from "node:crypto";
 import { publicJwk, verificationKey } from "./jwt.ts";
 

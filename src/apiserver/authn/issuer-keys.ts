@@ -72,7 +72,7 @@ export class IssuerKeys {
     });
   }
 
-  /** Whatever goes wrong, the keys known so far stay. */
+  /** If the fetch fails, the known keys are kept. */
   async #refresh(): Promise<void> {
     const nowMs = this.#options.clock.nowMs();
     if (this.#fetching === undefined && nowMs - this.#fetchedAtMs < REFRESH_MIN_MS) return;

@@ -1,4 +1,4 @@
-/** The issuers of OpenID Connect whose tokens count. Others can take their place while the server runs. */
+/** The configured OpenID Connect issuers, which can be replaced while the server runs. */
 import type { Clock } from "#lib/time/clock.ts";
 import { createOidcAuthenticator, type OidcAuthenticator, type OidcOptions } from "./oidc.ts";
 import { type TokenAuthenticator, unionTokens } from "./token-authenticator.ts";
@@ -6,7 +6,7 @@ import { type TokenAuthenticator, unionTokens } from "./token-authenticator.ts";
 export type IssuerSettings = readonly Omit<OidcOptions, "clock">[];
 
 export interface Issuers {
-  /** Always asks those of now. */
+  /** Always uses the current issuers. */
   readonly tokens: TokenAuthenticator;
   /** Only once all of them have been reached; rejects and leaves all as it was if one cannot be. */
   replace(settings: IssuerSettings): Promise<void>;

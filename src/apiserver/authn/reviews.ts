@@ -1,4 +1,4 @@
-/** Reviews of who someone is: of a token, and of oneself. */
+/** TokenReview and SelfSubjectReview. */
 import type { SelfSubjectReview, TokenReview, UserInfo } from "#api/generated/authentication.v1.ts";
 import { badRequestStatus, failure, type Result, success } from "#api/meta/status.ts";
 import { timeFromMs } from "#api/meta/time.ts";

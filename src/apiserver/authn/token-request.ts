@@ -33,7 +33,7 @@ import { serviceAccountUserName } from "./users.ts";
 export interface TokenIssuerOptions {
   readonly signingKeyPem: string;
   readonly issuer: string;
-  /** Whom tokens are for unless the request says so. */
+  /** The audience of tokens whose request has none. */
   readonly audiences: readonly string[];
   /** 0: no limit. */
   readonly expirationSecondsMax: number;

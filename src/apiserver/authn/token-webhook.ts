@@ -1,7 +1,6 @@
 /**
- * Tokens that a server elsewhere knows, which is asked with a TokenReview. What it says counts for a
- * while; that it could not be asked does not. Who shows the same token at the same time waits for one
- * answer.
+ * Webhook token authentication: sends a TokenReview to another server. Its responses are cached,
+ * failures are not. Concurrent requests with the same token share one call.
  */
 import { createHash } from "node:crypto";
 import type { TokenReviewStatus } from "#api/generated/authentication.v1.ts";

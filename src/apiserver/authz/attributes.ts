@@ -1,4 +1,4 @@
-/** What a request asks for, as authorizers see it. */
+/** The authorization attributes of a request. */
 import { parseFieldSelector } from "#api/meta/field-selector.ts";
 import { parseSelector } from "#api/meta/label-selector.ts";
 import type { RequestInfo, User } from "../request/request.ts";
@@ -8,7 +8,7 @@ import type { AccessAttributes } from "./authorizer.ts";
 const SELECTING = new Set(["list", "watch", "deletecollection"]);
 
 /**
- * Selectors that cannot be read are left out: that asks for more, and the verb refuses them anyway.
+ * Invalid selectors are left out: that needs a broader permission, and the verb refuses them anyway.
  * The deprecated /watch/ paths do not support selector authorization, as upstream.
  */
 export function accessAttributes(

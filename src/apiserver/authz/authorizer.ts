@@ -4,7 +4,7 @@ import type { FieldSelector } from "#api/meta/field-selector.ts";
 import type { Selector } from "#api/meta/label-selector.ts";
 import type { RequestInfo, User } from "../request/request.ts";
 
-/** What someone wants to do: a request's info, or the spec of an access review. */
+/** The attributes to authorize: those of a request, or of an access review. */
 export interface AccessAttributes
   extends Pick<
     RequestInfo,
@@ -32,7 +32,7 @@ export type Decision =
 
 export interface Authorizer {
   readonly name: string;
-  /** Reads only the server's own caches, so it answers at once; webhooks answer later. */
+  /** Synchronous for authorizers that read only the server's caches; a promise for webhooks. */
   authorize(attributes: AccessAttributes): Decision | Promise<Decision>;
   /** What it would allow the user in a namespace; authorizers without rules leave it out. */
   rulesFor?(user: User, namespace: string): RulesAnswer;
@@ -40,7 +40,7 @@ export interface Authorizer {
 
 export interface RulesAnswer {
   readonly rules: readonly PolicyRule[];
-  /** There may be more than `rules` says. */
+  /** `rules` is not complete. */
   readonly incomplete: boolean;
   readonly faults: readonly string[];
 }

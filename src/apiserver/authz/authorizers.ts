@@ -25,7 +25,7 @@ export type AccessWebhook = Omit<WebhookAuthorizerOptions, "clock">;
 export type AccessModes = readonly (AuthorizationMode | AbacMode | AccessWebhook)[];
 
 export interface Authorizers {
-  /** Always asks those of now. */
+  /** Always uses the current authorizers. */
   readonly authorizer: Authorizer;
   readonly rules: RbacRules;
   /** How often each of them decided. */

@@ -32,7 +32,7 @@ export type RelatedType =
 export class NodeObjects {
   readonly #objects: Objects;
   readonly #signal: AbortSignal;
-  /** Node → keys of its pods; undefined until someone asks. */
+  /** Node → keys of its pods; undefined until the first request of a node. */
   #podKeys: Map<string, Set<string>> | undefined;
 
   constructor(objects: Objects, signal: AbortSignal) {

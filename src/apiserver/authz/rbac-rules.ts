@@ -26,7 +26,7 @@ export type Access =
   | { readonly allowed: true; readonly reason: string }
   | { readonly allowed: false; readonly faults: readonly string[] };
 
-/** A rule that someone holds, and the binding that gives it. */
+/** A rule that applies to a user, and the binding that grants it. */
 export interface Grant {
   readonly rule: PolicyRule;
   readonly source: string;

@@ -1,4 +1,4 @@
-/** From the spec of an access review to the question that authorizers answer. */
+/** Converts the spec of an access review to authorization attributes. */
 
 import type {
   ResourceAttributes,

@@ -1,6 +1,6 @@
 /**
- * Access that a server elsewhere decides on, which is asked with a SubjectAccessReview. What it says
- * counts for a while. A server that cannot be asked has no opinion, or denies, as it is configured.
+ * Webhook authorization: sends a SubjectAccessReview to another server. Its decisions are cached. If
+ * the call fails the webhook has no opinion, or denies, as configured (failurePolicy).
  */
 import type { AccessCondition } from "#api/expressions/access-review.ts";
 import type {

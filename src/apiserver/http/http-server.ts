@@ -48,7 +48,7 @@ export interface HttpServerOptions extends ExchangeRunnerOptions {
   readonly random?: Random;
   /** A connection came to no agreement on TLS. */
   handshakeFailed?(): void;
-  /** The connection of someone who had asked for something has ended. */
+  /** A connection on which at least one request was sent has closed. */
   disconnected?(peer: Peer): void;
 }
 

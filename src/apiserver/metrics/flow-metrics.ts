@@ -1,4 +1,4 @@
-/** Flow control's state among the metrics, read when someone looks. */
+/** Metrics of priority and fairness; gauges are read on scrape. */
 import type { Metrics } from "#lib/metrics.ts";
 import type { ConcurrencyLimiter, LevelState } from "../flow/concurrency-limiter.ts";
 import type { LevelCounts } from "../flow/priority-level.ts";

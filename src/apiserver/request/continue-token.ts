@@ -10,7 +10,7 @@ export interface ContinuePoint {
 }
 
 const VERSION = "meta.k8s.io/v1";
-/** Stands for "no revision any more" in a token that was handed out with an Expired answer. */
+/** The revision in the "inconsistent continue" token of a 410 Expired response: list at the newest one. */
 const LATEST = -1;
 const AFTER = "\u0000";
 

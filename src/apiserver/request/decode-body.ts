@@ -146,7 +146,7 @@ function decodeJsonBody(
   return failure(badRequestStatus(cannotBeHandled(expected, kind, version, decoded.error)));
 }
 
-/** An object that does not say what it is is taken to be what was expected. */
+/** An object without kind and apiVersion gets the expected ones. */
 function finished(
   value: Record<string, unknown>,
   strictErrors: readonly string[],
@@ -184,7 +184,7 @@ function saidType(
   return { kind: said?.kind || expected.kind, group, version };
 }
 
-/** What is wrong with the type that the body says it is of; undefined if nothing is. */
+/** The error in the body's kind and apiVersion; undefined if they are right. */
 function typeFault(
   bytes: Uint8Array,
   sent: Uint8Array,

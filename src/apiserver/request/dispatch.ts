@@ -1,4 +1,4 @@
-/** Finds the verb of a request for a resource, settles the form of its answer, and runs it. */
+/** Finds the verb of a resource request, negotiates the media type of its response, and runs it. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Verb } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
@@ -38,7 +38,7 @@ import { notFound, type ServerParts, type VerbRequest, type VerbResult } from ".
 
 export interface RunVerb {
   (verb: VerbRequest): Promise<VerbResult>;
-  /** False where the answer has no rows and columns. */
+  /** False if the response cannot be a Table. */
   readonly tables?: boolean;
 }
 

@@ -96,7 +96,7 @@ function withTrail(
   return andThen(started, () => whenSent(answer, () => void trail.completed(audited)));
 }
 
-/** The answer, with something to do once it has been sent. */
+/** The answer, with a callback for when it was sent. */
 export function whenSent(answer: Answer, then: () => void): Answer {
   const { sent } = answer;
   return {

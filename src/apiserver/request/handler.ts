@@ -33,7 +33,7 @@ import { requestInfoOf } from "./request-info.ts";
 import type { RequestSecurity } from "./security.ts";
 import type { ServerParts } from "./verb.ts";
 
-/** Who asks, and whether they may. */
+/** Authentication and authorization. */
 export type Security = Pick<RequestSecurity, "authenticate" | "authorize" | "flow" | "audit">;
 
 /** Something other than a resource at a path: health, version, discovery. Undefined: not here. */
@@ -49,7 +49,7 @@ export interface HandlerOptions {
   readonly metrics: ApiMetrics;
   readonly tracer?: Tracer | undefined;
   readonly paths: readonly PathHandler[];
-  /** Group versions that other servers serve. They are asked for before those of this server. */
+  /** Group versions of aggregated API servers. They take precedence over those of this server. */
   readonly aggregated?: PathHandler;
   readonly special: SpecialVerbs;
   readonly tables: Tables;
@@ -116,7 +116,7 @@ function timeoutFault(query: URLSearchParams): string | undefined {
   return `invalid timeout specified in the request URL - ${parsed.error}`;
 }
 
-/** Whatever happens, the client gets an answer. */
+/** An exception becomes a 500 response. */
 async function answerSafely(
   options: HandlerOptions,
   request: ApiRequest,

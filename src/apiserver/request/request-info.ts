@@ -1,6 +1,6 @@
 /**
- * What a path and a method ask for, as authorization, audit and flow control see it. It does not
- * say whether such a resource is served: the router finds that out.
+ * The RequestInfo of a path and a method, for authorization, audit and flow control. Whether such a
+ * resource is served is decided by the router.
  */
 import { parseFieldSelector } from "#api/meta/field-selector.ts";
 import type { RequestInfo } from "./request.ts";

@@ -5,7 +5,7 @@
 import type { YamlAsJson } from "#api/codec/yaml.ts";
 import type { KubeObject } from "#api/kind.ts";
 
-/** Who asks. Groups and extra are as authentication left them. */
+/** The authenticated user. */
 export interface User {
   readonly name: string;
   readonly uid?: string;
@@ -13,7 +13,7 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What the path and the query ask for, without looking at the body. */
+/** What path and query request; the body is not considered. */
 export interface RequestInfo {
   readonly isResource: boolean;
   /** The API verb (`get list watch create update patch delete deletecollection`), or the method in lower case. */
@@ -53,7 +53,7 @@ export interface ApiRequest {
   receiveBody?(): Promise<boolean>;
   /** What the connection itself proves: the verified client certificate, the address. */
   readonly peer: Peer;
-  /** Aborts when the client goes away or the server shuts down. */
+  /** Aborts when the client disconnects or the server shuts down. */
   readonly signal: AbortSignal;
 }
 
@@ -74,7 +74,7 @@ export type RequestBody =
 
 export interface Peer {
   readonly address: string;
-  /** In-process callers are who they say they are. */
+  /** In-process callers are trusted with the user that they name. */
   readonly user?: User;
   readonly certificate?: PeerCertificate;
   /** Why the certificate that the client showed is none of ours. */

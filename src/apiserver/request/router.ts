@@ -18,7 +18,7 @@ export function routeOf(resources: KindRegistry, info: RequestInfo, method: stri
   const { kind } = resource;
   const namespaced = kind.scope === "Namespaced";
   const named = info.name !== "" && !COLLECTION_VERBS.has(info.verb);
-  // What is only created has no path for one of it, nor one across namespaces.
+  // Resources with only the verb create have no path for a single object, nor one across namespaces.
   const everywhere = namespaced && info.namespace === "";
   const hasPath = everywhere
     ? kind.verbs.includes("list")

@@ -55,11 +55,11 @@ export interface ServiceAccountOptions {
   readonly audiences: readonly string[];
   readonly expirationSecondsMax: number;
   readonly extendExpiration: boolean;
-  /** Where others find the keys, if not at this server. */
+  /** The jwks_uri, if the keys are not served here. */
   readonly keysUrl?: string;
 }
 
-/** Who asks, and who really does if they act as someone else. */
+/** The effective user, and the original one if the request impersonates. */
 export interface KnownIdentity {
   readonly user: User;
   readonly impersonator?: User;

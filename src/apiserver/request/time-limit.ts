@@ -20,7 +20,7 @@ export class TimeLimit {
     this.#deadlines = new Deadlines(clock, ms, (giveUp) => giveUp());
   }
 
-  /** What the work comes to, or what is said when it takes too long. */
+  /** The result of the work, or a timeout Status. */
   within<T>(work: Promise<T>, late: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const deadline = this.#deadlines.begin(() => resolve(late()));

@@ -51,7 +51,7 @@ export interface VerbRequest {
   warn(text: string): void;
   /** Adds an annotation to the audit event, if there is one and, with a level, if it has at least that. */
   annotate?(key: string, value: string, level?: "Request"): void;
-  /** What the client sent, as it was understood or else as it came, for the audit log. */
+  /** Records audit's requestObject: the decoded object, or else the raw body. */
   sent?(object?: object): void;
   /** Updates that create need the right to create; a Status says that it is missing. */
   mayCreate(): MaybePromise<Status | undefined>;

@@ -1,6 +1,6 @@
 /**
- * What a request is answered with, before it is encoded. Callers in the same process take the
- * objects as they are; the HTTP side encodes them as the client asked.
+ * The response to a request before it is encoded. In-process callers take the objects as they are; the
+ * HTTP side encodes them in the negotiated media type.
  */
 
 import type { Status } from "#api/generated/meta.v1.ts";
@@ -35,7 +35,7 @@ export type AnswerBody =
   /** Something that is not stored: Status, Scale, reviews, discovery. */
   | { readonly form: "value"; readonly value: ApiValue; readonly columns?: Kind["columns"] }
   | { readonly form: "bytes"; readonly contentType: string; readonly bytes: Uint8Array }
-  /** Bytes as they come: logs and what proxies answer. */
+  /** A stream of bytes: logs and responses of proxied servers. */
   | { readonly form: "stream"; readonly stream: AnswerStream }
   /** The connection changes its protocol and is handed over: exec, attach, port-forward. */
   | { readonly form: "tunnel"; readonly tunnel: Tunnel };

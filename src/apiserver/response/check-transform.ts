@@ -1,4 +1,4 @@
-/** Whether an answer can be turned into what the client asked for. */
+/** Refuses a Table or PartialObjectMetadata for responses that cannot be converted to it. */
 
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Kind } from "#api/kind.ts";

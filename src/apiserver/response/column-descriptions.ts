@@ -1,6 +1,6 @@
 /**
- * What table columns are about. The texts come from the API's documentation, which is large: only
- * those of columns are kept, and nothing is read before the first table is asked for.
+ * Descriptions of table columns. They come from the API's documentation, which is large: only those of
+ * columns are kept, and it is read for the first table.
  */
 import type { Kind } from "#api/kind.ts";
 import type { Prose } from "#api/openapi/definition.ts";

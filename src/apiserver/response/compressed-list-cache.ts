@@ -1,6 +1,6 @@
 /**
  * Compressed lists of whole collections, kept while nothing in them changes: compressing costs far
- * more than everything else about a list, and clients come in herds. Bounded by bytes.
+ * more than everything else about a list, and many clients list at the same time. Bounded by bytes.
  */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";

@@ -1,5 +1,5 @@
 /**
- * Which form a client wants its answer in. Two checks, as upstream has them: the route's (is any of
+ * Content negotiation. Two checks, as upstream has them: the route's (is any of
  * its media types among the accepted ones?) and the encoder's (which one, transformed into what?).
  */
 

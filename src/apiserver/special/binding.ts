@@ -42,7 +42,7 @@ export function bindingVerbs(objects: Objects): SpecialVerbs {
   };
   return {
     "/pods/binding": { create: answeredCreate<Binding>({ ...bind, keepsMetadata: true }) },
-    // A new object as any other: what it says of its own uid does not count.
+    // As for any create, the uid in the body is ignored.
     "/bindings": { create: answeredCreate<Binding>(bind) },
   };
 }

@@ -31,7 +31,7 @@ import { readLog } from "./pod-log.ts";
 
 type Locate = (verb: VerbRequest, path: string) => Result<Target> | Promise<Result<Target>>;
 
-/** A kubelet that says so speaks WebSocket itself, so that nothing has to be translated for it. */
+/** A kubelet that declares WebSocket support gets WebSocket without a translation to SPDY. */
 const SPEAKS_WEB_SOCKET = "ExtendWebSocketsToKubelet";
 
 export function connectVerbs(options: LocateOptions): SpecialVerbs {

@@ -1,4 +1,4 @@
-/** Takes one disruption from a budget, or says why there is none. */
+/** Takes one disruption from a budget, or returns why there is none. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { PodDisruptionBudget } from "#api/generated/policy.v1.ts";
 import type { Draft } from "#api/kind.ts";

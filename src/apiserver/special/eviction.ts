@@ -1,4 +1,4 @@
-/** pods/NAME/eviction: a delete that asks the pod's disruption budget first. */
+/** pods/NAME/eviction: a delete that respects the pod's PodDisruptionBudget. */
 
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";

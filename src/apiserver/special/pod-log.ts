@@ -1,4 +1,4 @@
-/** A pod's log, read from its node's kubelet as it comes. */
+/** pods/NAME/log: streamed from the kubelet of the pod's node. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import {
   badRequestStatus,

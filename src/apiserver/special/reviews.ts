@@ -1,4 +1,4 @@
-/** Reviews: who someone is and what they may do. */
+/** The review resources: TokenReview, SelfSubjectReview and the access reviews. */
 
 import type {
   SelfSubjectReview,

@@ -61,7 +61,7 @@ export function answeredCreate<T extends KubeObject>(create: AnsweredCreate<T>):
   return Object.assign(run, { tables: false });
 }
 
-/** What such a create answers when there is nothing to show. */
+/** The response of a create without a result. */
 export const CREATED: ApiValue = {
   kind: "Status",
   apiVersion: "v1",

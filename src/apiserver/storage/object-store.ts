@@ -9,7 +9,7 @@
  * 3. Failures of the store are Statuses: 503 when it cannot be reached. Conflicts carry the revision
  *    that is there, so the caller can decide again without a read of its own.
  * 4. Resources may lie in stores of their own (`--etcd-servers-overrides`). Their revisions are those of
- *    that store: whoever compares revisions takes `storeOf(resource)`.
+ *    that store: comparisons of revisions must use `storeOf(resource)`.
  */
 
 import { parseJson } from "#api/codec/json.ts";
@@ -81,7 +81,7 @@ export interface StoreOverride {
 
 export type WriteOutcome =
   | { readonly outcome: "written"; readonly revision: Revision }
-  /** Someone was faster; `current` is what is there now. */
+  /** Another writer was faster; `current` is the stored object. */
   | { readonly outcome: "conflict"; readonly current: Revision | undefined };
 
 interface OwnWrite {

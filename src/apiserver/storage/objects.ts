@@ -1,5 +1,5 @@
 /**
- * The server's own view of what is stored, for authentication, authorization, admission and
+ * The server's own access to stored objects, for authentication, authorization, admission and
  * allocation: current, frozen objects from the watch caches. Reads do no IO. Writes go to the store
  * with compare-and-swap and are seen by reads before they resolve.
  */

@@ -130,7 +130,7 @@ export class ServerObjects implements Objects {
     return { stored, key: keyOf(stored, namespace, name) };
   }
 
-  /** Decides again on what is there as long as another writer was faster. */
+  /** Retries the decision on the current object as long as another writer was faster. */
   async #untilWritten<T extends KubeObject>(
     kind: KindOf<T>,
     namespace: string,

@@ -1,4 +1,4 @@
-/** Whether a delete is about the object, and the version of it, that the client means. */
+/** Checks the preconditions of DeleteOptions: uid and resourceVersion. */
 import type { DeleteOptions, Status } from "#api/generated/meta.v1.ts";
 import { conflictStatus } from "#api/meta/status.ts";
 import type { ServedResource } from "../storage/resources.ts";

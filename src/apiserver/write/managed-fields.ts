@@ -227,7 +227,7 @@ const MANAGER_BYTES_MAX = 128;
 const PLAIN = /^[ -~]*$/;
 const PRINTABLE = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 
-/** What stands before the first slash, as far as it can be printed. */
+/** The part of the User-Agent before the first slash, as far as it is printable. */
 function managerFromUserAgent(userAgent: string): string {
   const [name = ""] = userAgent.split("/", 1);
   if (name.length <= MANAGER_BYTES_MAX && PLAIN.test(name)) return name;

@@ -1,4 +1,4 @@
-/** How a write reads that asked for another object, or another version of it, than there is. */
+/** The text of a failed precondition on uid or resourceVersion. */
 import { REGISTRY } from "../storage/resources.ts";
 
 export interface FailedPrecondition {

@@ -1,5 +1,5 @@
 /**
- * What upstream says of a strategic merge patch that puts a value of the wrong type into an object. It
+ * Upstream's error for a strategic merge patch that puts a value of the wrong type into an object. It
  * turns the patched map into the object without JSON, so its words are not those of the JSON decoder.
  */
 

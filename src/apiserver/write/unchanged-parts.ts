@@ -1,6 +1,6 @@
 /**
- * What an update leaves as it is, mostly the spec or the status, is taken from the old object: who
- * compares it afterwards is done at once, and it is neither copied nor frozen again.
+ * Parts that an update does not change, mostly the spec or the status, are taken from the old object:
+ * later comparisons are by identity, and the parts are neither copied nor frozen again.
  */
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { membersOf } from "#api/members.ts";

@@ -1,4 +1,4 @@
-/** That an update is about the object, and the version of it, that the client has seen. */
+/** Checks the preconditions of an update: uid and resourceVersion of the client's object. */
 import type { Status } from "#api/generated/meta.v1.ts";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";

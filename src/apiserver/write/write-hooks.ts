@@ -1,5 +1,5 @@
 /**
- * What a resource does around its writes beside its kind's rules: Services take addresses and ports.
+ * Hooks of a resource around its writes, beside its kind's rules: Services allocate addresses and ports.
  *
  * `begin…` run before the rules and may change the draft. What they took is settled by `finish`: kept
  * when the write succeeded, given back otherwise. On dry runs nothing is taken.

@@ -27,7 +27,7 @@ import { takeEqualParts, takenParts, withoutParts, withParts } from "./unchanged
 
 const METADATA = Path.of("metadata");
 
-/** Whoever has the rules applied: is warned, and lets others work between the steps. */
+/** The caller of the rules: receives warnings, and lets other work run between the steps. */
 type RuleCaller = Pick<VerbRequest, "warn" | "pace">;
 
 /** Runs the rules of a create on the draft. `served` is the version that the request is in. */
@@ -150,7 +150,7 @@ export function finishObject(kind: Kind, draft: KubeObject, old?: KubeObject): R
   return success(objectOf(object));
 }
 
-/** What no update changes, whatever it says. */
+/** Metadata that no update can change. */
 function settleSystemFields(draft: Draft<KubeObject>, old: KubeObject): void {
   const meta = draft.metadata;
   if ((meta.uid ?? "") === "") keep(draft, old, "uid");

@@ -66,7 +66,7 @@ function stepOf(
 ): ServiceStep {
   const before = memory?.ensured;
   if (service === undefined || (before !== undefined && isAnother(before, service))) {
-    // It was deleted, by someone who took the finalizer away.
+    // It was deleted after its finalizer was removed by another client.
     return before === undefined ? { step: "none" } : { step: "remove", service: before };
   }
   if (needsCleanup(service)) return { step: "remove", service };

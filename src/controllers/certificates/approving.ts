@@ -21,7 +21,7 @@ import { isIssued, kubeletClientFault, parseRequest, SIGNER, saysCondition } fro
 const RETRY_MIN_MS = 200;
 const RETRY_MAX_MS = 1_000_000;
 
-/** The permission that lets someone have such a certificate, the narrower first. */
+/** The permissions for such a certificate, the narrower first. */
 type Permission = "selfnodeclient" | "nodeclient";
 
 const MESSAGES: Readonly<Record<Permission, string>> = {

@@ -7,7 +7,7 @@ export function startWorker(name: string, source: URL): Worker {
   const isBuilt = !import.meta.url.endsWith(".ts");
   if (isBuilt) return new Worker(new URL(`./${name}.js`, import.meta.url), options);
   if ((process.features as { typescript?: unknown }).typescript) return new Worker(source, options);
-  // An older Node needs someone to take the types out.
+  // Older Node versions need tsx to strip the types.
   const script = `import("tsx/esm/api").then((tsx) => (tsx.register(), import("${source}")))`;
   return new Worker(script, { ...options, eval: true });
 }

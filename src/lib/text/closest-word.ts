@@ -1,4 +1,4 @@
-/** The word that someone may have meant: the one with the fewest typing errors (optimal string alignment). */
+/** The closest word to a misspelled one: the one with the fewest typing errors (optimal string alignment). */
 
 /** Undefined if no word is close: at most a third of the letters may be wrong, and never more than three. */
 export function closestWord(typed: string, words: Iterable<string>): string | undefined {

@@ -1,4 +1,4 @@
-/** matchConditions of webhooks and policies: all must hold, and one that does not outweighs faults of others. */
+/** matchConditions of webhooks and policies: all must be true, and one that is false takes precedence over errors of others. */
 
 import type { Activation } from "#api/cel/evaluate/frame.ts";
 import {

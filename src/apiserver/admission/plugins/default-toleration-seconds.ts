@@ -1,4 +1,4 @@
-/** Pods stay on a node that is lost for a while, unless they say for how long themselves. */
+/** DefaultTolerationSeconds: adds tolerations for not-ready and unreachable nodes to pods without them. */
 
 import type { Toleration } from "#api/generated/core.v1.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";

@@ -1,6 +1,6 @@
 /**
- * ImagePolicyWebhook: a server elsewhere says whether a pod's images may run. What it says counts for a
- * while; when it cannot be asked, pods are let through or refused as the configuration says.
+ * ImagePolicyWebhook: a webhook decides whether a pod's images may run. Its decisions are cached; when
+ * it cannot be reached, pods are allowed or refused as configured (defaultAllow).
  */
 
 import type { Pod } from "#api/generated/core.v1.ts";

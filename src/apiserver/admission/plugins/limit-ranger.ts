@@ -1,4 +1,4 @@
-/** Defaults and bounds of what containers, pods and claims of a namespace may ask for. */
+/** LimitRanger: defaults and bounds of resource requests and limits of containers, pods and claims. */
 
 import type {
   Container,

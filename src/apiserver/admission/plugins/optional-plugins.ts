@@ -1,4 +1,4 @@
-/** Plug-ins that run only when a flag asks for them. */
+/** Plug-ins that are off by default. */
 
 import type { Container, Service } from "#api/generated/core.v1.ts";
 import { namespaceKind } from "#api/kinds/core/v1/namespace.ts";

@@ -1,4 +1,4 @@
-/** PodNodeSelector: a namespace's annotation says on which nodes its pods may run. */
+/** PodNodeSelector: an annotation of the namespace sets the node selector of its pods. */
 
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
@@ -16,7 +16,7 @@ const ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector";
 const CLUSTER_DEFAULT = "clusterDefaultNodeSelector";
 
 type Labels = Readonly<Record<string, string>>;
-/** By namespace which labels its pods may ask for, and the default for all. */
+/** The allowed node selector labels by namespace, and the default for all. */
 type Selectors = Readonly<Record<string, string>>;
 
 export function podNodeSelector(configuration: unknown): AdmissionPlugin {

@@ -14,7 +14,7 @@ import { withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin, AdmitVerdict } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { objectOfKind } from "../requests.ts";
-import { unaskableName } from "./invalid-path-name.ts";
+import { invalidPathName } from "./invalid-path-name.ts";
 import { mergeTolerations } from "./merge-tolerations.ts";
 
 const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
@@ -64,7 +64,7 @@ function classOf(
 ): { readonly runtimeClass: RuntimeClass } | { readonly status: Status } | undefined {
   const name = spec.runtimeClassName;
   if (name === undefined) return undefined;
-  const fault = unaskableName(name);
+  const fault = invalidPathName(name);
   if (fault !== undefined) return { status: unknownStatus(fault) };
   const found = objects.get(runtimeClassKind, "", name);
   if (found !== undefined) return { runtimeClass: found };

@@ -22,7 +22,7 @@ import { withFields, withSpec } from "../changed-object.ts";
 import type { AdmissionPlugin } from "../plugin.ts";
 import { refuse } from "../refuse.ts";
 import { objectOfKind } from "../requests.ts";
-import { unaskableName } from "./invalid-path-name.ts";
+import { invalidPathName } from "./invalid-path-name.ts";
 
 const MIRROR = "kubernetes.io/config.mirror";
 const ENFORCE_SECRETS = "kubernetes.io/enforce-mountable-secrets";
@@ -107,7 +107,7 @@ function findAccount(
   const { namespace } = request;
   const missing = (): Result<never> => {
     const { message } = notFoundStatus({ group: "", resource: "serviceaccount" }, name);
-    const why = unaskableName(name) ?? message;
+    const why = invalidPathName(name) ?? message;
     const where = `${namespace}/${name}`;
     return failure(refuse(request, `error looking up service account ${where}: ${why}`));
   };

@@ -1,4 +1,4 @@
-/** admission.k8s.io AdmissionReview, v1 and v1beta1: what webhooks are asked, and what they answer. */
+/** admission.k8s.io AdmissionReview, v1 and v1beta1: request and response of webhooks. */
 import { encodeJson } from "#api/codec/json.ts";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
@@ -75,7 +75,7 @@ export function readReviewAnswer(
   };
 }
 
-/** The answer must be to this question, and in its version. */
+/** The response must have the uid and the version of the request. */
 function identityFault(
   { apiVersion, kind }: Readonly<Record<string, unknown>>,
   response: Readonly<Record<string, unknown>>,

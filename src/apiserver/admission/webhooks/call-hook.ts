@@ -36,7 +36,7 @@ export interface WebhookParts extends MatchParts {
 export type HookOutcome =
   | { readonly outcome: "allowed"; readonly answer: ReviewAnswer }
   | { readonly outcome: "denied"; readonly status: Status }
-  /** It could not be asked, or its answer is none: failurePolicy decides. `code` is for metrics. */
+  /** The call failed, or its response is invalid: failurePolicy decides. `code` is for metrics. */
   | { readonly outcome: "failed"; readonly why: string; readonly code: number }
   /** The request is refused whatever failurePolicy says. */
   | { readonly outcome: "refused"; readonly status: Status };

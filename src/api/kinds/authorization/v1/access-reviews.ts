@@ -1,5 +1,5 @@
 /**
- * authorization.k8s.io/v1 reviews: may someone do something? They are answered at once and never
+ * authorization.k8s.io/v1 access reviews. They are answered at once and never
  * stored; the answer itself is the server's.
  */
 

@@ -1,4 +1,4 @@
-/** Nodes change only what is theirs: their own object and lease, and the pods bound to them. */
+/** NodeRestriction: kubelets may write only their own Node and Lease, and the pods bound to them. */
 import { isDeepStrictEqual } from "node:util";
 import type { PersistentVolumeClaim, Pod } from "#api/generated/core.v1.ts";
 import type { Status } from "#api/generated/meta.v1.ts";

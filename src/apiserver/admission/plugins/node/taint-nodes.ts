@@ -1,4 +1,4 @@
-/** New nodes are not ready until they say so. */
+/** TaintNodesByCondition: new nodes get the taint not-ready. */
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { success } from "#api/meta/status.ts";
 import { withSpec } from "../../changed-object.ts";

@@ -1,4 +1,4 @@
-/** A node asks for tokens only for whom its pods have volumes, or as it was allowed to. */
+/** A kubelet may request tokens only for audiences of its pods' volumes, or ones granted by RBAC. */
 
 import type { TokenRequest } from "#api/generated/authentication.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";

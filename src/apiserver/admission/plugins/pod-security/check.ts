@@ -52,7 +52,7 @@ export function containerList(names: readonly string[]): string {
   return `${plural(names.length, "container", "containers")} ${quoteAll(names)}`;
 }
 
-/** `pod and container "a"`: everyone who set something wrong. */
+/** `pod and container "a"`: the pod and containers with a violation. */
 export function settersText(pod: boolean, containers: readonly string[]): string {
   const setters = [
     ...(pod ? ["pod"] : []),

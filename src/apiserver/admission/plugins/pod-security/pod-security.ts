@@ -1,4 +1,4 @@
-/** Pod Security Standards: namespaces say by labels which pods they let in. */
+/** PodSecurity: labels of the namespace select the Pod Security Standard for its pods. */
 
 import type { CronJob } from "#api/generated/batch.v1.ts";
 import type { Pod } from "#api/generated/core.v1.ts";

@@ -1,4 +1,4 @@
-/** What hardening asks for on top of the baseline. */
+/** The checks of the level restricted, on top of the baseline. */
 import { isKnownProfile, procMount, seccompProfile } from "./baseline-checks.ts";
 import {
   type Check,
@@ -70,7 +70,7 @@ export const restrictedChecks: readonly Check[] = [
 
 type Rule = (pod: PodTemplate) => Violation | undefined;
 
-/** Since 1.25 pods that say that they run on Windows need not set what Windows does not know. */
+/** Since 1.25 pods with os.name windows need not set fields that Windows does not support. */
 function exceptWindows(rule: Rule): Check["check"] {
   return (pod, minor) => (minor >= 25 && isWindows(pod) ? undefined : rule(pod));
 }

@@ -1,4 +1,4 @@
-/** Paths below a folder that someone else chose: they must not lead out of it. */
+/** Relative paths below a folder: they must not lead out of it. */
 import { type FieldError, invalid } from "#api/validation/field-error.ts";
 import type { Path } from "#api/validation/path.ts";
 
