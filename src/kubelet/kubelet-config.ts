@@ -79,6 +79,18 @@ export interface KubeletConfig {
   readonly shutdownGraceCriticalMs: number;
   readonly leaseDurationSeconds: number;
   readonly port: number;
+  /** That the kubelet's server listens on. */
+  readonly address: string;
+  /** "": a certificate of its own, or from the cluster with serverTlsBootstrap. */
+  readonly tlsCertFile: string;
+  readonly tlsPrivateKeyFile: string;
+  readonly serverTlsBootstrap: boolean;
+  readonly rotateCertificates: boolean;
+  /** The authority whose client certificates are believed; "": none. */
+  readonly clientCaFile: string;
+  readonly anonymousAuth: boolean;
+  /** Webhook or AlwaysAllow. */
+  readonly authorizationMode: string;
   readonly seccompDefault: boolean;
   /** Where a CNI configuration is written once the node has pod CIDRs; undefined: nowhere. */
   readonly cniConfDir: string | undefined;
@@ -145,6 +157,14 @@ export const DEFAULT_KUBELET_CONFIG: Omit<KubeletConfig, "nodeName"> = {
   shutdownGraceCriticalMs: 0,
   leaseDurationSeconds: 40,
   port: 10_250,
+  address: "0.0.0.0",
+  tlsCertFile: "",
+  tlsPrivateKeyFile: "",
+  serverTlsBootstrap: false,
+  rotateCertificates: false,
+  clientCaFile: "",
+  anonymousAuth: false,
+  authorizationMode: "Webhook",
   seccompDefault: false,
   cniConfDir: undefined,
   cni: {},

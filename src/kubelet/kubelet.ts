@@ -4,7 +4,7 @@
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Node, Pod, Service } from "#api/generated/core.v1.ts";
+import type { Node, NodeAddress, Pod, Service } from "#api/generated/core.v1.ts";
 import { nodeKind } from "#api/kinds/core/v1/node/node.ts";
 import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
@@ -104,6 +104,7 @@ export interface KubeletParts {
   readonly machine: MachineFacts;
   readonly probes: Probes;
   readonly shutdown: NodeShutdown;
+  readonly addresses: readonly NodeAddress[];
 }
 
 export function runKubelet(options: KubeletOptions, outer: AbortSignal): RunningKubelet {
@@ -336,7 +337,8 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   startLogRotation(options, cri, signal);
   logger.info("kubelet runs", { node: nodeName, pods: pods.cache.size });
   const { status, probes } = services;
-  return { cri, workers, status, probes, shutdown, node: keeper, cgroups, machine };
+  const addresses = addressesOf(config.nodeName, hostIps);
+  return { cri, workers, status, probes, shutdown, node: keeper, cgroups, machine, addresses };
 }
 
 function takePod(
@@ -440,10 +442,7 @@ async function nodeState(config: KubeletConfig, machinery: Machinery): Promise<N
     (one) => one !== undefined,
   );
   return {
-    addresses: [
-      ...hostIps.map((address) => ({ type: "InternalIP" as const, address })),
-      { type: "Hostname", address: config.nodeName },
-    ],
+    addresses: addressesOf(config.nodeName, hostIps),
     capacity: { ...amounts.capacity, ...machinery.devices.capacity() },
     allocatable: { ...amounts.allocatable, ...machinery.devices.allocatable() },
     port: config.port,
@@ -479,6 +478,13 @@ async function nodeState(config: KubeletConfig, machinery: Machinery): Promise<N
     pressures: machinery.eviction.pressures,
     problems: [...new Set(problems)],
   };
+}
+
+function addressesOf(nodeName: string, hostIps: readonly string[]): readonly NodeAddress[] {
+  return [
+    ...hostIps.map((address) => ({ type: "InternalIP" as const, address })),
+    { type: "Hostname", address: nodeName },
+  ];
 }
 
 const SHUTTING_DOWN: AdmissionVerdict = {

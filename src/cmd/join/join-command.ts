@@ -120,7 +120,10 @@ async function joinCluster(flags: JoinFlags, signal: AbortSignal): Promise<void>
   const save = (pair: KeyPair): Promise<void> =>
     saveKubeconfig(kubeconfig, name, current.info, pair);
   const rotating = runCertificateRotation(
-    { ...{ nodeName: name, client, current: current.client, clock, random, logger }, save },
+    {
+      ...{ what: "client certificate", current: current.client, clock, random, logger, save },
+      request: (signal) => requestClientCertificate(client, name, clock, signal),
+    },
     signal,
   );
   await runNodeProcess(

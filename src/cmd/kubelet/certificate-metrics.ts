@@ -1,15 +1,17 @@
 /** How long the kubelet's certificates are still valid, under upstream's names. */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { parseCertificate } from "#pki/key-pair.ts";
 import { parseKubeconfig } from "#pki/kubeconfig.ts";
+import type { NodeCertificate } from "./run-node.ts";
 
 export interface CertificateSources {
   /** The kubeconfig, which may be rewritten when the certificate in it is renewed. */
   readonly file: string;
-  /** PEM of the server's certificate. */
-  readonly serving: string;
+  /** The server's certificate. */
+  readonly serving: NodeCertificate;
   readonly clock: Pick<Clock, "nowMs">;
 }
 
@@ -24,7 +26,9 @@ export function addCertificateMetrics(
   gauge("client_ttl_seconds", "Seconds until the client certificate expires.", () =>
     clientCertificateIn(file),
   );
-  gauge("server_ttl_seconds", "Seconds until the server's certificate expires.", () => serving);
+  gauge("server_ttl_seconds", "Seconds until the server's certificate expires.", () =>
+    "cert" in serving ? serving.cert : issuedCertificateIn(serving.folder),
+  );
 }
 
 /** Infinite without a certificate, as upstream has it. */
@@ -38,5 +42,13 @@ function clientCertificateIn(file: string): string | undefined {
     return parseKubeconfig(readFileSync(file, "utf8"))?.client.certificatePem;
   } catch {
     return undefined; // there is none, or it is being replaced
+  }
+}
+
+function issuedCertificateIn(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, "kubelet-server-current.pem"), "utf8");
+  } catch {
+    return undefined; // not issued yet
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 
-export type FieldType =
+export type ScalarType =
   | "string"
   | "bool"
   | "int32"
@@ -16,8 +16,9 @@ export type FieldType =
   | "strings"
   | "map"
   /** Checked no further. */
-  | "any"
-  | { readonly fields: Fields };
+  | "any";
+
+export type FieldType = ScalarType | { readonly fields: Fields };
 
 export interface Field {
   readonly type: FieldType;
@@ -45,29 +46,29 @@ export const CONFIGURATION_FIELDS: Fields = {
   httpCheckFrequency: { type: "duration", sets: "httpCheckMs" },
   staticPodURL: { type: "string", sets: "staticPodUrl" },
   staticPodURLHeader: { type: "map", sets: "staticPodUrlHeader" },
-  address: string,
+  address: { type: "string", sets: "address" },
   port: { type: "int32", sets: "port" },
   readOnlyPort: int32,
-  tlsCertFile: string,
-  tlsPrivateKeyFile: string,
+  tlsCertFile: { type: "string", sets: "tlsCertFile" },
+  tlsPrivateKeyFile: { type: "string", sets: "tlsPrivateKeyFile" },
   tlsCipherSuites: strings,
   tlsCurvePreferences: { type: "any" },
   tlsMinVersion: string,
-  rotateCertificates: bool,
-  serverTLSBootstrap: bool,
+  rotateCertificates: { type: "bool", sets: "rotateCertificates" },
+  serverTLSBootstrap: { type: "bool", sets: "serverTlsBootstrap" },
   authentication: {
     type: {
       fields: {
-        x509: { type: { fields: { clientCAFile: string } } },
+        x509: { type: { fields: { clientCAFile: { type: "string", sets: "clientCaFile" } } } },
         webhook: { type: { fields: { enabled: bool, cacheTTL: duration } } },
-        anonymous: { type: { fields: { enabled: bool } } },
+        anonymous: { type: { fields: { enabled: { type: "bool", sets: "anonymousAuth" } } } },
       },
     },
   },
   authorization: {
     type: {
       fields: {
-        mode: string,
+        mode: { type: "string", sets: "authorizationMode" },
         webhook: {
           type: { fields: { cacheAuthorizedTTL: duration, cacheUnauthorizedTTL: duration } },
         },

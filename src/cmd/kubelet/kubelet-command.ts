@@ -12,7 +12,7 @@ import { processSurroundings } from "../component/process-surroundings.ts";
 import { connectionOf } from "../flags/connection-flags.ts";
 import { logFlagsOf } from "../flags/log-flags.ts";
 import { FlagError, parseFlags, refuseFlags } from "../flags/parse-flags.ts";
-import { isOn, textOf } from "../flags/read-flags.ts";
+import { textOf } from "../flags/read-flags.ts";
 import { addCertificateMetrics } from "./certificate-metrics.ts";
 import { kubeletConfigOf, kubeletFlags, nodeServingOf } from "./kubelet-flags.ts";
 import { runNode } from "./run-node.ts";
@@ -47,8 +47,8 @@ export const kubeletCommand: Command = {
       const requests = new RequestMetrics(metrics, clock).to(new URL(connection.server).host);
       using transport = new HttpsTransport(connection, "kubelet", requests);
       const client = new Client({ transport, clock, random, fieldManager: "kubelet" });
-      const serving = await nodeServingOf(flags, config.nodeName, clock);
-      addCertificateMetrics(metrics, { file, serving: serving.tls.cert, clock });
+      const serving = await nodeServingOf(flags, config, clock);
+      addCertificateMetrics(metrics, { file, serving: serving.tls, clock });
       const life = new AbortController();
       const parts = { config, serving, client, clock, random, logger, metrics };
       const node = runNode(parts, life.signal);
@@ -56,7 +56,7 @@ export const kubeletCommand: Command = {
       onAbort(signal, () => {
         void node.shutDown().finally(() => life.abort(signal.reason));
       });
-      const rotating = isOn(flags, "rotate-certificates")
+      const rotating = config.rotateCertificates
         ? rotateKubeconfig({ nodeName, file, clock, random, logger }, client, signal)
         : undefined;
       await node.done.catch((error: unknown) => {

@@ -12,7 +12,7 @@ import { listFolder } from "#host/files.ts";
 import type { KubeletConfig } from "#kubelet/kubelet-config.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
 import { FlagError } from "../flags/parse-flags.ts";
-import { CONFIGURATION_FIELDS, type Fields, type FieldType } from "./configuration-fields.ts";
+import { CONFIGURATION_FIELDS, type Fields, type ScalarType } from "./configuration-fields.ts";
 
 export interface ReadConfiguration {
   readonly values: Partial<KubeletConfig>;
@@ -71,17 +71,30 @@ async function readDocument(path: string): Promise<Record<string, unknown>> {
 function valuesOf(document: Record<string, unknown>): ReadConfiguration {
   const values: Record<string, unknown> = {};
   const unknown = unknownFields(document, CONFIGURATION_FIELDS, "");
-  for (const [name, { type, sets }] of Object.entries(CONFIGURATION_FIELDS)) {
-    const given = document[name];
-    if (given === undefined || given === null) continue;
-    const value = checkedValue(given, type, name);
-    if (sets !== undefined) values[sets] = value;
-  }
+  readFields(document, CONFIGURATION_FIELDS, "", values);
   const fields = unknown.sort().map((name) => `unknown field ${goQuote(name)}`);
   return {
     values: values as Partial<KubeletConfig>,
     warnings: fields.length === 0 ? [] : [`strict decoding error: ${fields.join(", ")}`],
   };
+}
+
+function readFields(
+  document: Record<string, unknown>,
+  fields: Fields,
+  prefix: string,
+  into: Record<string, unknown>,
+): void {
+  for (const [name, { type, sets }] of Object.entries(fields)) {
+    const given = document[name];
+    if (given === undefined || given === null) continue;
+    const path = `${prefix}${name}`;
+    if (typeof type === "string") {
+      const value = checkedValue(given, type, path);
+      if (sets !== undefined) into[sets] = value;
+    } else if (isRecord(given)) readFields(given, type.fields, `${path}.`, into);
+    else throw wrongType(given, path, "struct");
+  }
 }
 
 function unknownFields(
@@ -97,16 +110,7 @@ function unknownFields(
   });
 }
 
-function checkedValue(value: unknown, type: FieldType, name: string): unknown {
-  if (typeof type !== "string") {
-    if (!isRecord(value)) throw wrongType(value, name, "struct");
-    for (const [inner, field] of Object.entries(type.fields)) {
-      const given = value[inner];
-      if (given !== undefined && given !== null)
-        checkedValue(given, field.type, `${name}.${inner}`);
-    }
-    return value;
-  }
+function checkedValue(value: unknown, type: ScalarType, name: string): unknown {
   switch (type) {
     case "any":
       return value;

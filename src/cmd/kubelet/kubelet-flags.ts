@@ -1,6 +1,7 @@
 /** The flags of `k8ts kubelet`: upstream's names. A flag that was given wins over the file. */
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { Command as Parser } from "commander";
 import type { Taint } from "#api/generated/core.v1.ts";
 import { parseDuration } from "#api/meta/duration.ts";
@@ -12,7 +13,7 @@ import { servingCertificate } from "../component/serving-certificate.ts";
 import { list } from "../flags/flag-values.ts";
 import { addLogFlags } from "../flags/log-flags.ts";
 import { FlagError } from "../flags/parse-flags.ts";
-import { type Flags, isOn, textOf } from "../flags/read-flags.ts";
+import { type Flags, textOf } from "../flags/read-flags.ts";
 import { checkKubeletConfig } from "./check-kubelet-config.ts";
 import { readKubeletConfiguration } from "./kubelet-configuration.ts";
 import type { NodeServing } from "./run-node.ts";
@@ -24,7 +25,9 @@ export function kubeletFlags(): Parser {
       "--bootstrap-kubeconfig <file>",
       "gets a certificate for --kubeconfig if that is missing",
     )
-    .option("--rotate-certificates [bool]", "renew the certificate of --kubeconfig", "false")
+    .option("--rotate-certificates [bool]", "renew the certificate of --kubeconfig")
+    .option("--rotate-server-certificates [bool]", "serve with a certificate of the cluster")
+    .option("--cert-dir <dir>", "where certificates of the cluster are kept")
     .option("--config <file>", "a KubeletConfiguration")
     .option("--config-dir <dir>", "drop-in files with the ending .conf")
     .option("--hostname-override <name>", "the node's name, if not the machine's")
@@ -69,12 +72,12 @@ export function kubeletFlags(): Parser {
     .option("--manifest-url <url>", "static pods")
     .option("--pod-manifest-path <dir>", "static pods")
     .option("--port <port>", "of the kubelet's own server")
-    .option("--address <ip>", "that the kubelet's own server listens on", "0.0.0.0")
+    .option("--address <ip>", "that the kubelet's own server listens on")
     .option("--client-ca-file <file>", "authority whose client certificates are believed")
-    .option("--anonymous-auth [bool]", "answer requests without credentials", "false")
-    .option("--authorization-mode <mode>", "Webhook asks the API server, or AlwaysAllow", "Webhook")
-    .option("--tls-cert-file <file>", "the server's certificate; its own unless given", "")
-    .option("--tls-private-key-file <file>", "the key of --tls-cert-file", "")
+    .option("--anonymous-auth [bool]", "answer requests without credentials")
+    .option("--authorization-mode <mode>", "Webhook asks the API server, or AlwaysAllow")
+    .option("--tls-cert-file <file>", "the server's certificate; its own unless given")
+    .option("--tls-private-key-file <file>", "the key of --tls-cert-file")
     .option("--cni-conf-dir <dir>", "where a CNI configuration is written from the pod CIDR");
 }
 
@@ -100,23 +103,21 @@ export async function kubeletConfigOf(
 /** How the kubelet's own server is reached, and by whom. */
 export async function nodeServingOf(
   flags: Flags,
-  nodeName: string,
+  config: KubeletConfig,
   clock: Clock,
 ): Promise<NodeServing> {
-  const mode = textOf(flags, "authorization-mode") ?? "";
+  const { nodeName, authorizationMode: mode, clientCaFile, address } = config;
   if (mode !== "Webhook" && mode !== "AlwaysAllow") {
     throw new FlagError(`authorization.mode must be Webhook or AlwaysAllow, not ${mode}`);
   }
-  const clientCaFile = textOf(flags, "client-ca-file") ?? "";
-  const files = {
-    certFile: textOf(flags, "tls-cert-file") ?? "",
-    keyFile: textOf(flags, "tls-private-key-file") ?? "",
-  };
+  const files = { certFile: config.tlsCertFile, keyFile: config.tlsPrivateKeyFile };
+  const folder = textOf(flags, "cert-dir") ?? join(config.rootDir, "pki");
+  const isIssued = config.serverTlsBootstrap && files.certFile === "";
   return {
-    address: textOf(flags, "address") ?? "",
-    tls: servingCertificate(files, nodeName, clock),
+    address,
+    tls: isIssued ? { folder } : servingCertificate(files, nodeName, clock),
     clientCa: clientCaFile === "" ? undefined : await readFile(clientCaFile, "utf8"),
-    anonymous: isOn(flags, "anonymous-auth"),
+    anonymous: config.anonymousAuth,
     authorization: mode,
   };
 }
@@ -186,6 +187,14 @@ function given(flags: Flags): Values {
   take("staticPodUrl", "manifest-url", same);
   take("staticPodPath", "pod-manifest-path", same);
   take("port", "port", (text) => whole("port", text));
+  take("address", "address", same);
+  take("tlsCertFile", "tls-cert-file", same);
+  take("tlsPrivateKeyFile", "tls-private-key-file", same);
+  take("serverTlsBootstrap", "rotate-server-certificates", isTrue);
+  take("rotateCertificates", "rotate-certificates", isTrue);
+  take("clientCaFile", "client-ca-file", same);
+  take("anonymousAuth", "anonymous-auth", isTrue);
+  take("authorizationMode", "authorization-mode", same);
   take("cniConfDir", "cni-conf-dir", same);
   return values;
 }

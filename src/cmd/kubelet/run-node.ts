@@ -1,6 +1,7 @@
 /** A node: the kubelet and its server, put together. Used by `k8ts kubelet` and by `k8ts up`. */
 import type { Pod } from "#api/generated/core.v1.ts";
 import type { Client } from "#client/client.ts";
+import { runServingCertificate } from "#kubelet/bootstrap/serving-certificate.ts";
 import { podCgroupName } from "#kubelet/decide/pod-cgroup.ts";
 import type { ImportImage } from "#kubelet/images/built-in-images.ts";
 import { type RunningKubelet, runKubelet } from "#kubelet/kubelet.ts";
@@ -28,12 +29,17 @@ export interface NodeOptions {
 /** How the kubelet's own server is reached, and by whom. */
 export interface NodeServing {
   readonly address: string;
-  readonly tls: { readonly cert: string; readonly key: string };
+  readonly tls: NodeCertificate;
   /** PEM of the authorities whose client certificates are believed. */
   readonly clientCa: string | undefined;
   readonly anonymous: boolean;
   readonly authorization: "Webhook" | "AlwaysAllow";
 }
+
+export type NodeCertificate =
+  | { readonly cert: string; readonly key: string }
+  /** The cluster issues it; it is kept in the folder. Nothing is served before it is there. */
+  | { readonly folder: string };
 
 export interface RunningNode extends Pick<RunningKubelet, "ready" | "done"> {
   /** Ends pods by priority within `shutdownGracePeriod`. */
@@ -42,7 +48,7 @@ export interface RunningNode extends Pick<RunningKubelet, "ready" | "done"> {
 
 /** Lives until the signal aborts; ready when the node is registered and its server listens. */
 export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode {
-  const { config, serving, client, clock, logger, metrics } = options;
+  const { config, serving, client, clock, random, logger, metrics } = options;
   const kubelet = runKubelet(options, signal);
   let isReady = false;
   const server = kubelet.ready.then(() => {
@@ -71,14 +77,28 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       probeMetrics: () => probes.counts.text(),
     };
     const { address, tls, clientCa } = serving;
-    const where = { address, port: config.port, tls, clientCa };
+    const pair = "folder" in tls ? undefined : tls;
+    const where = { address, port: config.port, tls: pair, clientCa };
     return startKubeletServer({ ...where, access, view, clock, logger }, signal);
+  });
+  const certificate = server.then(({ renew }) => {
+    if (!("folder" in serving.tls)) return undefined;
+    return runServingCertificate(
+      {
+        ...{ nodeName: config.nodeName, folder: serving.tls.folder, client, clock, random, logger },
+        addresses: kubelet.parts().addresses,
+        onCertificate: ({ certificatePem: cert, keyPem: key }) => renew({ cert, key }),
+      },
+      signal,
+    );
   });
   return {
     shutDown: async () => {
       if (isReady) await kubelet.parts().shutdown.shutDown();
     },
     ready: server.then(() => undefined),
-    done: Promise.all([kubelet.done, server.then(({ closed }) => closed)]).then(() => undefined),
+    done: Promise.all([kubelet.done, server.then(({ closed }) => closed), certificate]).then(
+      () => undefined,
+    ),
   };
 }

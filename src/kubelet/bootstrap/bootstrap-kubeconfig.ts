@@ -62,8 +62,15 @@ export async function rotateKubeconfig(
     const next = changeKubeconfig(text, { ...known, client: pair });
     await writeFileWhole(file, next, { mode: 0o600, durable: true });
   };
-  const current = known.client;
-  await runCertificateRotation({ nodeName, client, current, clock, random, logger, save }, signal);
+  const request = (signal: AbortSignal): Promise<KeyPair> =>
+    requestClientCertificate(client, nodeName, clock, signal);
+  await runCertificateRotation(
+    {
+      ...{ what: "client certificate", current: known.client, request, save },
+      ...{ clock, random, logger },
+    },
+    signal,
+  );
 }
 
 export function isGood({ certificatePem }: KeyPair, nowMs: number): boolean {

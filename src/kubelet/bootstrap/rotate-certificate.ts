@@ -1,23 +1,23 @@
 /**
- * Keeps a kubelet's client certificate valid: before it ends a new one is requested with the old one, and
- * the kubeconfig is replaced. Clients reload the file. Lives until the signal aborts.
+ * Keeps a kubelet's certificate valid: before it ends a new one is requested and saved. Lives until the
+ * signal aborts.
  */
-import type { Client } from "#client/client.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type KeyPair, parseCertificate } from "#pki/key-pair.ts";
-import { requestClientCertificate } from "./request-certificate.ts";
 
 export interface RotationOptions {
-  readonly nodeName: string;
-  readonly client: Client;
-  readonly current: KeyPair;
+  /** For the log. */
+  readonly what: "client certificate" | "serving certificate";
+  /** Undefined: there is none yet, it is requested at once. */
+  readonly current: KeyPair | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  request(signal: AbortSignal): Promise<KeyPair>;
   /** Keeps the new certificate and its key. */
   save(pair: KeyPair): Promise<void>;
 }
@@ -32,22 +32,22 @@ export async function runCertificateRotation(
   options: RotationOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { nodeName, client, clock, random, logger, save } = options;
+  const { what, current, clock, random, logger, save } = options;
   const backoff = new Backoff({ baseMs: 2_000, capMs: 300_000, jitter: 0.5, random });
-  let dueMs = rotationTimeMs(options.current.certificatePem, random.next());
+  let dueMs = current === undefined ? 0 : rotationTimeMs(current.certificatePem, random.next());
   while (!signal.aborted) {
     try {
       while (clock.nowMs() < dueMs) {
         await clock.sleep(Math.min(dueMs - clock.nowMs(), SLEEP_MAX_MS), signal);
       }
-      const next = await requestClientCertificate(client, nodeName, clock, signal);
+      const next = await options.request(signal);
       await save(next);
-      logger.info("the client certificate was rotated", { node: nodeName });
+      logger.info("a certificate was issued and saved", { what });
       dueMs = rotationTimeMs(next.certificatePem, random.next());
       backoff.reset();
     } catch (error) {
       if (signal.aborted) return;
-      logger.warn("the client certificate was not rotated", { error: messageOf(error) });
+      logger.warn("a certificate was not issued", { what, error: messageOf(error) });
       await clock.sleep(backoff.nextMs(), signal).catch(() => undefined);
     }
   }
@@ -55,7 +55,7 @@ export async function runCertificateRotation(
 
 /** `chance` is a number in [0, 1). */
 export function rotationTimeMs(certificatePem: string, chance: number): number {
-  const { validFrom, validTo } = parseCertificate(certificatePem, "the client certificate");
+  const { validFrom, validTo } = parseCertificate(certificatePem, "the kubelet's certificate");
   const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
   return fromMs + (toMs - fromMs) * (EARLIEST + SPREAD * chance);
 }

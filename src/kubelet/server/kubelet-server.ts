@@ -33,8 +33,8 @@ const STREAMS: ReadonlySet<string> = new Set(["exec", "attach", "portForward"]);
 export interface KubeletServerOptions {
   readonly address: string;
   readonly port: number;
-  /** PEM. Read for each new connection when it is renewed: see `renew`. */
-  readonly tls: { readonly cert: string; readonly key: string };
+  /** PEM. Undefined: connections fail until `renew` brings one. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** PEM of the authorities whose client certificates are believed. */
   readonly clientCa: string | undefined;
   readonly access: Access;
@@ -55,8 +55,9 @@ export async function startKubeletServer(
   signal: AbortSignal,
 ): Promise<KubeletServer> {
   const { address, port, tls, clientCa } = options;
+  let hasCertificate = tls !== undefined;
   const context = (pair: typeof tls) => ({
-    ...pair,
+    ...(pair ?? {}),
     minVersion: "TLSv1.2" as const,
     ...(clientCa === undefined ? {} : { ca: clientCa }),
   });
@@ -68,6 +69,13 @@ export async function startKubeletServer(
     keepAliveTimeout: IDLE_TIMEOUT_MS,
   });
   server.maxConnections = CONNECTIONS_MAX;
+  server.on("tlsClientError", () => {
+    if (!hasCertificate) {
+      options.logger.warn("http: TLS handshake error", {
+        why: "no serving certificate available for the kubelet",
+      });
+    }
+  });
   server.on("request", (message, reply) => void answer(options, message, reply));
   server.on("upgrade", (message, socket, head) => void upgrade(options, message, socket, head));
   const closed = closedBy(server, signal);
@@ -78,7 +86,10 @@ export async function startKubeletServer(
   return {
     port: (server.address() as AddressInfo).port,
     closed,
-    renew: (pair) => server.setSecureContext(context(pair)),
+    renew: (pair) => {
+      hasCertificate = true;
+      server.setSecureContext(context(pair));
+    },
   };
 }
 

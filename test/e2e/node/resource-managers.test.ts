@@ -53,6 +53,43 @@ test("cpuManagerPolicy static: exclusive CPUs for a Guaranteed pod, the shared p
   await hasCpus("later", all);
 }, 120_000);
 
+test("rotateServerCertificates: the kubelet serves with a certificate of kubernetes.io/kubelet-serving once it is approved", async () => {
+  await cluster.stopKubelet("SIGTERM");
+  cluster.startKubelet("--rotate-server-certificates");
+  const pending = async (): Promise<Csr | undefined> => {
+    const list = JSON.parse(await cluster.kubectl("get", "csr", "-o", "json")) as { items: Csr[] };
+    return list.items.find(({ spec }) => spec.signerName === "kubernetes.io/kubelet-serving");
+  };
+  await until(async () => (await pending()) !== undefined, { timeoutMs: 60_000 });
+  const request = await pending();
+  assert.deepEqual(request?.spec.usages, ["digital signature", "server auth"]);
+  assert.equal(request?.spec.username, "system:node:node-1");
+  assert.notEqual((await cluster.tryKubectl(["logs", "shared"])).exitCode, 0);
+  await cluster.kubectl("certificate", "approve", request.metadata.name);
+  const ca = join(cluster.machine.dir, "data/pki/ca.crt");
+  const ask = `
+    const socket = require("node:tls").connect(
+      { host: "192.168.77.1", port: 10250, ca: require("node:fs").readFileSync(${JSON.stringify(ca)}) },
+      () => { console.log(socket.getPeerCertificate().subject.CN); socket.end(); });`;
+  const serves = async (): Promise<boolean> =>
+    (await cluster.machine.run(process.execPath, ["-e", ask])).stdout === "system:node:node-1\n";
+  await until(serves, { timeoutMs: 60_000 });
+  await cluster.kubectl("logs", "shared");
+  // Kept: the next kubelet needs no new one.
+  await cluster.stopKubelet("SIGKILL");
+  cluster.startKubelet("--rotate-server-certificates");
+  await until(serves, { timeoutMs: 60_000 });
+}, 120_000);
+
+interface Csr {
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly signerName: string;
+    readonly usages: readonly string[];
+    readonly username: string;
+  };
+}
+
 test("cpuManagerPolicy: a kubelet with another policy than cpu_manager_state's does not start", async () => {
   await cluster.stopKubelet("SIGTERM");
   cluster.startKubelet("--cpu-manager-policy", "none");
