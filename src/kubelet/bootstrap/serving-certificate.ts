@@ -79,12 +79,8 @@ function namesOf(addresses: readonly NodeAddress[]): readonly string[] {
   return [...all.filter((one) => !isAddress(one)).sort(), ...all.filter(isAddress).sort()];
 }
 
-/** Whether the certificate is valid now, for every name, and belongs to the key. */
-function isFor(
-  { certificatePem }: KeyPair,
-  names: readonly string[],
-  nowMs: number,
-): boolean {
+/** Whether the certificate is valid now, for every name. */
+function isFor({ certificatePem }: KeyPair, names: readonly string[], nowMs: number): boolean {
   const certificate = new X509Certificate(certificatePem);
   if (Date.parse(certificate.validTo) <= nowMs) return false;
   return names.every((name) =>
