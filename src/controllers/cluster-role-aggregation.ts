@@ -19,6 +19,7 @@ interface State {
 
 export const clusterRoleAggregation = defineController<State>({
   name: "clusterrole-aggregation-controller",
+  rule: "the rules of an aggregated role are those of all roles that it selects",
   feeds: [{ kind: clusterRoleKind, keys: keysOf }],
   observe: (caches, { name }) => ({
     role: caches(clusterRoleKind).get(undefined, name),

@@ -64,6 +64,7 @@ const claimsByPool: IndexSpec<ResourceClaim> = {
 
 export const deviceTaintEviction = defineController<DeviceEvictionState, Scheduled>({
   name: "device-taint-eviction-controller",
+  rule: "a pod whose device has a NoExecute taint that is not tolerated is deleted",
   workers: 8,
   feeds: [
     { kind: podKind, keys: (pod: Pod) => (pod.spec.resourceClaims?.length ? ownKey(pod) : []) },

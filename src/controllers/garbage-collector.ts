@@ -54,6 +54,7 @@ export function garbageCollector(
   const all = collectable(resources);
   return defineController<GarbageState | undefined>({
     name: "garbage-collector-controller",
+    rule: "an object goes when none of its owners is there; what a foreground deletion waits for goes first",
     workers,
     feeds: [],
     discovered: {

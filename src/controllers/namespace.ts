@@ -41,6 +41,7 @@ export interface NamespaceState {
 
 export const namespaceController = defineController<NamespaceState | undefined>({
   name: "namespace-controller",
+  rule: "a namespace that is deleted is emptied, then its finalizer is removed",
   feeds: [{ kind: namespaceKind, keys: ownKey }],
   workers: 10,
   observe: async (caches, key, reader) => {

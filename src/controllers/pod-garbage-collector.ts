@@ -48,6 +48,7 @@ const endedPods: IndexSpec<Pod> = {
 export function createPodGarbageCollector(threshold: number): Controller<PodGarbageState, number> {
   return defineController<PodGarbageState, number>({
     name: "pod-garbage-collector-controller",
+    rule: "pods that ended beyond the threshold, lost their node or never got one are deleted",
     feeds: [
       { kind: podKind, keys: keysOfPod },
       { kind: nodeKind, keys: () => [], keysOfChange: keysOfNodeChange },

@@ -150,15 +150,9 @@ describe("a ReplicaSet decides", () => {
 });
 
 function stateOf(replicaSet: ReplicaSet, pods: readonly Facts[]): ReplicaState {
-  const form = {
-    kind: replicaSetKind,
-    countsTerminating: true,
-    statusWrite: (object: ReplicaSet) =>
-      ({ op: "update", kind: replicaSetKind, object, subresource: "status" }) as const,
-  };
   return {
-    form,
     set: replicaSet,
+    stored: replicaSet,
     selector: selectorFromLabels(LABELS),
     pods: pods.map(pod),
     relatedByNode: new Map(),

@@ -41,9 +41,10 @@ import { availableAtMs, isActive, isReady, isTerminating, podFromTemplate } from
 const BURST_MAX = 500;
 
 export interface ReplicaState {
-  /** What the set is stored as: a ReplicaSet, or a ReplicationController in its shape. */
-  readonly form: SetForm;
+  /** As a ReplicaSet, whatever it is stored as. */
   readonly set: ReplicaSet;
+  /** The ReplicaSet or ReplicationController itself. */
+  readonly stored: KubeObject;
   readonly selector: Selector;
   /** Pods that it controls, and those without a controller in its namespace. */
   readonly pods: readonly Pod[];
@@ -51,18 +52,17 @@ export interface ReplicaState {
   readonly relatedByNode: ReadonlyMap<string, number>;
 }
 
+/** What sets are stored as: ReplicaSets, or ReplicationControllers. */
 export interface SetForm {
   // biome-ignore lint/suspicious/noExplicitAny: the two kinds have different types
   readonly kind: KindOf<any>;
   /** Whether its status counts pods that are on their way out. */
   readonly countsTerminating: boolean;
-  statusWrite(set: ReplicaSet): Write;
 }
 
 const REPLICA_SET: SetForm = {
   kind: replicaSetKind,
   countsTerminating: true,
-  statusWrite: (set) => updateStatus(replicaSetKind, set),
 };
 
 /** Pods without a controller, by namespace. */
@@ -74,13 +74,14 @@ export const orphanPods: IndexSpec<Pod> = {
 
 export const replicaSetController = defineController<ReplicaState | undefined>({
   name: "replicaset-controller",
+  rule: "as many pods as replicas asks for: surplus pods are deleted, missing ones created",
   feeds: [
     { kind: replicaSetKind, keys: ownKey },
     { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, replicaSetKind) },
   ],
   indexes: [orphanPods],
   observe: (caches, key) => observe(caches, key),
-  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+  decide: (state, nowMs) => (state === undefined ? idle : decide(state, REPLICA_SET, nowMs)),
 });
 
 /** A pod concerns its controller; one without concerns every set that would adopt it. */
@@ -108,8 +109,8 @@ function observe(caches: Caches, { namespace, name }: Key): ReplicaState | undef
   const pods = candidatePods(caches, set);
   const mayDelete = pods.length > (set.spec.replicas ?? 1);
   return {
-    form: REPLICA_SET,
     set,
+    stored: set,
     selector: selectorFor(set.spec.selector),
     pods,
     relatedByNode: mayDelete ? relatedByNode(caches, set) : new Map(),
@@ -137,32 +138,34 @@ function relatedByNode(caches: Caches, set: ReplicaSet): ReadonlyMap<string, num
   return counts;
 }
 
-export function decide(state: ReplicaState, nowMs: number): Outcome {
-  const { form, set, selector, pods } = state;
+export function decide(state: ReplicaState, form: SetForm, nowMs: number): Outcome {
+  const { set, selector, pods } = state;
   const candidates = pods.filter((pod) => isActive(pod) || isTerminating(pod));
   const claims = claim({ kind: form.kind, object: set }, podKind, candidates, (pod) =>
     matchesLabels(selector, pod.metadata.labels),
   );
   const active = claims.owned.filter(isActive);
   const terminating = claims.owned.filter(isTerminating);
-  const scaling = set.metadata.deletionTimestamp === undefined ? scale(state, active, nowMs) : [];
-  const status = statusOf(state, active, terminating, nowMs);
+  const scaling =
+    set.metadata.deletionTimestamp === undefined ? scale(state, form, active, nowMs) : [];
+  const status = statusOf(state, form, active, terminating, nowMs);
   const recheckInMs = nextAvailableInMs(set, active, nowMs);
   return {
-    writes: [...claims.writes, scaling, ...statusWrite(form, set, status)].filter(
+    writes: [...claims.writes, scaling, ...statusWrite(form, state, status)].filter(
       (step) => !Array.isArray(step) || step.length > 0,
     ),
     ...(recheckInMs === undefined ? {} : { recheckInMs }),
     onRefused: ({ write, status: { message = "" } }) => ({
       writes: scaling.includes(write)
-        ? statusWrite(form, set, withFailure(status, write.op, message, nowMs))
+        ? statusWrite(form, state, withFailure(status, write.op, message, nowMs))
         : [],
     }),
   };
 }
 
 function scale(
-  { form, set, relatedByNode }: ReplicaState,
+  { set, relatedByNode }: ReplicaState,
+  form: SetForm,
   active: readonly Pod[],
   nowMs: number,
 ): readonly Write[] {
@@ -178,7 +181,8 @@ function scale(
 }
 
 function statusOf(
-  { form, set }: ReplicaState,
+  { set }: ReplicaState,
+  form: SetForm,
   active: readonly Pod[],
   terminating: readonly Pod[],
   nowMs: number,
@@ -212,7 +216,11 @@ function withFailure(
   return { ...status, conditions: withCondition(status.conditions, failure, nowMs) };
 }
 
-function statusWrite(form: SetForm, set: ReplicaSet, status: ReplicaSetStatus): readonly Write[] {
+function statusWrite(
+  form: SetForm,
+  { set, stored }: ReplicaState,
+  status: ReplicaSetStatus,
+): readonly Write[] {
   const old = set.status;
   const failing = findCondition(status.conditions, "ReplicaFailure");
   const known = findCondition(old.conditions, "ReplicaFailure");
@@ -220,7 +228,7 @@ function statusWrite(form: SetForm, set: ReplicaSet, status: ReplicaSetStatus): 
     failing !== undefined && known !== undefined
       ? { ...status, conditions: old.conditions ?? [] }
       : status;
-  return semanticEqual(old, kept) ? [] : [form.statusWrite({ ...set, status: kept })];
+  return semanticEqual(old, kept) ? [] : [updateStatus(form.kind, { ...stored, status: kept })];
 }
 
 /** When the next ready pod has been ready for long enough. */

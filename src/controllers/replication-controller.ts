@@ -6,7 +6,6 @@ import { podKind } from "#api/kinds/core/v1/pod.ts";
 import { replicationControllerKind } from "#api/kinds/core/v1/workload/replication-controller.ts";
 import { matchesLabels, selectorFromLabels } from "#api/meta/label-selector.ts";
 import { type Caches, defineController, idle, type Key, ownKey } from "#runtime/controller.ts";
-import { updateStatus } from "#runtime/writes.ts";
 import {
   candidatePods,
   decide,
@@ -16,8 +15,14 @@ import {
 } from "./replica-set.ts";
 import { controllerOf } from "./shared/ownership.ts";
 
+const REPLICATION_CONTROLLER: SetForm = {
+  kind: replicationControllerKind,
+  countsTerminating: false,
+};
+
 export const replicationControllerController = defineController<ReplicaState | undefined>({
   name: "replicationcontroller-controller",
+  rule: "as many pods as replicas asks for: surplus pods are deleted, missing ones created",
   component: "replication-controller",
   feeds: [
     { kind: replicationControllerKind, keys: ownKey },
@@ -25,7 +30,8 @@ export const replicationControllerController = defineController<ReplicaState | u
   ],
   indexes: [orphanPods],
   observe,
-  decide: (state, nowMs) => (state === undefined ? idle : decide(state, nowMs)),
+  decide: (state, nowMs) =>
+    state === undefined ? idle : decide(state, REPLICATION_CONTROLLER, nowMs),
 });
 
 function keysOfPod(pod: Pod, caches: Caches): readonly Key[] {
@@ -49,14 +55,9 @@ function observe(caches: Caches, { namespace, name }: Key): ReplicaState | undef
     ...stored,
     spec: { ...spec, selector: { matchLabels: selector }, template },
   };
-  const form: SetForm = {
-    kind: replicationControllerKind,
-    countsTerminating: false,
-    statusWrite: ({ status }) => updateStatus(replicationControllerKind, { ...stored, status }),
-  };
   return {
-    form,
     set,
+    stored,
     selector: selectorFromLabels(selector),
     pods: candidatePods(caches, set),
     relatedByNode: new Map(),

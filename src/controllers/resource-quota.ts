@@ -68,6 +68,7 @@ export function resourceQuotaController(
 ): Controller<QuotaState | undefined> {
   return defineController<QuotaState | undefined>({
     name: "resourcequota-controller",
+    rule: "the used amounts in the status are what is there",
     feeds: [
       { kind: resourceQuotaKind, keys: ownKey, keysOfChange: quotaChanged },
       ...COUNTABLE.map((countable) => feedOf(countable)),

@@ -27,6 +27,7 @@ interface State {
 export function rootCaCertPublisher(rootCa: string): Controller<State> {
   return defineController<State>({
     name: "root-ca-certificate-publisher-controller",
+    rule: "every namespace has the ConfigMap with the root certificate",
     feeds: [
       { kind: namespaceKind, keys: ownKey },
       {

@@ -15,6 +15,7 @@ interface State {
 
 export const serviceAccountController = defineController<State>({
   name: "serviceaccount-controller",
+  rule: "every namespace has its default ServiceAccount",
   feeds: [
     { kind: namespaceKind, keys: ownKey },
     {

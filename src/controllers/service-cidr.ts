@@ -32,6 +32,7 @@ interface State {
 
 export const serviceCidrController = defineController<State | undefined>({
   name: "service-cidr-controller",
+  rule: "a ServiceCIDR is protected while IPAddresses depend on it, and Ready says whether it is in use",
   feeds: [
     { kind: serviceCidrKind, keys: (range: ServiceCIDR, caches) => overlapping(range, caches) },
     { kind: ipAddressKind, keys: (address: IPAddress, caches) => containing(address, caches) },

@@ -35,6 +35,7 @@ interface Scheduled {
 
 export const taintEviction = defineController<EvictionState, Scheduled>({
   name: "taint-eviction-controller",
+  rule: "a pod on a node with NoExecute taints goes when the time that it tolerates them is over",
   feeds: [
     { kind: podKind, keys: ownKey, keysOfChange: keysOfPodChange },
     { kind: nodeKind, keys: keysOfNode, keysOfChange: keysOfNodeChange },

@@ -9,6 +9,7 @@ import { measureExpiredJobs } from "./metrics/jobs.ts";
 
 export const ttlAfterFinished = defineController<Job | undefined>({
   name: "ttl-after-finished-controller",
+  rule: "a finished Job is deleted when ttlSecondsAfterFinished has passed",
   feeds: [{ kind: jobKind, keys: ownKey }],
   observe: (caches, { namespace, name }) => caches(jobKind).get(namespace, name),
   decide,

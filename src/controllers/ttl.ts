@@ -37,6 +37,7 @@ export interface TtlState {
 
 export const ttlController = defineController<TtlState | undefined>({
   name: "ttl-controller",
+  rule: "the TTL annotation of nodes follows the size of the cluster",
   feeds: [{ kind: nodeKind, keys: ownKey, keysOfChange }],
   observe,
   decide: (state) => (state === undefined ? idle : decide(state)),

@@ -21,6 +21,7 @@ interface State {
 
 export const validatingAdmissionPolicyStatus = defineController<State | undefined>({
   name: "validatingadmissionpolicy-status-controller",
+  rule: "the expressions of a policy are type-checked once for each generation",
   feeds: [{ kind: validatingAdmissionPolicyKind, keys: ownKey }],
   observe: async (caches, { name }, reader) => {
     const policy = caches(validatingAdmissionPolicyKind).get(undefined, name);

@@ -93,7 +93,7 @@ export interface Outcome<Memory = never> {
    * It is lost when the process ends, and when `observe` finds nothing (undefined).
    */
   readonly remember?: Memory | undefined;
-  /** One sentence for the decision record: which rule led here. */
+  /** One sentence for the decision record: which rule led here. The controller's rule unless given. */
   readonly because?: string;
   /** What to do about a write that the server refused, before the key is tried again. */
   onRefused?(refused: RefusedWrite): Pick<Outcome, "writes" | "events">;
@@ -131,6 +131,8 @@ export interface Moment {
 export interface Controller<State, Memory = never> {
   /** As `--controllers` knows it. */
   readonly name: string;
+  /** What it sees to, in one sentence: why it writes, where a decision gives no reason of its own. */
+  readonly rule?: string;
   /** As Events name their source; the name unless given. */
   readonly component?: string;
   readonly feeds: readonly Feed[];

@@ -14,7 +14,7 @@ export interface DecisionRecord {
   readonly atMs: number;
   readonly controller: string;
   readonly key: Key;
-  /** The rule, as the controller put it. */
+  /** The rule: what the decision said, or else what the controller sees to. */
   readonly because: string | undefined;
   /** The objects that the decision was made on, the first of them. */
   readonly observed: readonly ObservedRevision[];
@@ -75,6 +75,8 @@ export class DecisionLog {
 export interface Decided {
   readonly atMs: number;
   readonly controller: string;
+  /** The controller's. */
+  readonly rule?: string | undefined;
   readonly key: Key;
   readonly state: unknown;
   readonly outcome: Outcome<unknown>;
@@ -87,11 +89,12 @@ export function recordOf(decided: Decided): DecisionRecord {
   const { atMs, controller, key, state, outcome, done, refused, error } = decided;
   const writes = (outcome.writes ?? []).flat();
   const { status } = refused ?? {};
+  const because = outcome.because ?? decided.rule;
   return {
     atMs,
     controller,
     key,
-    because: outcome.because === undefined ? undefined : cut(outcome.because),
+    because: because === undefined ? undefined : cut(because),
     observed: observedIn(state),
     writes: writes.slice(0, WRITES_MAX).map(writeRecord),
     intended: writes.length,

@@ -249,7 +249,7 @@ export class Runtime {
     const startMs = clock.elapsedMs();
     let outcome: Outcome<unknown> = {};
     let state: unknown;
-    const decided = { controller: controller.name, key };
+    const decided = { controller: controller.name, rule: controller.rule, key };
     try {
       const id = idOfKey(key);
       const reader = this.#clientFor(controller);

@@ -31,7 +31,7 @@ import { builtInControllers, type ControllerOptions } from "#controllers/registr
 import { issueCertificate } from "#pki/certificate.ts";
 import { createRequest } from "#pki/certificate-request.ts";
 import { newKey } from "#pki/key-pair.ts";
-import type { Resource } from "#runtime/controller.ts";
+import type { AnyController, Controller, Resource } from "#runtime/controller.ts";
 import { discoverResources } from "#runtime/discovery.ts";
 import { ResourceSet } from "#runtime/resource-set.ts";
 import { type Cluster, startCluster } from "#testing/cluster.ts";
@@ -71,16 +71,22 @@ const OPTIONS: ControllerOptions = {
 };
 
 test("every controller has something to write, and may write it", async () => {
-  const controllers = builtInControllers(OPTIONS);
+  const live = new Set<string>();
+  const controllers = builtInControllers(OPTIONS).map((controller) =>
+    checkingStates(controller, live),
+  );
   await using cluster = await startCluster({ at: AT, secured: true, controllers });
   const life = new AbortController();
   const collecting = await collectGarbage(cluster, life.signal);
   const seen = new Set<string>();
+  const silent = new Set<string>();
   const go = async (ms: number): Promise<void> => {
     await beKubelet(cluster);
     await cluster.advance(ms);
-    for (const { controller, done, events } of cluster.runtime.decisions.about())
+    for (const { controller, done, events, because } of cluster.runtime.decisions.about()) {
       if (done > 0 || events.length > 0) seen.add(controller);
+      if (because === undefined) silent.add(controller);
+    }
   };
 
   for (const manifest of WORLD) unwrap(await create(cluster, manifest));
@@ -99,10 +105,34 @@ test("every controller has something to write, and may write it", async () => {
     [...new Set(names)].filter((name) => !seen.has(name)),
     [],
   );
+  assert.deepEqual([...silent], [], "every controller says by which rule it decides");
+  assert.deepEqual([...live], [], "what decide reads is a value, without functions");
   assert.equal(cluster.get(namespaceKind, "shop"), undefined);
   life.abort();
   await collecting;
 }, 60_000);
+
+/** Notes controllers whose states have functions. */
+function checkingStates(
+  controller: AnyController,
+  live: Set<string>,
+): Controller<unknown, unknown> {
+  const checked = controller as Controller<unknown, unknown>;
+  const { decide } = checked;
+  return {
+    ...checked,
+    decide: (state, nowMs) => {
+      if (hasFunction(state, 3)) live.add(controller.name);
+      return decide(state, nowMs);
+    },
+  };
+}
+
+function hasFunction(value: unknown, depth: number): boolean {
+  if (typeof value === "function") return true;
+  if (typeof value !== "object" || value === null || depth === 0) return false;
+  return Object.values(value).some((member) => hasFunction(member, depth - 1));
+}
 
 async function collectGarbage(cluster: Cluster, signal: AbortSignal): Promise<Promise<void>[]> {
   const { resources } = await discoverResources(cluster.client);

@@ -42,6 +42,7 @@ export function cloudNodeLifecycle({
 }: CloudNodeLifecycleOptions): Controller<LifecycleState | undefined, LifecycleMemory> {
   return defineController<LifecycleState | undefined, LifecycleMemory>({
     name: "cloud-node-lifecycle-controller",
+    rule: "a node whose machine is gone is deleted; one that is shut down is tainted",
     feeds: [{ kind: nodeKind, keys: ownKey }],
     observe: async (caches, { name }, _reader, memory, { nowMs, signal }) => {
       const node = caches(nodeKind).get(undefined, name);

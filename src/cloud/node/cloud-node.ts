@@ -55,6 +55,7 @@ type State = CloudNodeState | undefined;
 export function cloudNode(options: CloudNodeOptions): Controller<State, CloudNodeMemory> {
   return defineController<State, CloudNodeMemory>({
     name: "cloud-node-controller",
+    rule: "a node gets the addresses, labels and provider ID of its machine",
     feeds: [{ kind: nodeKind, keys: ownKey }],
     workers: options.workers ?? 1,
     observe: async (caches, { name }, _reader, memory, moment) => {

@@ -45,6 +45,7 @@ export function routeController(options: RouteControllerOptions): Controller<Rou
   const { routes, clusterName, clusterCidrs, periodMs } = options;
   return defineController<RouteState>({
     name: "node-route-controller",
+    rule: "each node has the routes to its pod ranges",
     component: "route_controller",
     feeds: [{ kind: nodeKind, keys: () => [KEY], keysOfChange }],
     workers: 1,

@@ -48,6 +48,7 @@ export function serviceController(
   };
   return defineController<ServiceState, ServiceMemory>({
     name: "service-lb-controller",
+    rule: "a Service of type LoadBalancer has its load balancer, with the nodes that are ready",
     component: "service-controller",
     feeds: [
       { kind: serviceKind, keys: keysOfService },

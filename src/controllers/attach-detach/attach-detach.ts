@@ -53,6 +53,7 @@ const attachmentsByNode: IndexSpec<VolumeAttachment> = {
 
 export const attachDetach = defineController<State, Remembered>({
   name: "persistentvolume-attach-detach-controller",
+  rule: "a volume is attached while a pod on the node needs it, and detached when it is not mounted any more",
   component: "attachdetach-controller",
   feeds: [
     { kind: volumeAttachmentKind, keys: keysOfAttachment },

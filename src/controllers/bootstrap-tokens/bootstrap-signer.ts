@@ -33,6 +33,7 @@ interface State {
 export function bootstrapSigner(hmac: Hmac): Controller<State> {
   return defineController<State>({
     name: "bootstrap-signer-controller",
+    rule: "cluster-info carries a signature by each token that may sign",
     feeds: [
       {
         kind: configMapKind,

@@ -8,6 +8,7 @@ import { expiryMs, isTokenSecret } from "./token-secret.ts";
 
 export const tokenCleaner = defineController<Secret | undefined>({
   name: "token-cleaner-controller",
+  rule: "an expired bootstrap token is deleted",
   feeds: [
     {
       kind: secretKind,

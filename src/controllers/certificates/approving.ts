@@ -38,6 +38,7 @@ interface State {
 
 export const certificateApproving = defineController<State | undefined>({
   name: "certificatesigningrequest-approving-controller",
+  rule: "a node may ask for its own client certificate, as the authorizer confirms",
   component: "csrapproving",
   feeds: [{ kind: certificateSigningRequestKind, keys: ownKey }],
   observe,

@@ -15,6 +15,7 @@ const PENDING_MS = 24 * HOUR_MS;
 
 export const certificateCleaner = defineController<CertificateSigningRequest | undefined>({
   name: "certificatesigningrequest-cleaner-controller",
+  rule: "requests that were decided, expired or left undecided are deleted after their time",
   feeds: [{ kind: certificateSigningRequestKind, keys: ownKey }],
   observe: (caches, { name }) => caches(certificateSigningRequestKind).get(undefined, name),
   decide,

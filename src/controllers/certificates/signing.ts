@@ -54,6 +54,7 @@ type Result =
 export function certificateSigning(signing: CertificateSigning): Controller<State | undefined> {
   return defineController<State | undefined>({
     name: "certificatesigningrequest-signing-controller",
+    rule: "an approved request of a signer that this cluster has gets its certificate; one that cannot be signed is marked Failed",
     component: "csrsigning",
     feeds: [{ kind: certificateSigningRequestKind, keys: ownKey }],
     observe: (caches, { name }) => {

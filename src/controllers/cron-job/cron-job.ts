@@ -50,6 +50,7 @@ export interface CronJobState {
 
 export const cronJobController = defineController<CronJobState | undefined, KnownSchedule>({
   name: "cronjob-controller",
+  rule: "a Job is started at each scheduled time, as the concurrency policy allows; finished ones beyond the limits are deleted",
   feeds: [
     { kind: cronJobKind, keys: ownKey },
     { kind: jobKind, keys: controllerKey(cronJobKind) },

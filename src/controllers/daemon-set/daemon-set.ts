@@ -54,6 +54,7 @@ const keysOfRevision = controllerKey(daemonSetKind);
 
 export const daemonSetController = defineController<DaemonSetState | undefined, Failures>({
   name: "daemonset-controller",
+  rule: "every node that fits has one pod of the template; updates keep within maxUnavailable and maxSurge",
   feeds: [
     { kind: daemonSetKind, keys: ownKey },
     { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, daemonSetKind) },

@@ -38,6 +38,7 @@ import { isSameTemplate } from "./template.ts";
 
 export const deploymentController = defineController<DeploymentState | undefined>({
   name: "deployment-controller",
+  rule: "the ReplicaSet of the current template grows and the others shrink within maxSurge and maxUnavailable",
   feeds: [
     { kind: deploymentKind, keys: ownKey },
     { kind: replicaSetKind, keys: keysOfSet },

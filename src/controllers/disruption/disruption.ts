@@ -45,6 +45,7 @@ export interface DisruptionState {
 
 export const disruptionController = defineController<DisruptionState | undefined>({
   name: "disruption-controller",
+  rule: "disruptionsAllowed is what is healthy beyond what the budget keeps",
   component: "controllermanager",
   feeds: [
     { kind: podDisruptionBudgetKind, keys: ownKey },

@@ -16,6 +16,7 @@ const STALE_MS = 120_000;
 
 export const staleDisruptionTargets = defineController<Pod | undefined>({
   name: "disruption-controller",
+  rule: "a DisruptionTarget condition of a pod that was not deleted in time is taken back",
   component: "controllermanager",
   feeds: [{ kind: podKind, keys: (pod: Pod) => (isTarget(pod) ? ownKey(pod) : []) }],
   observe: (caches, { namespace, name }) => caches(podKind).get(namespace, name),

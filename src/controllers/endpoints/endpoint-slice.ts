@@ -84,6 +84,7 @@ export function endpointSliceController(
 ): Controller<SliceState | undefined, Seen> {
   return defineController<SliceState | undefined, Seen>({
     name: "endpointslice-controller",
+    rule: "the slices hold the pods that the Service selects, with few changes",
     component: "endpoint-slice-controller",
     feeds: [
       { kind: serviceKind, keys: ownKey },

@@ -53,6 +53,7 @@ export interface EndpointsState {
 
 export const endpointsController = defineController<EndpointsState, Seen>({
   name: "endpoints-controller",
+  rule: "the addresses are those of the pods that the Service selects",
   component: COMPONENT,
   feeds: [
     { kind: serviceKind, keys: ownKey },

@@ -53,6 +53,7 @@ export function endpointSliceMirroringController(
 ): Controller<MirrorState> {
   return defineController<MirrorState>({
     name: "endpointslice-mirroring-controller",
+    rule: "EndpointSlices mirror Endpoints that users made",
     component: "endpoint-slice-mirroring-controller",
     feeds: [
       { kind: endpointsKind, keys: ownKey },

@@ -33,6 +33,7 @@ export function horizontalPodAutoscaler(
 ): Controller<AutoscalerState | undefined, Memory> {
   return defineController<AutoscalerState | undefined, Memory>({
     name: "horizontal-pod-autoscaler-controller",
+    rule: "the replicas follow the metric that asks for most, within the limits and the behavior",
     component: "horizontal-pod-autoscaler",
     feeds: [
       // A new one has its first look when the pods that came with it have had time to be measured.

@@ -49,6 +49,7 @@ export type JobState =
 
 export const jobController = defineController<JobState, Setbacks>({
   name: "job-controller",
+  rule: "pods are created up to parallelism until completions succeeded; failures count against the limits",
   feeds: [
     {
       kind: jobKind,

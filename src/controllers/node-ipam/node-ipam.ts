@@ -35,6 +35,7 @@ export interface IpamState {
 export function nodeIpam(options: NodeIpamOptions): Controller<IpamState, readonly number[]> {
   return defineController<IpamState, readonly number[]>({
     name: "node-ipam-controller",
+    rule: "a node without a pod range gets a free one",
     component: "cidrAllocator",
     workers: 1,
     feeds: [{ kind: nodeKind, keys: () => [ALL], keysOfChange }],

@@ -63,6 +63,7 @@ export interface HealthState {
 export function nodeHealth(options: HealthOptions): Controller<HealthState, Health> {
   return defineController<HealthState, Health>({
     name: "node-lifecycle-controller",
+    rule: "a node whose Lease and status are not renewed in time is Unknown, and its pods are not ready",
     component: "node-controller",
     feeds: [
       { kind: nodeKind, keys: ownKey },

@@ -44,6 +44,7 @@ export interface ZonesState {
 export function nodeEviction(options: EvictionOptions): Controller<ZonesState, LastTainted> {
   return defineController<ZonesState, LastTainted>({
     name: "node-lifecycle-controller",
+    rule: "nodes that are not ready or not reachable get NoExecute taints, at a rate that depends on the zone",
     component: "node-controller",
     workers: 1,
     feeds: [{ kind: nodeKind, keys: () => [ALL], keysOfChange }],

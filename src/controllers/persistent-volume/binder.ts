@@ -80,6 +80,7 @@ export function persistentVolumeBinder(
   const { localVolumes, claimRecheckMs = RECHECK_MS, recyclers = DEFAULT_RECYCLERS } = options;
   return defineController<State, ReportedEvents>({
     name: "persistentvolume-binder-controller",
+    rule: "a claim is bound to the smallest volume that fits, or one is provisioned; a released volume is treated by its reclaim policy",
     component: "persistentvolume-controller",
     feeds: [
       { kind: persistentVolumeClaimKind, keys: keysOfClaim },

@@ -23,6 +23,7 @@ const STANDARD: StorageClass = {
 /** The namespace stands for the cluster: looked at once at the start, hardly ever changed. */
 export const defaultStorageClass = defineController<boolean>({
   name: "default-storageclass-controller",
+  rule: "a cluster without a storage class gets one",
   feeds: [
     {
       kind: namespaceKind,

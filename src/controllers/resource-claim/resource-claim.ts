@@ -41,6 +41,7 @@ const podsByTemplate: IndexSpec<Pod> = {
 
 export const resourceClaims = defineController<State>({
   name: "resourceclaim-controller",
+  rule: "pods get the claims of their templates; a claim is freed when its pods are done",
   component: "resource_claim",
   feeds: [
     { kind: podKind, keys: keysOfPod },

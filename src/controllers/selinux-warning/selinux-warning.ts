@@ -71,6 +71,7 @@ const podsByStorage: IndexSpec<Pod> = {
 
 export const selinuxWarning = defineController<WarningState | undefined, RecordedEvents>({
   name: "selinux-warning-controller",
+  rule: "pods that share a volume with other SELinux labels get a warning",
   component: "selinux_warning",
   feeds: [
     { kind: podKind, keys: ownKey, keysOfChange: keysOfPodChange },

@@ -42,6 +42,7 @@ interface State {
 export function legacyTokenCleaner(unusedMs: number): Controller<State | undefined> {
   return defineController<State | undefined>({
     name: "legacy-serviceaccount-token-cleaner-controller",
+    rule: "a token Secret that was not used for long is marked invalid, then deleted",
     feeds: [
       {
         kind: secretKind,

@@ -43,6 +43,7 @@ interface State {
 export function serviceAccountTokens(options: AccountTokens): Controller<State, Owner> {
   return defineController<State, Owner>({
     name: "serviceaccount-token-controller",
+    rule: "a token Secret holds a token of its ServiceAccount, and goes with it",
     feeds: [
       {
         kind: secretKind,

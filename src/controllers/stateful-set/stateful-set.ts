@@ -61,6 +61,7 @@ export interface StatefulSetState {
 
 export const statefulSetController = defineController<StatefulSetState | undefined>({
   name: "statefulset-controller",
+  rule: "each ordinal has its pod and claims, in order unless the policy is Parallel; updates go from the highest ordinal down",
   feeds: [
     { kind: statefulSetKind, keys: ownKey },
     { kind: podKind, keys: (pod: Pod, caches) => keysOfPod(pod, caches, statefulSetKind) },

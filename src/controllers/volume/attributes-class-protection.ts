@@ -37,6 +37,7 @@ export const attributesClassProtection = defineController<
   Protected<VolumeAttributesClass> | undefined
 >({
   name: "volumeattributesclass-protection-controller",
+  rule: "a class is protected while a volume or a claim uses it",
   feeds: [
     { kind: volumeAttributesClassKind, keys: ownKey },
     {

@@ -19,6 +19,7 @@ type State = Protected<PersistentVolumeClaim> | undefined;
 
 export const claimProtection = defineController<State>({
   name: "persistentvolumeclaim-protection-controller",
+  rule: "a claim is protected while a pod uses it",
   feeds: [
     { kind: persistentVolumeClaimKind, keys: ownKey },
     { kind: podKind, keys: claimKeysOf },

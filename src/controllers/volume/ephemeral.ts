@@ -29,6 +29,7 @@ export interface EphemeralState {
 
 export const ephemeralVolumes = defineController<EphemeralState | undefined>({
   name: "ephemeral-volume-controller",
+  rule: "an ephemeral volume has a claim that its pod owns",
   component: "ephemeral_volume",
   feeds: [
     { kind: podKind, keys: (pod: Pod) => (hasEphemeral(pod) ? ownKey(pod) : []) },

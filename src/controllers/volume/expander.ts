@@ -26,6 +26,7 @@ export interface ExpansionState {
 
 export const volumeExpander = defineController<ExpansionState | undefined>({
   name: "persistentvolume-expander-controller",
+  rule: "a claim that asks for more than its volume has waits for expansion",
   component: "volume_expand",
   feeds: [
     { kind: persistentVolumeClaimKind, keys: keysOfClaim, keysOfChange },

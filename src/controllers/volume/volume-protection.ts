@@ -9,6 +9,7 @@ const FINALIZER = "kubernetes.io/pv-protection";
 
 export const volumeProtection = defineController<Protected<PersistentVolume> | undefined>({
   name: "persistentvolume-protection-controller",
+  rule: "a volume is protected while it is bound",
   feeds: [{ kind: persistentVolumeKind, keys: ownKey }],
   observe(caches, { name }) {
     const object = caches(persistentVolumeKind).get(undefined, name);
