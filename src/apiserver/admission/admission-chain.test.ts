@@ -15,7 +15,7 @@ import type { AdmissionPlugin } from "./plugin.ts";
 
 const NAME = "apiserver_admission_controller_admission_duration_seconds";
 
-test("plug-ins are asked about their operations only, and each is timed", async () => {
+test("admission plug-ins are called for their operations only, and each call is timed", async () => {
   const clock = new VirtualClock();
   const metrics = new Metrics();
   const plugins: AdmissionPlugin[] = [

@@ -32,13 +32,13 @@ describe("the registry", () => {
       "ResourceQuota",
     ]);
   });
-  test("plug-ins can be turned off and on", () => {
+  test("--enable-admission-plugins and --disable-admission-plugins", () => {
     assert.ok(!names({ disable: ["Priority"] }).includes("Priority"));
     assert.ok(!names({}).includes("AlwaysPullImages"));
     assert.ok(names({ enable: ["AlwaysPullImages"] }).includes("AlwaysPullImages"));
     names({ enable: ["PodGroupProtection", "ValidatingAdmissionWebhook"] });
   });
-  test("a name that is none stops the start", () => {
+  test("an unknown admission plug-in stops the start", () => {
     assert.throws(
       () => names({ disable: ["Nonsense"] }),
       /disable-admission-plugins plugin "Nonsense" is unknown/,
@@ -48,7 +48,7 @@ describe("the registry", () => {
     names({ disable: ["ImagePolicyWebhook"] });
     assert.throws(() => names({ enable: ["ImagePolicyWebhook"] }), /no config specified/);
   });
-  test("nor can a plug-in be both on and off", () => {
+  test("a plug-in that is both enabled and disabled stops the start", () => {
     const both = ["Priority", "LimitRanger"];
     assert.throws(
       () => names({ enable: both, disable: both }),

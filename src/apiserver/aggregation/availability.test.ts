@@ -27,7 +27,7 @@ const slice = (ready: boolean, portName: string) =>
     ports: [{ name: portName, port: 8443 }],
   });
 
-describe("what keeps an API from being reached", () => {
+describe("APIService conditions when the service is not available", () => {
   const rows: { name: string; backend: Backend; reason: string; message: RegExp }[] = [
     {
       name: "no Service",
@@ -60,7 +60,7 @@ describe("what keeps an API from being reached", () => {
     assert.match(decided?.message ?? "", message);
   });
 
-  test("a ready endpoint with the port, and an external name, can be asked", () => {
+  test("a ready endpoint with the port, and an ExternalName service, are available", () => {
     const reference = { name: "s", namespace: "n", port: 443 };
     const ready = { service: service(), slices: [slice(true, "https")] };
     assert.equal(whyUnavailable(reference, ready), undefined);

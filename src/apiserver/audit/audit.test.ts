@@ -141,7 +141,7 @@ describe("events", () => {
     return { events, trail: one, clock };
   }
 
-  test("one per stage, with who, what and what came of it", () => {
+  test("one audit event per stage, with user, objectRef and responseStatus", () => {
     const { events, trail: one } = trail({});
     one.annotate("authorization.k8s.io/decision", "allow");
     one.completed({ code: 201, object: () => pod });
@@ -168,7 +168,7 @@ describe("events", () => {
     });
   });
 
-  test("objects only from the level that asks for them", () => {
+  test("requestObject and responseObject by audit level", () => {
     for (const [level, seen] of [
       ["Metadata", [false, false]],
       ["Request", [true, false]],
@@ -230,7 +230,7 @@ describe("events", () => {
     );
   });
 
-  test("managed fields and stages can be left out", () => {
+  test("omitManagedFields and omitStages", () => {
     const { events, trail: one } = trail(
       { level: "RequestResponse", omitManagedFields: true },
       { omitStages: ["RequestReceived"] },
@@ -265,7 +265,7 @@ describe("events", () => {
     });
   });
 
-  test("failures say why", () => {
+  test("responseStatus has the reason of a failure", () => {
     const { events, trail: one } = trail({});
     const status = {
       metadata: {},
@@ -292,7 +292,7 @@ describe("the file", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test("lines come in order, and a full file is put aside", async () => {
+  test("audit log: lines keep their order, and a full file is rotated", async () => {
     const clock = new VirtualClock("2030-01-01T00:00:00Z");
     const path = join(folder, "deep", "audit.log");
     const log = new LogFile({
@@ -321,7 +321,7 @@ describe("the file", () => {
     assert.equal(readFileSync(join(folder, "deep", kept[1]!), "utf8"), "cccc\ndddd\n");
   });
 
-  test("old files may be compressed", async () => {
+  test("audit log: rotated files may be compressed", async () => {
     const clock = new VirtualClock("2030-01-01T00:00:00Z");
     const path = join(folder, "audit.log");
     const limits = { bytesMax: 5, backupsMax: 1, ageDaysMax: 0, compress: true };

@@ -37,7 +37,7 @@ function world(more: { batchMax?: number; bufferMax?: number; fails?: boolean } 
 }
 
 describe("audit events for a webhook", () => {
-  test("go when there are enough of them, or they have waited long enough", async () => {
+  test("audit webhook: a batch is sent when it is full or old enough", async () => {
     const { clock, sent, write, answer } = world();
     write("a");
     await clock.advance(999);
@@ -50,7 +50,7 @@ describe("audit events for a webhook", () => {
     assert.deepEqual(sent, [["a"], ["b", "c"]]);
   });
 
-  test("go one batch after the other, and all of them before the end", async () => {
+  test("audit webhook: batches are sent in order, and flushed at shutdown", async () => {
     const { clock, sent, hook, write, answer } = world();
     write("a", "b", "c", "d", "e");
     assert.deepEqual(sent, [["a", "b"]]);

@@ -27,7 +27,7 @@ const claims = {
   nothing: null,
 };
 
-describe("expressions make users of claims", () => {
+describe("claimMappings with CEL expressions", () => {
   const groups = (expression: string): object => ({
     claimMappings: { ...mappings, groups: { expression } },
   });
@@ -180,7 +180,7 @@ describe("what is wrong is named", () => {
   });
 });
 
-test("an address counts once its verification is looked at", () => {
+test("email claims need email_verified in an expression", () => {
   const rules = [{ expression: "claims.email_verified == true" }];
   const username = { expression: "claims.email" };
   const mapped = { claimMappings: { username } };

@@ -217,13 +217,13 @@ test("one certificate gives one user, for caches that go by identity", async () 
   assert.equal(first.user, second.user);
 });
 
-test("without anonymous access, no credentials are refused", async () => {
+test("without anonymous access, a request without credentials gets 401", async () => {
   const answer = await chainAuthenticators([], { enabled: false }).authenticate(request({}));
   assert.equal(answer.outcome, "refused");
 });
 
 describe("token files", () => {
-  test("too few columns stop the start", () => {
+  test("token file: a line with too few columns stops the start", () => {
     assert.throws(
       () => createTokenFileAuthenticator("a,b\n", "f.csv"),
       /token file 'f.csv' must have at least 3 columns \(token, user name, user uid\), found 2/,

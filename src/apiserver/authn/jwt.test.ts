@@ -27,7 +27,7 @@ describe("decodeToken: a JWT is read strictly", () => {
     });
   }
 
-  test("exp beyond what a number can hold is refused", () => {
+  test("JWT: an exp beyond the number range is refused", () => {
     const payload = Buffer.from('{"exp":1e400}').toString("base64url");
     assert.equal(decodeToken(`${header}.${payload}.c2ln`), undefined);
   });

@@ -20,7 +20,7 @@ const config = (...authorizers: object[]): object => ({
   authorizers,
 });
 
-test("authorizers are asked in the order of the file", () => {
+test("authorizers are called in the order of the file", () => {
   const authorizers = read(
     config(
       { type: "Webhook", name: "first", webhook: { ...webhook, cacheAuthorizedRequests: false } },

@@ -225,7 +225,7 @@ test("a mirror pod gives no access", () => {
   assert.deepEqual(ask({ name: "stolen" }), { decision: "noOpinion", reason: unrelated });
 });
 
-test("others are none of its business", () => {
+test("users that are no nodes: no opinion", () => {
   const user = { name: "alice", groups: ["system:nodes"] };
   const { ask } = world();
   assert.deepEqual(ask({ user, name: "pull" }), { decision: "noOpinion", reason: "" });

@@ -61,7 +61,7 @@ function ask(changes: Partial<AccessAttributes> = {}): AccessAttributes {
   };
 }
 
-describe("what rules allow", () => {
+describe("RBAC rules", () => {
   const url = { isResource: false, resource: "", namespace: "" };
   const cases: {
     name: string;
@@ -150,7 +150,7 @@ describe("what rules allow", () => {
   }
 });
 
-describe("who holds them", () => {
+describe("RBAC subjects", () => {
   const READ = { verbs: ["get"], apiGroups: [""], resources: ["pods"] };
   const bot: User = { name: "system:serviceaccount:ns:bot", groups: [] };
 
@@ -198,7 +198,7 @@ describe("who holds them", () => {
     );
   });
 
-  test("changes are seen at once", async () => {
+  test("RBAC: changes of roles and bindings apply at once", async () => {
     const { objects, authorizer } = world();
     const decide = async (): Promise<string> => (await authorizer.authorize(ask())).decision;
     objects.put(clusterRoleBindingKind, clusterBinding("b", "r", { kind: "User", name: "alice" }));
@@ -214,14 +214,14 @@ describe("who holds them", () => {
   });
 });
 
-describe("the chain", () => {
+describe("the authorizer chain", () => {
   test("members of system:masters may do anything, without a reason", async () => {
     const root = { name: "root", groups: ["system:masters"] };
     const chain = chainAuthorizers([alwaysDeny]);
     assert.deepEqual(await chain.authorize(ask({ user: root })), { decision: "allow", reason: "" });
   });
 
-  test("an authorizer that answers later is waited for", async () => {
+  test("an asynchronous authorizer is awaited", async () => {
     const later: Authorizer = {
       name: "later",
       authorize: async () => ({ decision: "noOpinion", reason: "not me" }),
@@ -234,7 +234,7 @@ describe("the chain", () => {
   });
 });
 
-describe("handing out permissions", () => {
+describe("RBAC privilege escalation", () => {
   const HELD = { verbs: ["get", "list"], apiGroups: [""], resources: ["pods", "pods/log"] };
 
   async function attempt(
@@ -259,7 +259,7 @@ describe("handing out permissions", () => {
     return status?.message;
   }
 
-  test("what is held may be given", async () => {
+  test("a user may grant the rules that they hold", async () => {
     assert.equal(await attempt(roleKind, role("ns", "r", HELD)), undefined);
   });
 

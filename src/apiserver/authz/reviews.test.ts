@@ -63,7 +63,7 @@ test("a local review must be about its namespace", async () => {
   );
 });
 
-test("the question reaches the authorizer whole, and the answer the review", async () => {
+test("SubjectAccessReview: attributes reach the authorizer, and its decision the status", async () => {
   const asked: AccessAttributes[] = [];
   const recorder: Authorizer = {
     name: "recorder",
@@ -112,7 +112,7 @@ test("the question reaches the authorizer whole, and the answer the review", asy
   ]);
 });
 
-test("reviews of oneself", async () => {
+test("SelfSubjectAccessReview and SelfSubjectReview", async () => {
   const masters = { name: "root", groups: ["system:masters"] };
   const review = { metadata: {}, spec: { resourceAttributes }, status: STATUS };
   const result = await reviewSelfAccess(review, masters, chainAuthorizers([]));

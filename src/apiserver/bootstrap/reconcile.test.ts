@@ -14,7 +14,7 @@ async function reconcileAll(objects: MemoryObjects): Promise<void> {
   assert.deepEqual(await reconcilePriorityClasses(objects), []);
 }
 
-describe("a new cluster", () => {
+describe("bootstrap of RBAC objects in a new cluster", () => {
   test("gets all objects of the tables", async () => {
     const objects = new MemoryObjects();
     await reconcileAll(objects);
@@ -25,7 +25,7 @@ describe("a new cluster", () => {
     assert.equal(objects.list(priorityClassKind).length, 2);
   });
 
-  test("admin, edit and view hold what they are made of", async () => {
+  test("aggregated ClusterRoles admin, edit and view", async () => {
     const objects = new MemoryObjects();
     await reconcileAll(objects);
     const count = (name: string): number => objects.get(clusterRoleKind, "", name)!.rules!.length;
@@ -33,7 +33,7 @@ describe("a new cluster", () => {
     assert.equal(count("admin"), count("edit") + count("system:aggregate-to-admin"));
   });
 
-  test("a second start writes nothing", async () => {
+  test("a second start writes no bootstrap objects", async () => {
     const objects = new MemoryObjects();
     await reconcileAll(objects);
     const before = objects.list(clusterRoleKind).map(({ metadata }) => metadata.resourceVersion);
@@ -50,7 +50,7 @@ describe("a new cluster", () => {
   });
 });
 
-describe("a cluster whose objects were changed", () => {
+describe("reconciliation of changed RBAC bootstrap objects", () => {
   const KUBE_DNS = "system:kube-dns";
   const WANTED = {
     verbs: ["list", "watch"],
@@ -74,7 +74,7 @@ describe("a cluster whose objects were changed", () => {
     return objects.get(clusterRoleKind, "", KUBE_DNS)!.rules;
   }
 
-  test("missing rules come back, one by one, and own rules stay", async () => {
+  test("missing rules are restored, and added rules stay", async () => {
     const half = { ...WANTED, resources: ["endpoints"] };
     assert.deepEqual(await rulesAfter([half, OWN], "true"), [
       half,
@@ -99,7 +99,7 @@ describe("a cluster whose objects were changed", () => {
     assert.deepEqual([now.roleRef, now.subjects], [old.roleRef, old.subjects]);
   });
 
-  test("subjects are added to, not taken away", async () => {
+  test("missing subjects are restored, and added subjects stay", async () => {
     const objects = new MemoryObjects();
     await reconcileAll(objects);
     const old = objects.get(clusterRoleBindingKind, "", "system:discovery")!;

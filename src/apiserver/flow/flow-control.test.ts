@@ -92,7 +92,7 @@ describe("seats", () => {
     return answer;
   };
 
-  test("the exempt always get in", async () => {
+  test("exempt requests are never queued", async () => {
     const flow = control();
     const root = person("root", "system:masters");
     for (let count = 0; count < 1000; count++) await admitted(flow.admit(root, get(), never));
@@ -114,7 +114,7 @@ describe("seats", () => {
     await admitted(waiting);
   });
 
-  test("nothing waits longer than fifteen seconds", async () => {
+  test("queued requests are rejected after fifteen seconds", async () => {
     const clock = new VirtualClock(0);
     const flow = control(clock);
     const alice = person("alice");
@@ -126,7 +126,7 @@ describe("seats", () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  test("who goes away does not wait", async () => {
+  test("a client that disconnects leaves the queue", async () => {
     const clock = new VirtualClock(0);
     const flow = control(clock);
     const gone = new AbortController();
@@ -138,7 +138,7 @@ describe("seats", () => {
     assert.equal(clock.pendingTimers, 0);
   });
 
-  test("requests that live long have a number of their own", async () => {
+  test("long-running requests have a separate limit", async () => {
     const flow = control();
     const watch = get({ verb: "watch" });
     const alice = person("alice");
@@ -192,7 +192,7 @@ describe("seats", () => {
     for (let count = 0; count < 10; count++) await admitted(flow.admit(leader, lease, never));
   });
 
-  test("what is stored counts as soon as it changes", async () => {
+  test("changes of FlowSchemas and PriorityLevelConfigurations apply at once", async () => {
     const objects = new MemoryObjects();
     for (const level of priorityLevels()) objects.put(priorityLevelConfigurationKind, level);
     for (const schema of flowSchemas()) objects.put(flowSchemaKind, schema);
@@ -233,7 +233,7 @@ describe("a level and its seats", () => {
   const enter = (one: PriorityLevel, flow: string, seats = 1) =>
     one.enter(flow, one.entrance(noCounts()), never, { seats });
 
-  test("a wide request takes several", async () => {
+  test("a wide request takes several seats", async () => {
     const one = level();
     const seat = enter(one, "a", 3);
     assert.equal(one.taken, 3);
@@ -261,7 +261,7 @@ describe("a level and its seats", () => {
     assert.deepEqual([one.taken, counts.seats], [0, 0]);
   });
 
-  test("who is next and wide is waited for, not overtaken", async () => {
+  test("a wide request at the head of the queue is not overtaken", async () => {
     const one = level();
     const seats = Array.from({ length: 19 }, () => enter(one, "a") as Seat);
     const wide = enter(one, "b", 3);
@@ -276,7 +276,7 @@ describe("a level and its seats", () => {
     await small;
   });
 
-  test("a level borrows no more than it may", () => {
+  test("a priority level borrows at most its borrowingLimitPercent", () => {
     const pool = new SeatPool();
     const borrower = level({ seats: 2, borrowable: 1 }, pool);
     level({ seats: 10, lendable: 10 }, pool);
@@ -367,7 +367,7 @@ describe("queues", () => {
     assert.deepEqual(order, ["busy", "quiet", "busy", "busy", "busy", "busy"]);
   });
 
-  test("who gives up leaves no gap", () => {
+  test("a cancelled request leaves no gap in the queue", () => {
     const queue = new FairQueue(options);
     const one = waitingOf("a");
     queue.push(one);

@@ -24,7 +24,7 @@ const csr = (signerName: string, status: object = {}, request = ""): never =>
   ({ metadata: { name: "r" }, spec: { signerName, request }, status }) as never;
 const CLIENT = "kubernetes.io/kube-apiserver-client";
 
-describe("who may approve and sign", () => {
+describe("CertificateApproval and CertificateSigning", () => {
   const approved = { conditions: [{ type: "Approved", status: "True" }] };
   const cases = [
     { name: "this signer", grants: ["approve signers acme.io/a"], message: undefined },

@@ -22,7 +22,7 @@ describe("PersistentVolumeClaimResize", () => {
       })
     ).status?.message;
 
-  test("bound claims of a class that allows it grow", async () => {
+  test("PersistentVolumeClaimResize: bound claims of a class with allowVolumeExpansion can grow", async () => {
     assert.equal(await message(claim("2Gi"), claim("1Gi")), undefined);
   });
   test("others do not", async () => {

@@ -54,8 +54,8 @@ const away = () => {
   throw new Error("away");
 };
 
-describe("images are reviewed elsewhere", () => {
-  test("with all that is to be run, once for a while", async () => {
+describe("ImagePolicyWebhook", () => {
+  test("ImageReview has all containers, and the decision is cached", async () => {
     const { clock, asked, notes, ask } = world({ allowTTL: 10 }, allowed);
     assert.equal((await ask()).message, undefined);
     await ask({ operation: "UPDATE" });

@@ -24,7 +24,7 @@ describe("LimitRanger", () => {
       objects: world(...limits),
     });
 
-  test("fills in what containers do not say, and says so", async () => {
+  test("sets default requests and limits, and an annotation", async () => {
     const result = await admit(
       { requests: { cpu: "200m" } },
       {
@@ -81,7 +81,7 @@ describe("LimitRanger", () => {
     });
   }
 
-  test("claims have bounds too", async () => {
+  test("storage of PersistentVolumeClaims is bounded", async () => {
     const objects = world({ type: "PersistentVolumeClaim", max: { storage: "2Gi" } });
     const claim = object("c", { spec: { resources: { requests: { storage: "5Gi" } } } });
     const { status } = await admitWith(limitRanger, persistentVolumeClaimKind, claim, { objects });

@@ -23,7 +23,7 @@ describe("NamespaceLifecycle", () => {
   test("refuses those of a namespace that is not", async () => {
     assert.equal(await message({ namespace: "x" }), 'namespaces "x" not found');
   });
-  test("lets nothing new into one that goes away, but lets the rest be changed", async () => {
+  test("a terminating namespace refuses creates, and allows updates", async () => {
     assert.equal(
       await message({ namespace: "end" }),
       'pods "p" is forbidden: unable to create new content in namespace end because it is being terminated',

@@ -66,7 +66,7 @@ test("DenyServiceExternalIPs lets old addresses be", async () => {
   assert.equal(await message(service("192.0.2.1"), service("192.0.2.1")), undefined);
 });
 
-test("ExtendedResourceToleration tolerates what is asked for", async () => {
+test("ExtendedResourceToleration adds tolerations for requested extended resources", async () => {
   const resources = { requests: { "example.com/gpu": "1", cpu: "1" } };
   const asking = pod({ containers: [{ name: "c", resources }] });
   const result = await admitWith(extendedResourceToleration, podKind, asking);

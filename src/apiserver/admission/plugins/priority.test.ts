@@ -21,31 +21,31 @@ describe("Priority", () => {
   const admit = (spec: Loose, changes: Loose = {}) =>
     admitWith(priority, podKind, pod(spec), { objects, ...changes });
 
-  test("no class means zero", async () => {
+  test("a pod without priorityClassName has priority 0", async () => {
     const { priority: value, preemptionPolicy } = specOf(await admit({}));
     assert.deepEqual([value, preemptionPolicy], [0, "PreemptLowerPriority"]);
   });
-  test("a class means its value", async () => {
+  test("priorityClassName sets the priority of the class", async () => {
     const spec = specOf(await admit({ priorityClassName: "high" }));
     assert.deepEqual([spec.priority, spec.preemptionPolicy], [10, "Never"]);
   });
-  test("numbers are not for users", async () => {
+  test("a priority that differs from the class is refused", async () => {
     assert.equal(
       (await admit({ priorityClassName: "high", priority: 5 })).status?.message,
       'pods "p" is forbidden: the integer value of priority (5) must not be provided in pod spec; ' +
         "priority admission controller computed 10 from the given PriorityClass name",
     );
   });
-  test("a class that is not there", async () => {
+  test("an unknown priorityClassName is refused", async () => {
     assert.equal(
       (await admit({ priorityClassName: "x" })).status?.message,
       'pods "p" is forbidden: no PriorityClass with name x was found',
     );
   });
-  test("old clients do not lose the number", async () => {
+  test("an update without priority keeps it", async () => {
     assert.equal(specOf(await admit({}, { old: pod({ priority: 7 }) })).priority, 7);
   });
-  test("there is one default class at most", async () => {
+  test("a second globalDefault PriorityClass is refused", async () => {
     const two = new MemoryObjects();
     two.put(priorityClassKind, object("a", { value: 1, globalDefault: true }));
     const second = object("b", { value: 2, globalDefault: true });

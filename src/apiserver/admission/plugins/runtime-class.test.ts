@@ -55,7 +55,7 @@ describe("RuntimeClass", () => {
       "conflict: runtimeClass.scheduling.nodeSelector[kvm] = yes; pod.spec.nodeSelector[kvm] = no",
     ],
   ];
-  test("a class that cannot be asked for is the server's fault", async () => {
+  test("an invalid runtimeClassName is a server error", async () => {
     const { status } = await admit({ runtimeClassName: "" });
     assert.deepEqual([status?.code, status?.message], [500, "resource name may not be empty"]);
   });

@@ -52,7 +52,7 @@ describe("ServiceAccount", () => {
     }
   });
 
-  test("refuses an account that is not there", async () => {
+  test("refuses a missing serviceAccountName", async () => {
     const { status } = await admitWith(plugin, podKind, pod({ serviceAccountName: "x" }));
     assert.equal(
       status?.message,
@@ -60,7 +60,7 @@ describe("ServiceAccount", () => {
     );
   });
 
-  test("refuses an account that cannot be asked for", async () => {
+  test("refuses an invalid serviceAccountName", async () => {
     const { status } = await admitWith(plugin, podKind, pod({ serviceAccountName: "a/b" }));
     assert.match(
       status?.message ?? "",
@@ -68,7 +68,7 @@ describe("ServiceAccount", () => {
     );
   });
 
-  test("waits a second for the default account", async () => {
+  test("waits a second for the default ServiceAccount", async () => {
     const clock = new VirtualClock(0);
     const waiting = serviceAccount({ clock, random: seededRandom(1) });
     const objects = new MemoryObjects();

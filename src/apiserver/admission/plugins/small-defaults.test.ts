@@ -22,7 +22,7 @@ import { podTopologyLabels } from "./pod-topology-labels.ts";
 import { storageObjectInUseProtection } from "./storage-protection.ts";
 
 describe("small defaults", () => {
-  test("new nodes are not ready", async () => {
+  test("TaintNodesByCondition: new nodes get the taint not-ready", async () => {
     const result = await admitWith(taintNodesByCondition, nodeKind, object("n", { spec: {} }));
     assert.deepEqual(result.object?.spec.taints, [
       { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" },
@@ -46,7 +46,7 @@ describe("small defaults", () => {
     ]);
   });
 
-  test("claims and ingresses get the newest default class", async () => {
+  test("DefaultStorageClass and DefaultIngressClass: the newest default class is set", async () => {
     const objects = new MemoryObjects();
     const marked = (key: string, creationTimestamp: string) => ({
       annotations: { [`${key}.kubernetes.io/is-default-class`]: "true" },

@@ -191,7 +191,7 @@ describe("tokens for pods", () => {
   });
 });
 
-test("people are not restricted", async () => {
+test("NodeRestriction: users that are no nodes are not restricted", async () => {
   const alice = { name: "alice", groups: [] };
   assert.equal(await attempt(nodeKind, object("n2", { spec: {} }), { user: alice }), undefined);
 });

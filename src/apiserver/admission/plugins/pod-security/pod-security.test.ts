@@ -217,7 +217,7 @@ describe("the configuration", () => {
   test("so does a field that is none", () => {
     assert.throws(() => podSecurity({ ...head, default: {} }), /unknown field "default"/);
   });
-  test("a level that is none stops the start", () => {
+  test("an unknown Pod Security level stops the start", () => {
     assert.throws(
       () => podSecurity({ ...head, defaults: { warn: "x" } }),
       /PodSecurity configuration error: warn: must be one of privileged, baseline, restricted/,
@@ -232,7 +232,7 @@ describe("pods", () => {
     return admitWith(podSecurity(), podKind, pod({ hostNetwork: true }), { objects, ...changes });
   }
 
-  test("no labels let everything in", async () => {
+  test("a namespace without labels allows all pods", async () => {
     const { status, warnings, annotations } = await create({});
     assert.deepEqual(
       [status, warnings, annotations],
@@ -240,7 +240,7 @@ describe("pods", () => {
     );
   });
 
-  test("enforcing refuses", async () => {
+  test("enforce: a violation is refused with 403", async () => {
     const { status, warnings, annotations } = await create({
       enforce: "baseline",
       "enforce-version": "v1.24",
@@ -261,12 +261,12 @@ describe("pods", () => {
     assert.equal(annotations[`${PREFIX}audit-violations`], text);
   });
 
-  test("a label that cannot be read is strict", async () => {
+  test("an invalid label value enforces restricted", async () => {
     const { status } = await create({ enforce: "nonsense" });
     assert.match(status?.message ?? "", /violates PodSecurity "restricted:latest"/);
   });
 
-  test("an update that brings no new image is not judged again", async () => {
+  test("an update that changes no image is not checked again", async () => {
     const old = pod({ hostNetwork: true });
     assert.equal((await create({ enforce: "baseline" }, { old })).status, undefined);
   });

@@ -34,7 +34,7 @@ const object = (fields: Loose = {}, meta: Loose = {}): never => looseObject("x",
 const pod = (resources: Loose, spec: Loose = {}): never =>
   object({ spec: { containers: [{ name: "c", resources }], ...spec }, status: {} });
 
-describe("what a write costs", () => {
+describe("the quota charge of a write", () => {
   const cases: { name: string; kind: Kind; object: never; hard: Amounts; charged: Amounts }[] = [
     {
       name: "an object counts as one, under both names",
@@ -94,7 +94,7 @@ describe("what a write costs", () => {
     });
   }
 
-  test("an update costs the difference", async () => {
+  test("an update is charged the difference", async () => {
     const service = (type: string): never => object({ spec: { type, ports: [{ port: 1 }] } });
     const objects = world(
       quota(
@@ -111,7 +111,7 @@ describe("what a write costs", () => {
     assert.deepEqual(usedOf(objects), { services: "1", "services.nodeports": "1" });
   });
 
-  test("a dry run costs nothing", async () => {
+  test("a dry run is not charged", async () => {
     const objects = world(quota("q", { configmaps: "5" }, { configmaps: "0" }));
     await admitWith(resourceQuota(), configMapKind, object(), { objects, dryRun: true });
     assert.deepEqual(usedOf(objects), { configmaps: "0" });
@@ -220,7 +220,7 @@ describe("scopes", () => {
   }
 });
 
-test("of many writes at once exactly as many as there is room for get through, in few writes", async () => {
+test("concurrent creates never exceed the ResourceQuota, and its status is written in batches", async () => {
   const objects = world(quota("q", { configmaps: "30" }, { configmaps: "10" }));
   let writes = 0;
   objects.onChange(resourceQuotaKind, () => void writes++, new AbortController().signal);
