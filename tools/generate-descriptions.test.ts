@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "vitest";
-import { proseFrom } from "#api/openapi/descriptions.ts";
+import { descriptionsFrom } from "#api/openapi/descriptions.ts";
 import { openApiV3 } from "#api/openapi/documents.ts";
 import { readDescriptions } from "./generate-descriptions.ts";
 
@@ -57,7 +57,10 @@ test("they reach the documents", () => {
     definition: "io.k8s.api.core.v1.Pod",
     subresources: [],
   };
-  const prose = proseFrom(descriptions);
-  const document = openApiV3({ resources: [pods], prose, serverVersion: "1.36" }, "api/v1");
+  const described = descriptionsFrom(descriptions);
+  const document = openApiV3(
+    { resources: [pods], descriptions: described, serverVersion: "1.36" },
+    "api/v1",
+  );
   assert.match(JSON.stringify(document), /A list of ephemeral containers|Image pull policy/);
 });

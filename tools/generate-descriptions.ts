@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import type { Descriptions } from "#api/openapi/descriptions.ts";
+import type { DescriptionTable } from "#api/openapi/descriptions.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 import type { StructSchema } from "#api/schema/schema.ts";
 import { MODELS_FOLDER, modelsOfTypes } from "./client-models.ts";
@@ -19,10 +19,10 @@ export const DESCRIPTIONS_FILE = fileURLToPath(
   new URL("../src/api/generated/descriptions.json.gz", import.meta.url),
 );
 
-export function readDescriptions(): Descriptions {
+export function readDescriptions(): DescriptionTable {
   const all = readFileSync(join(MODELS_FOLDER, "all.js"), "utf8");
   const exported = new Set([...all.matchAll(/models\/(\w+)\.js'/g)].map(([, name]) => name!));
-  const descriptions: Record<string, Descriptions[string]> = {};
+  const descriptions: Record<string, DescriptionTable[string]> = {};
   for (const [type, model] of modelsOfTypes(exported)) {
     const declaration = readFileSync(join(MODELS_FOLDER, `${model}.d.ts`), "utf8");
     const schema = schemaOf(type);
@@ -38,7 +38,7 @@ export function readDescriptions(): Descriptions {
 }
 
 /** The first source that says something about the type or a field counts. */
-function merged(sources: readonly Descriptions[string][]): Descriptions[string] {
+function merged(sources: readonly DescriptionTable[string][]): DescriptionTable[string] {
   const fields: Record<string, string> = {};
   for (const source of sources) {
     for (const [field, text] of Object.entries(source.fields)) fields[field] ||= text;
@@ -66,7 +66,7 @@ function describedIn(
   declaration: string,
   model: string,
   schema: StructSchema,
-): Descriptions[string] {
+): DescriptionTable[string] {
   const names = new Map(schema.fields.map(({ name }) => [spelled(name), name]));
   let type = "";
   const fields: Record<string, string> = {};

@@ -6,9 +6,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { Descriptions } from "#api/openapi/descriptions.ts";
+import type { DescriptionTable } from "#api/openapi/descriptions.ts";
 
-type Described = Descriptions[string];
+type Described = DescriptionTable[string];
 
 /** The returned function gives what is known about a definition, such as io.k8s.api.core.v1.Pod. */
 export function readInterfaceDescriptions(): (definition: string) => Described | undefined {

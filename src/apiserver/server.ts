@@ -1,7 +1,7 @@
 /** An API server: its parts put together, and its life. */
 import { setMaxListeners } from "node:events";
 import type { Kind } from "#api/kind.ts";
-import type { Prose } from "#api/openapi/definition.ts";
+import type { Descriptions } from "#api/openapi/definition.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { KeyLocks } from "#lib/async/key-locks.ts";
 import { SharedTurn } from "#lib/async/shared-turn.ts";
@@ -102,7 +102,7 @@ export interface ApiServerOptions {
   /** Makes spans of requests, and of calls to webhooks and other API servers; none unless given. */
   readonly tracer?: Tracer | undefined;
   /** The API's documentation; read when it is first needed, and not kept. */
-  prose(): Prose;
+  descriptions(): Descriptions;
   /** Post-start hooks, which must finish before the server is ready; `finished` reports their steps. */
   readonly hooks?: readonly StartHook[];
   /** How the server was started, for /flagz. */
@@ -193,7 +193,10 @@ export async function startApiServer(
   const discovery = new Discovery(resources, remoteDiscovery);
   const health = new Health(store, options.hooks ?? [], options.healthChecks);
   health.finished("caches");
-  const tables = new Tables(new ColumnDescriptions([...kinds, scaleKind], options.prose), clock);
+  const tables = new Tables(
+    new ColumnDescriptions([...kinds, scaleKind], options.descriptions),
+    clock,
+  );
   const { tracer } = options;
   const { isCredential } = security;
   const proxying = { apis, isCredential, clock, logger, connect, tracer };

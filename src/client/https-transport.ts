@@ -11,7 +11,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import { AuthenticatedAgents, type ConnectionUse } from "./authenticated-agents.ts";
 import { Http1Required, Http2Requests } from "./http2-requests.ts";
 import type { Connection } from "./kubeconfig.ts";
-import { linesOf } from "./read-lines.ts";
+import { readLines } from "./read-lines.ts";
 import type { BeginRequest } from "./request-metrics.ts";
 import {
   type Call,
@@ -89,7 +89,7 @@ export class HttpsTransport implements Transport, Disposable {
       return;
     }
     try {
-      for await (const line of linesOf(answer as AsyncIterable<Buffer>))
+      for await (const line of readLines(answer as AsyncIterable<Buffer>))
         yield JSON.parse(line) as WatchEvent;
     } catch (error) {
       if (signal.aborted) return;

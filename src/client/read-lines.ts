@@ -1,7 +1,7 @@
 /** The lines of a stream of bytes, such as the events of a watch. A line has at most 64 MiB. */
 const LINE_BYTES_MAX = 64 << 20;
 
-export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   for await (const chunk of chunks) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { collectWhenQuiet, type Heap, ownHeap } from "./idle-gc.ts";
+import { collectWhenIdle, type Heap, ownHeap } from "./idle-gc.ts";
 import { VirtualClock } from "./time/virtual-clock.ts";
 
 const MB = 1024 * 1024;
@@ -24,7 +24,7 @@ async function collectedAt(
     },
   };
   const life = new AbortController();
-  collectWhenQuiet(clock, heap, life.signal);
+  collectWhenIdle(clock, heap, life.signal);
   for (look = 0; look < samples.length; look++) {
     left = undefined;
     await clock.advance(LOOK_MS);

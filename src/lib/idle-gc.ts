@@ -33,7 +33,7 @@ export interface Heap {
 }
 
 /** Looks after this thread's heap until the signal aborts. */
-export function collectWhenQuiet(clock: Clock, heap: Heap, signal: AbortSignal): void {
+export function collectWhenIdle(clock: Clock, heap: Heap, signal: AbortSignal): void {
   let quietLooks = 0;
   let looksUntilSecond = Number.POSITIVE_INFINITY;
   let neededBytes = heap.bytes();

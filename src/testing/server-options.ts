@@ -1,6 +1,6 @@
 /** What API servers in tests have in common: nothing of the machine, and everything is allowed. */
 import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
-import { NO_PROSE } from "#api/openapi/definition.ts";
+import { NO_DESCRIPTIONS } from "#api/openapi/definition.ts";
 import type { SecurityOptions } from "#apiserver/request/security.ts";
 import type { ApiServerOptions } from "#apiserver/server.ts";
 import { silentLogger } from "#lib/logger.ts";
@@ -18,7 +18,7 @@ export function testServerOptions(): Omit<
     allowPrivileged: true,
     eventTtlSeconds: 3600,
     storedForm: "json",
-    prose: () => NO_PROSE,
+    descriptions: () => NO_DESCRIPTIONS,
     metrics: new Metrics(),
     kubelets: { addressTypes: ["InternalIP"], tls: () => ({ verify: false }) },
     externalAddress: "127.0.0.1:6443",

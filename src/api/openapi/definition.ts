@@ -8,12 +8,12 @@ export type Dialect = "v2" | "v3";
 export type Json = Readonly<Record<string, unknown>>;
 
 /** Texts for people, which the fact tables leave out. Definition names as OpenAPI has them. */
-export interface Prose {
+export interface Descriptions {
   type(definition: string): string | undefined;
   field(definition: string, field: string): string | undefined;
 }
 
-export const NO_PROSE: Prose = { type: () => undefined, field: () => undefined };
+export const NO_DESCRIPTIONS: Descriptions = { type: () => undefined, field: () => undefined };
 
 /** Where each dialect keeps its definitions. */
 export const REFERENCE_PREFIX: Readonly<Record<Dialect, string>> = {
@@ -21,15 +21,19 @@ export const REFERENCE_PREFIX: Readonly<Record<Dialect, string>> = {
   v3: "#/components/schemas/",
 };
 
-export function describeStruct(schema: StructSchema, dialect: Dialect, prose: Prose): Json {
+export function describeStruct(
+  schema: StructSchema,
+  dialect: Dialect,
+  descriptions: Descriptions,
+): Json {
   const fields = [...schema.fields].sort((a, b) => (a.name < b.name ? -1 : 1));
   const properties = fields.map((field) => [
     field.name,
-    describeField(field, schema.name, dialect, prose),
+    describeField(field, schema.name, dialect, descriptions),
   ]);
   const required = schema.fields.filter((field) => field.required).map(({ name }) => name);
   return present({
-    description: prose.type(schema.name),
+    description: descriptions.type(schema.name),
     type: "object",
     required: required.length === 0 ? undefined : required,
     properties: properties.length === 0 ? undefined : Object.fromEntries(properties),
@@ -42,10 +46,10 @@ export function describeStruct(schema: StructSchema, dialect: Dialect, prose: Pr
 export function describeValue(
   definition: string,
   dialect: Dialect,
-  prose: Prose,
+  descriptions: Descriptions,
 ): Json | undefined {
   const value = VALUES[definition]?.[dialect];
-  return value && present({ description: prose.type(definition), ...value });
+  return value && present({ description: descriptions.type(definition), ...value });
 }
 
 /** The definitions that a type mentions directly. */
@@ -116,12 +120,18 @@ function definitionOfValue(schema: Schema): string | undefined {
   return schema.shape === "any" ? DEFINITION_OF_GO_TYPE[schema.goType] : undefined;
 }
 
-function describeField(field: Field, owner: string, dialect: Dialect, prose: Prose): Json {
+function describeField(
+  field: Field,
+  owner: string,
+  dialect: Dialect,
+  descriptions: Descriptions,
+): Json {
   const { schema, patch, stated } = field;
   const isList = schema.shape === "list";
   const keys = isList && stated?.listType === "map" ? schema.keys : undefined;
   const around = present({
-    description: prose.field(owner, field.name) ?? referencedProse(schema, prose),
+    description:
+      descriptions.field(owner, field.name) ?? referencedDescription(schema, descriptions),
     enum: schema.shape === "scalar" ? field.enum : undefined,
     default: dialect === "v3" ? defaultOf(field) : undefined,
     "x-kubernetes-list-map-keys": keys,
@@ -137,8 +147,8 @@ function describeField(field: Field, owner: string, dialect: Dialect, prose: Pro
 }
 
 /** A field that only refers to a type has the words of that type, if it has none of its own. */
-function referencedProse(schema: Schema, prose: Prose): string | undefined {
-  return schema.shape === "struct" ? prose.type(schema.name) : undefined;
+function referencedDescription(schema: Schema, descriptions: Descriptions): string | undefined {
+  return schema.shape === "struct" ? descriptions.type(schema.name) : undefined;
 }
 
 function describeType(schema: Schema, dialect: Dialect, wrapped: boolean): Json {

@@ -1,12 +1,12 @@
-/** Descriptions of types and fields, read from the file that the build makes, as OpenAPI wants them. */
-import type { Prose } from "./definition.ts";
+/** DescriptionTable of types and fields, read from the file that the build makes, as OpenAPI wants them. */
+import type { Descriptions } from "./definition.ts";
 
 /** By definition name. */
-export type Descriptions = Readonly<
+export type DescriptionTable = Readonly<
   Record<string, { readonly type: string; readonly fields: Readonly<Record<string, string>> }>
 >;
 
-export function proseFrom(descriptions: Descriptions): Prose {
+export function descriptionsFrom(descriptions: DescriptionTable): Descriptions {
   return {
     type: (definition) => descriptions[definition]?.type || undefined,
     field: (definition, field) => descriptions[definition]?.fields[field] || undefined,

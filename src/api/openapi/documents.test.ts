@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { NO_PROSE } from "./definition.ts";
+import { NO_DESCRIPTIONS } from "./definition.ts";
 import { type OpenApiInput, openApiV2, openApiV3, openApiV3Paths } from "./documents.ts";
 import type { OpenApiResource } from "./resource.ts";
 
@@ -69,7 +69,7 @@ const widgets: OpenApiResource = {
 };
 const input: OpenApiInput = {
   resources: [pods, deployments, widgets],
-  prose: NO_PROSE,
+  descriptions: NO_DESCRIPTIONS,
   serverVersion: "1.36",
 };
 
@@ -264,12 +264,12 @@ describe("version 3", () => {
   });
 });
 
-test("prose is asked for by definition and field", () => {
-  const prose = {
+test("descriptions is asked for by definition and field", () => {
+  const descriptions = {
     type: (definition: string) => `about ${definition.split(".").at(-1)}`,
     field: (_: string, field: string) => (field === "image" ? "about image" : undefined),
   };
-  const document = openApiV3({ ...input, prose }, "api/v1");
+  const document = openApiV3({ ...input, descriptions }, "api/v1");
   const container = at(document, "components", "schemas", "io.k8s.api.core.v1.Container");
   assert.equal(at(container, "description"), "about Container");
   assert.equal(at(container, "properties", "image", "description"), "about image");

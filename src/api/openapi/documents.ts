@@ -6,12 +6,12 @@ import { findSchemaByDefinition, groupVersionOfDefinition } from "#api/schema/fr
 import type { StructSchema } from "#api/schema/schema.ts";
 import { customDefinitions, referencesIn } from "./custom-definitions.ts";
 import {
+  type Descriptions,
   type Dialect,
   describeStruct,
   describeValue,
   type Json,
   mentionedDefinitions,
-  type Prose,
 } from "./definition.ts";
 import { capital, groupVersionTag, groupVersionWord, groupWords, rootPath } from "./names.ts";
 import { OBJECT_MEDIA, type Operation, type PathItem } from "./operation.ts";
@@ -22,7 +22,7 @@ import { describeVersion, SERVER_ITEMS, VERSION_INFO } from "./server-items.ts";
 
 export interface OpenApiInput {
   readonly resources: readonly OpenApiResource[];
-  readonly prose: Prose;
+  readonly descriptions: Descriptions;
   /** Major and minor: 1.36 */
   readonly serverVersion: string;
 }
@@ -238,7 +238,7 @@ function rootsOf(items: readonly PathItem[]): string[] {
 function* definitionEntries(
   roots: Iterable<string>,
   dialect: Dialect,
-  { prose, resources }: OpenApiInput,
+  { descriptions, resources }: OpenApiInput,
   homes: readonly GroupVersion[],
 ): Generator<readonly [string, Json]> {
   const seen = new Set<string>();
@@ -259,12 +259,12 @@ function* definitionEntries(
       yield [name, custom];
     } else if (struct === undefined) {
       const value = name === VERSION_INFO ? describeVersion(dialect) : undefined;
-      yield [name, value ?? describeValue(name, dialect, prose) ?? {}];
+      yield [name, value ?? describeValue(name, dialect, descriptions) ?? {}];
     } else {
       const kinds = kindsOf(struct, homes);
       const gvk = kinds.length > 0 ? { "x-kubernetes-group-version-kind": kinds } : {};
       for (const [inner, innerStruct] of mentionedDefinitions(struct)) add(inner, innerStruct);
-      yield [name, { ...describeStruct(struct, dialect, prose), ...gvk }];
+      yield [name, { ...describeStruct(struct, dialect, descriptions), ...gvk }];
     }
   }
 }

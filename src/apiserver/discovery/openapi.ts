@@ -17,7 +17,7 @@ import { promisify } from "node:util";
 import { createGzip, gunzip, gunzipSync, gzip } from "node:zlib";
 import type { CustomKind } from "#api/kind.ts";
 import { membersOf } from "#api/members.ts";
-import type { Json, Prose } from "#api/openapi/definition.ts";
+import type { Descriptions, Json } from "#api/openapi/definition.ts";
 import {
   definitionsV2,
   type OpenApiInput,
@@ -66,7 +66,7 @@ const CHUNK_BYTES = 256 * 1024;
 export class OpenApi {
   readonly #registry: KindRegistry;
   readonly #serverVersion: string;
-  readonly #prose: () => Prose;
+  readonly #descriptions: () => Descriptions;
   readonly #remote: RemoteDefinitions | undefined;
   readonly #slice: TimeSlice;
   readonly #made = new Map<string, Made>();
@@ -82,13 +82,13 @@ export class OpenApi {
   constructor(
     registry: KindRegistry,
     serverVersion: string,
-    prose: () => Prose,
+    descriptions: () => Descriptions,
     clock: Clock,
     remote?: RemoteDefinitions,
   ) {
     this.#registry = registry;
     this.#serverVersion = serverVersion;
-    this.#prose = prose;
+    this.#descriptions = descriptions;
     this.#slice = new TimeSlice(clock);
     this.#remote = remote;
     registry.onChange(() => {
@@ -304,7 +304,11 @@ export class OpenApi {
     }
     const there = new Set(["", ...paths]);
     const serverVersion = this.#serverVersion;
-    const input = (): OpenApiInput => ({ resources, prose: this.#prose(), serverVersion });
+    const input = (): OpenApiInput => ({
+      resources,
+      descriptions: this.#descriptions(),
+      serverVersion,
+    });
     this.#known = { resources, paths, there, byPath, hashes: new Map(), input };
     for (const [id, { path }] of this.#made) if (!there.has(path)) this.#made.delete(id);
     return this.#known;

@@ -8,7 +8,7 @@ import {
   type WatchBatch,
 } from "#store/contract.ts";
 
-export class OpenedWatch implements Watch {
+export class DecryptedWatch implements Watch {
   readonly #inner: Watch;
   readonly #open: (batch: WatchBatch) => MaybePromise<WatchBatch>;
   readonly #ending: AbortController;

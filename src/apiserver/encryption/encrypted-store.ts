@@ -25,7 +25,7 @@ import type {
   WatchOptions,
   WriteAnswer,
 } from "#store/contract.ts";
-import { OpenedWatch } from "./decrypted-watch.ts";
+import { DecryptedWatch } from "./decrypted-watch.ts";
 import { type GroupResource, showGroupResource } from "./group-resource.ts";
 import type { ResourceOfKey } from "./stored-resources.ts";
 import { EncryptionError, type StorageContext, type Transformer } from "./transformer.ts";
@@ -121,7 +121,7 @@ export class EncryptedStore implements Store {
     const ending = new AbortController();
     const signal = AbortSignal.any([options.signal, ending.signal]);
     const inner = this.#inner.watch(prefix, { ...options, signal });
-    return new OpenedWatch(inner, (batch) => this.#openBatch(batch), ending);
+    return new DecryptedWatch(inner, (batch) => this.#openBatch(batch), ending);
   }
 
   compact(revision: number): Promise<void> {

@@ -7,7 +7,7 @@ import { acceptWebSocket } from "#lib/websocket/accept.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
 import { encodeFrame } from "#lib/websocket/frames.ts";
 import { TOKEN_PROTOCOL_PREFIX } from "../authn/bearer.ts";
-import { askedProtocols, type ClientEnd, isWebSocket } from "../proxy/client-connection.ts";
+import { askedProtocols, type ClientConnection, isWebSocket } from "../proxy/client-connection.ts";
 import type { ApiRequest } from "../request/request.ts";
 import type { Answer, AnswerBody } from "../response/answer.ts";
 import type { ApiServer } from "../server.ts";
@@ -34,7 +34,7 @@ export async function serveWebSocket(
   api: Pick<ApiServer, "tables" | "closing" | "watches" | "fanOuts">,
   answer: Answer,
   request: ApiRequest,
-  client: ClientEnd,
+  client: ClientConnection,
 ): Promise<void> {
   const body = answer.body as WebSocketBody;
   if (body.form === "stream") {
@@ -74,7 +74,7 @@ export async function serveWebSocket(
   });
 }
 
-async function sendLog({ stream }: WebSocketBody & { form: "stream" }, client: ClientEnd) {
+async function sendLog({ stream }: WebSocketBody & { form: "stream" }, client: ClientConnection) {
   const asked = protocolsOf(client);
   const protocol = asked.length === 0 ? "" : asked.find((one) => Object.hasOwn(LOG_PROTOCOLS, one));
   if (protocol === undefined) {
@@ -107,12 +107,12 @@ function listen(connection: WebSocketConnection, gone: AbortSignal): AbortSignal
 }
 
 /** Without the one that carries a token, which is none. */
-function protocolsOf({ headers }: ClientEnd): string[] {
+function protocolsOf({ headers }: ClientConnection): string[] {
   return askedProtocols(headers).filter(
     (one) => one !== "" && !one.startsWith(TOKEN_PROTOCOL_PREFIX),
   );
 }
 
-function refuse({ socket }: ClientEnd, status: string): void {
+function refuse({ socket }: ClientConnection, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
 }

@@ -1,5 +1,5 @@
 /** All paths that are not about resources, in the order in which they are asked. */
-import type { Prose } from "#api/openapi/definition.ts";
+import type { Descriptions } from "#api/openapi/definition.ts";
 import type { Logger } from "#lib/logger.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -34,7 +34,7 @@ export interface ServerPathsOptions {
   readonly flags: Readonly<Record<string, string>>;
   /** `HOST:PORT` published to clients outside the cluster. */
   readonly externalAddress: string;
-  prose(): Prose;
+  descriptions(): Descriptions;
   /** The OpenAPI documents of aggregated servers. */
   readonly remoteSchemas?: RemoteSchemas & RemoteDefinitions;
 }
@@ -45,7 +45,7 @@ export function serverPaths(options: ServerPathsOptions): readonly PathHandler[]
   const openApi = new OpenApi(
     options.resources,
     API_VERSION,
-    options.prose,
+    options.descriptions,
     clock,
     options.remoteSchemas,
   );

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 
 /** The target's own answer says what is wrong; any other that is no change of protocol is a fault. */
-export async function passRefusal(response: IncomingMessage, client: Duplex): Promise<void> {
+export async function forwardRefusal(response: IncomingMessage, client: Duplex): Promise<void> {
   const { statusCode: code = 0, statusMessage = "" } = response;
   if (code < 400) {
     response.destroy();

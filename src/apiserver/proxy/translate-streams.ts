@@ -17,7 +17,7 @@ import { messageOf } from "#lib/caught.ts";
 import { SpdyConnection } from "#lib/spdy/connection.ts";
 import { acceptWebSocket } from "#lib/websocket/accept.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
-import { askedProtocols, type ClientEnd } from "./client-connection.ts";
+import { askedProtocols, type ClientConnection } from "./client-connection.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
 import { exitStatus } from "./exit-status.ts";
 import { SPDY } from "./tunnel-spdy.ts";
@@ -36,14 +36,14 @@ const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 25
 const FAULT_BYTES_MAX = 64 * 1024;
 
 /** Whether the client speaks what is translated here. */
-export function wantsTranslation(headers: ClientEnd["headers"]): boolean {
+export function wantsTranslation(headers: ClientConnection["headers"]): boolean {
   return askedProtocols(headers).includes(PROTOCOL);
 }
 
 export async function translateStreams(
   request: UpgradeRequest,
   wanted: WantedStreams,
-  client: ClientEnd,
+  client: ClientConnection,
 ): Promise<void> {
   const socket = await acceptWebSocket(client, PROTOCOL);
   if (socket === undefined) return;
@@ -60,7 +60,7 @@ export async function translateStreams(
 async function run(
   request: UpgradeRequest,
   wanted: WantedStreams,
-  client: ClientEnd,
+  client: ClientConnection,
   socket: WebSocketConnection,
   send: (channel: number, data: Uint8Array) => Promise<void>,
 ): Promise<Status> {
@@ -88,7 +88,7 @@ async function run(
 
 async function connect(
   request: UpgradeRequest,
-  { signal }: ClientEnd,
+  { signal }: ClientConnection,
 ): Promise<SpdyConnection | Status> {
   const { target } = request;
   try {

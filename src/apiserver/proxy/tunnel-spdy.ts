@@ -4,19 +4,19 @@ import { onAbort } from "#lib/async/aborted.ts";
 import { drained } from "#lib/async/drained.ts";
 import { acceptWebSocket } from "#lib/websocket/accept.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
-import { askedProtocols, type ClientEnd } from "./client-connection.ts";
+import { askedProtocols, type ClientConnection } from "./client-connection.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
-import { passRefusal } from "./forward-refusal.ts";
+import { forwardRefusal } from "./forward-refusal.ts";
 
 export const SPDY = "SPDY/3.1";
 const PREFIX = `${SPDY}+`;
 
 /** Whether the client would wrap SPDY. */
-export function wrapsSpdy(headers: ClientEnd["headers"]): boolean {
+export function wrapsSpdy(headers: ClientConnection["headers"]): boolean {
   return askedProtocols(headers).some(isWrapped);
 }
 
-export async function tunnelSpdy(request: UpgradeRequest, client: ClientEnd): Promise<void> {
+export async function tunnelSpdy(request: UpgradeRequest, client: ClientConnection): Promise<void> {
   const protocols = askedProtocols(client.headers).filter(isWrapped);
   const inner = protocols.map((protocol) => protocol.slice(PREFIX.length));
   const answer = await requestUpgrade(
@@ -30,7 +30,7 @@ export async function tunnelSpdy(request: UpgradeRequest, client: ClientEnd): Pr
   ).catch((error: Error) => {
     throw new Error(`error dialing backend: ${error.message}`);
   });
-  if (answer.outcome === "answered") return await passRefusal(answer.response, client.socket);
+  if (answer.outcome === "answered") return await forwardRefusal(answer.response, client.socket);
   const { response, socket: backend, head } = answer;
   if (!/spdy\/3\.1/i.test(response.headers.upgrade ?? "")) {
     backend.destroy();

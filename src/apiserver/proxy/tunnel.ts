@@ -3,9 +3,9 @@
  * ends like. What a target does not speak is translated for it.
  */
 import type { Duplex } from "node:stream";
-import type { ClientEnd } from "./client-connection.ts";
+import type { ClientConnection } from "./client-connection.ts";
 import { requestUpgrade, type UpgradeRequest } from "./dial.ts";
-import { passRefusal, rawHeaders } from "./forward-refusal.ts";
+import { forwardRefusal, rawHeaders } from "./forward-refusal.ts";
 import { translateStreams, type WantedStreams } from "./translate-streams.ts";
 import { tunnelSpdy } from "./tunnel-spdy.ts";
 
@@ -23,7 +23,7 @@ export type TunnelKind =
   | { readonly form: "unwrapped" };
 
 /** Resolves when both ends are done; rejects on errors before the client was answered. */
-export async function runTunnel(tunnel: Tunnel, client: ClientEnd): Promise<void> {
+export async function runTunnel(tunnel: Tunnel, client: ClientConnection): Promise<void> {
   switch (tunnel.how.form) {
     case "joined":
       return await join(tunnel.request, client);
@@ -34,12 +34,15 @@ export async function runTunnel(tunnel: Tunnel, client: ClientEnd): Promise<void
   }
 }
 
-async function join(request: UpgradeRequest, { socket, head, signal }: ClientEnd): Promise<void> {
+async function join(
+  request: UpgradeRequest,
+  { socket, head, signal }: ClientConnection,
+): Promise<void> {
   const answer = await requestUpgrade(request, signal).catch((error: Error) => {
     throw new Error(`error dialing backend: ${error.message}`);
   });
   const { response } = answer;
-  if (answer.outcome === "answered") return await passRefusal(response, socket);
+  if (answer.outcome === "answered") return await forwardRefusal(response, socket);
   socket.write(`HTTP/1.1 101 Switching Protocols\r\n${rawHeaders(response)}\r\n`);
   if (answer.head.length > 0) socket.write(answer.head);
   if (head.length > 0) answer.socket.write(head);

@@ -3,19 +3,19 @@
  * columns are kept, and it is read for the first table.
  */
 import type { Kind } from "#api/kind.ts";
-import type { Prose } from "#api/openapi/definition.ts";
+import type { Descriptions } from "#api/openapi/definition.ts";
 import { schemaOf } from "#api/schema/from-facts.ts";
 
 type Column = Kind["columns"][number];
 
 export class ColumnDescriptions {
   readonly #kinds: Iterable<Kind>;
-  readonly #prose: () => Prose;
+  readonly #descriptions: () => Descriptions;
   #texts: ReadonlyMap<string, string> | undefined;
 
-  constructor(kinds: Iterable<Kind>, prose: () => Prose) {
+  constructor(kinds: Iterable<Kind>, descriptions: () => Descriptions) {
     this.#kinds = kinds;
-    this.#prose = prose;
+    this.#descriptions = descriptions;
   }
 
   of({ description, describedBy }: Column): string {
@@ -25,14 +25,14 @@ export class ColumnDescriptions {
   }
 
   #read(): ReadonlyMap<string, string> {
-    const prose = this.#prose();
+    const descriptions = this.#descriptions();
     const texts = new Map<string, string>();
     for (const { columns } of this.#kinds) {
       for (const { describedBy } of columns) {
         if (describedBy === undefined || texts.has(describedBy)) continue;
         const dot = describedBy.lastIndexOf(".");
         const struct = schemaOf(describedBy.slice(0, dot)).name;
-        texts.set(describedBy, prose.field(struct, describedBy.slice(dot + 1)) ?? "");
+        texts.set(describedBy, descriptions.field(struct, describedBy.slice(dot + 1)) ?? "");
       }
     }
     return texts;

@@ -24,7 +24,7 @@ import type { Objects } from "../storage/objects.ts";
 import { REGISTRY } from "../storage/resources.ts";
 import { preconditionFailed } from "../write/precondition-failed.ts";
 import { setPodCondition } from "./pod-conditions.ts";
-import { answeredCreate, CREATED } from "./unstored-create.ts";
+import { CREATED, unstoredCreate } from "./unstored-create.ts";
 
 const PODS = { group: "", resource: "pods" };
 
@@ -41,9 +41,9 @@ export function bindingVerbs(objects: Objects): SpecialVerbs {
       assign(objects, binding, verb, options),
   };
   return {
-    "/pods/binding": { create: answeredCreate<Binding>({ ...bind, keepsMetadata: true }) },
+    "/pods/binding": { create: unstoredCreate<Binding>({ ...bind, keepsMetadata: true }) },
     // As for any create, the uid in the body is ignored.
-    "/bindings": { create: answeredCreate<Binding>(bind) },
+    "/bindings": { create: unstoredCreate<Binding>(bind) },
   };
 }
 

@@ -25,10 +25,10 @@ import type { Objects } from "../storage/objects.ts";
 import { deleteObject } from "../write/write-object.ts";
 import { takeFromBudget, tooManyEvictions } from "./disruption-budget.ts";
 import { setPodCondition } from "./pod-conditions.ts";
-import { answeredCreate, CREATED } from "./unstored-create.ts";
+import { CREATED, unstoredCreate } from "./unstored-create.ts";
 
 export function evictionVerbs(objects: Objects): SpecialVerbs {
-  const create = answeredCreate<Eviction>({
+  const create = unstoredCreate<Eviction>({
     expect: () => ({
       kind: "Eviction",
       group: "policy",

@@ -26,7 +26,7 @@ import { expectKind } from "../request/decode-body.ts";
 import type { SpecialVerbs } from "../request/dispatch.ts";
 import type { RequestSecurity } from "../request/security.ts";
 import type { VerbRequest } from "../request/verb.ts";
-import { answeredCreate } from "./unstored-create.ts";
+import { unstoredCreate } from "./unstored-create.ts";
 
 const ISSUED = "authentication.kubernetes.io/issued-credential-id";
 
@@ -35,44 +35,44 @@ export function reviewVerbs(security: RequestSecurity): SpecialVerbs {
   const expect = ({ resource }: VerbRequest) => expectKind(resource.kind);
   return {
     "authentication.k8s.io/tokenreviews": {
-      create: answeredCreate<TokenReview>({
+      create: unstoredCreate<TokenReview>({
         expect,
         answer: (review) => reviewToken(review, tokens, audiences),
       }),
     },
     "authentication.k8s.io/selfsubjectreviews": {
-      create: answeredCreate<SelfSubjectReview>({
+      create: unstoredCreate<SelfSubjectReview>({
         expect,
         answer: async (review, { user, parts }) =>
           success(reviewSelf(review, user, parts.clock.nowMs())),
       }),
     },
     "authorization.k8s.io/subjectaccessreviews": {
-      create: answeredCreate<SubjectAccessReview>({
+      create: unstoredCreate<SubjectAccessReview>({
         expect,
         answer: (review) => reviewSubjectAccess(review, authorizer),
       }),
     },
     "authorization.k8s.io/localsubjectaccessreviews": {
-      create: answeredCreate<LocalSubjectAccessReview>({
+      create: unstoredCreate<LocalSubjectAccessReview>({
         expect,
         answer: (review, { info }) => reviewLocalSubjectAccess(review, info.namespace, authorizer),
       }),
     },
     "authorization.k8s.io/selfsubjectaccessreviews": {
-      create: answeredCreate<SelfSubjectAccessReview>({
+      create: unstoredCreate<SelfSubjectAccessReview>({
         expect,
         answer: (review, { user }) => reviewSelfAccess(review, user, authorizer),
       }),
     },
     "authorization.k8s.io/selfsubjectrulesreviews": {
-      create: answeredCreate<SelfSubjectRulesReview>({
+      create: unstoredCreate<SelfSubjectRulesReview>({
         expect,
         answer: async (review, { user }) => reviewSelfRules(review, user, authorizer),
       }),
     },
     "/serviceaccounts/token": {
-      create: answeredCreate<TokenRequest>({
+      create: unstoredCreate<TokenRequest>({
         expect: () => ({
           kind: "TokenRequest",
           group: "authentication.k8s.io",

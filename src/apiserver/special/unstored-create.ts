@@ -14,7 +14,7 @@ import { trackCreate } from "../write/managed-fields.ts";
 import { settleNamespace, wipeSystemFields } from "../write/object-metadata.ts";
 import { admitOnly } from "../write/write-object.ts";
 
-export interface AnsweredCreate<T> {
+export interface UnstoredCreate<T> {
   expect(verb: VerbRequest): BodyExpectation;
   /** Metadata that the client sends has a meaning of its own here and is kept. */
   readonly keepsMetadata?: boolean;
@@ -25,7 +25,7 @@ export interface AnsweredCreate<T> {
   answer(object: T, verb: VerbRequest, options: WriteOptions): Promise<Result<ApiValue>>;
 }
 
-export function answeredCreate<T extends KubeObject>(create: AnsweredCreate<T>): RunVerb {
+export function unstoredCreate<T extends KubeObject>(create: UnstoredCreate<T>): RunVerb {
   const run: RunVerb = async (verb) => {
     const { resource, info, warn } = verb;
     const options = writeOptions(verb.request.query, "CreateOptions");

@@ -14,7 +14,7 @@ import type { ObjectWrite, SubresourceView } from "./object-write.ts";
 import { patchDocument } from "./patch-document.ts";
 
 /** `current`: undefined if the object will be created. The result belongs to the caller. */
-export async function wantedObject(
+export async function desiredObject(
   verb: VerbRequest,
   write: ObjectWrite,
   current: KubeObject | undefined,

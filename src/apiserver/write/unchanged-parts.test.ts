@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import type { Draft, KubeObject } from "#api/kind.ts";
 import { deepFreeze } from "#lib/deep-freeze.ts";
-import { takeEqualParts, takenParts, withoutParts, withParts } from "./unchanged-parts.ts";
+import { reuseUnchangedParts, takenParts, withoutParts, withParts } from "./unchanged-parts.ts";
 
 const old = deepFreeze({
   kind: "Pod",
@@ -25,7 +25,7 @@ describe("parts that an update leaves as they are", () => {
     test(`${name}: the object put together again says the same`, () => {
       const draft = draftWith(change);
       const want = structuredClone(draft);
-      takeEqualParts(draft, old);
+      reuseUnchangedParts(draft, old);
       assert.deepEqual(draft, want);
       const taken = takenParts(draft, old);
       const { kind, apiVersion, metadata, ...rest } = withoutParts(draft, taken);
@@ -38,7 +38,7 @@ describe("parts that an update leaves as they are", () => {
 
   test("the old parts themselves are used, changed ones are not", () => {
     const draft = draftWith({ status: { phase: "Running" } });
-    takeEqualParts(draft, old);
+    reuseUnchangedParts(draft, old);
     assert.deepEqual([...takenParts(draft, old)], ["spec"]);
     assert.equal((draft as { spec?: unknown }).spec, (old as { spec?: unknown }).spec);
   });

@@ -12,7 +12,7 @@ type Parts = Record<string, unknown>;
 const HEAD: ReadonlySet<string> = new Set(["kind", "apiVersion", "metadata"]);
 
 /** From then on these parts of the draft are frozen. */
-export function takeEqualParts(draft: Draft<KubeObject>, old: KubeObject): void {
+export function reuseUnchangedParts(draft: Draft<KubeObject>, old: KubeObject): void {
   const parts = draft as object as Parts;
   const before = membersOf(old);
   for (const name in parts) {

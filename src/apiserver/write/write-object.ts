@@ -34,7 +34,7 @@ import type { Revision } from "../storage/revision.ts";
 import { decideDelete } from "./decide-delete.ts";
 import { namespaceOf } from "./decode-write.ts";
 import { checkDeletePreconditions } from "./delete-preconditions.ts";
-import { wantedObject } from "./desired-object.ts";
+import { desiredObject } from "./desired-object.ts";
 import { sameButTimes } from "./managed-fields.ts";
 import {
   dedupeOwners,
@@ -168,7 +168,7 @@ async function admitObject(
   const shown = current === undefined ? undefined : fromStoredVersion(kind, current.value);
   const there = shown instanceof Promise ? await shown : shown;
   if (there?.ok === false) return there;
-  const wanted = await wantedObject(verb, write, there?.value);
+  const wanted = await desiredObject(verb, write, there?.value);
   if (!wanted.ok) return wanted;
   await verb.pace.rest();
   const admitted =

@@ -23,7 +23,7 @@ import {
 } from "#api/validation/object-meta.ts";
 import { Path } from "#api/validation/path.ts";
 import type { VerbRequest } from "../request/verb.ts";
-import { takeEqualParts, takenParts, withoutParts, withParts } from "./unchanged-parts.ts";
+import { reuseUnchangedParts, takenParts, withoutParts, withParts } from "./unchanged-parts.ts";
 
 const METADATA = Path.of("metadata");
 
@@ -80,7 +80,7 @@ export async function applyUpdateRules(
   if (subresource !== undefined) subresource.prepareUpdate(draft, old, rules);
   else kind.prepareUpdate?.(draft, old, rules);
   // Kinds that change the draft once more must be able to.
-  if (subresource !== undefined || kind.canonicalize === undefined) takeEqualParts(draft, old);
+  if (subresource !== undefined || kind.canonicalize === undefined) reuseUnchangedParts(draft, old);
   if (kind.generation) countGeneration(draft, old);
   settleSystemFields(draft, old);
   await pace.rest();

@@ -4,20 +4,20 @@
  */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { NO_PROSE, type Prose } from "#api/openapi/definition.ts";
-import { proseFrom } from "#api/openapi/descriptions.ts";
+import { type Descriptions, NO_DESCRIPTIONS } from "#api/openapi/definition.ts";
+import { descriptionsFrom } from "#api/openapi/descriptions.ts";
 import { codeOf } from "#lib/caught.ts";
 
 const PLACES = ["./descriptions.json.gz", "../../api/generated/descriptions.json.gz"];
 
-export function readProse(): Prose {
+export function readDescriptions(): Descriptions {
   for (const place of PLACES) {
     try {
       const packed = readFileSync(new URL(place, import.meta.url));
-      return proseFrom(JSON.parse(gunzipSync(packed).toString()));
+      return descriptionsFrom(JSON.parse(gunzipSync(packed).toString()));
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw error;
     }
   }
-  return NO_PROSE;
+  return NO_DESCRIPTIONS;
 }

@@ -19,7 +19,7 @@ import type { Random } from "#lib/random.ts";
 import type { Store } from "#store/contract.ts";
 import { admissionOf } from "./admission.ts";
 import type { AuditLog } from "./audit-log.ts";
-import { readProse } from "./descriptions-file.ts";
+import { readDescriptions } from "./descriptions-file.ts";
 import type { OpenedEncryption } from "./encryption.ts";
 import { type ApiServerFlags, flagTexts } from "./flags/flags.ts";
 import { followConfigs } from "./follow-config.ts";
@@ -91,7 +91,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
     storedForm: storedForm(flags, shared),
     serviceRanges: flags.serviceClusterIpRange,
     nodePorts: flags.serviceNodePortRange,
-    prose: readProse,
+    descriptions: readDescriptions,
     metrics,
     tracer: parts.tracing?.tracer,
     kubelets: {

@@ -11,7 +11,7 @@ import type { Client } from "#client/client.ts";
 import { openCgroups } from "#host/cgroups.ts";
 import { removeTree } from "#host/files.ts";
 import { machineAddresses } from "#host/machine.ts";
-import { endLeftContainerd } from "#kubelet/containerd/leftovers.ts";
+import { endLeftoverContainerd } from "#kubelet/containerd/leftovers.ts";
 import type { NodePaths } from "#kubelet/containerd/node-paths.ts";
 import { startOwnContainerd } from "#kubelet/containerd/own-containerd.ts";
 import { stopSandboxes } from "#kubelet/containerd/stop-sandboxes.ts";
@@ -65,7 +65,7 @@ export async function runMachineNode(
   // The runtime outlives the kubelet: it has to end the pods.
   const runtimeLife = new AbortController();
   const networkLife = new AbortController();
-  await endLeftContainerd(paths, clock, signal);
+  await endLeftoverContainerd(paths, clock, signal);
   const containerd = await startOwnContainerd(paths, { clock, random, logger }, runtimeLife.signal);
   const { mode, ranges: podRanges, marks, client: networkClient } = options.podNetwork;
   const network = runPodNetwork(

@@ -15,7 +15,7 @@ import { processSurroundings } from "../component/process-surroundings.ts";
 import { parseFlags } from "../flags/parse-flags.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
 import { removeFromUserKubeconfig, userKubeconfigFile } from "./kubeconfig/user-kubeconfig.ts";
-import { hasLeftNodes, removeLeftNodes } from "./nodes/leftover-nodes.ts";
+import { hasLeftoverNodes, removeLeftoverNodes } from "./nodes/leftover-nodes.ts";
 import { runningProcess } from "./pid-file.ts";
 
 /** Pods on several nodes end at the same time, on a machine that may be busy. */
@@ -52,7 +52,7 @@ function downParser(): Parser {
 
 async function down({ dataDir, purge }: DownFlags, signal: AbortSignal): Promise<number> {
   const running = runningProcess(dataDir);
-  if (running === undefined && !purge && !(await hasLeftNodes(dataDir))) {
+  if (running === undefined && !purge && !(await hasLeftoverNodes(dataDir))) {
     return refuse(`nothing runs on ${dataDir}`);
   }
   if (running !== undefined) {
@@ -60,7 +60,7 @@ async function down({ dataDir, purge }: DownFlags, signal: AbortSignal): Promise
     if (why !== undefined) return refuse(why);
   }
   const surroundings = processSurroundings({ logLevel: "info", logFormat: "text" });
-  await removeLeftNodes(dataDir, surroundings, signal);
+  await removeLeftoverNodes(dataDir, surroundings, signal);
   if (!purge) return 0;
   const user = { file: userKubeconfigFile(process.env), clock: systemClock };
   const removed = await removeFromUserKubeconfig(user, dataDir, signal);

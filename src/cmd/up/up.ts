@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import { removeTree } from "#host/files.ts";
 import { unmountBelow } from "#host/mounts.ts";
-import { collectWhenQuiet, ownHeap } from "#lib/idle-gc.ts";
+import { collectWhenIdle, ownHeap } from "#lib/idle-gc.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { localUrl } from "#pki/local-url.ts";
 import { makeDataDir } from "../apiserver/data-dir.ts";
@@ -154,7 +154,7 @@ async function runCluster(
       );
       const url = localUrl(flags.server.bindAddress, server().port);
       await announce(flags, url, { clock, report, remember }, signal);
-      collectWhenQuiet(clock, ownHeap(), signal);
+      collectWhenIdle(clock, ownHeap(), signal);
     }
   } catch (error) {
     throw explainStartFailure(error, dataDir);

@@ -34,7 +34,7 @@ import {
   trackRevision,
 } from "../shared/revision-history.ts";
 import { type Failures, noteFailures } from "./failures.ts";
-import { bySeniority, type Changes, upkeepOf, type World } from "./manage-pods.ts";
+import { bySeniority, type Changes, managePods, type World } from "./manage-pods.ts";
 import { isUpdated, newPod, nodeOf, placementOn, REVISION_LABEL } from "./placement.ts";
 import { rollingUpdateOf, surgeOf } from "./rolling-update.ts";
 
@@ -141,16 +141,16 @@ function decide(state: DaemonSetState, nowMs: number): Outcome<Failures> {
     failures,
     nowMs,
   };
-  const upkeep = upkeepOf(world);
-  const isKept = upkeep.createOn.length + upkeep.remove.length === 0;
+  const managed = managePods(world);
+  const isKept = managed.createOn.length + managed.remove.length === 0;
   const rolls = isKept && set.spec.updateStrategy.type === "RollingUpdate";
   const status = statusOf(world);
-  const recheckInMs = Math.min(upkeep.recheckAtMs, nextAvailableAtMs(world)) - nowMs;
+  const recheckInMs = Math.min(managed.recheckAtMs, nextAvailableAtMs(world)) - nowMs;
   return {
     writes: [
       ...claims.writes,
       ...history.writes,
-      ...podWrites(set, hash, rolls ? rollingUpdateOf(world) : upkeep),
+      ...podWrites(set, hash, rolls ? rollingUpdateOf(world) : managed),
       ...(semanticEqual(status, set.status)
         ? []
         : [updateStatus(daemonSetKind, { ...set, status })]),
@@ -160,7 +160,7 @@ function decide(state: DaemonSetState, nowMs: number): Outcome<Failures> {
         inUse(history.revisions, claims.owned, hash),
       ),
     ].filter((step) => !Array.isArray(step) || step.length > 0),
-    events: upkeep.events,
+    events: managed.events,
     remember: failures,
     ...(recheckInMs === Infinity ? {} : { recheckInMs }),
     onRefused: ({ write, status: refusal }) => {

@@ -24,13 +24,13 @@ export interface Changes {
   readonly remove: readonly Pod[];
 }
 
-export interface Upkeep extends Changes {
+export interface ManagedPods extends Changes {
   readonly events: readonly EventNote[];
   readonly recheckAtMs: number;
 }
 
-export function upkeepOf(world: World): Upkeep {
-  const perNode = world.nodes.map((node) => upkeepOn(node, world));
+export function managePods(world: World): ManagedPods {
+  const perNode = world.nodes.map((node) => manageNode(node, world));
   const known = new Set(world.nodes.map(({ metadata }) => metadata.name));
   // The scheduler can never bind these, and no other controller deletes unscheduled pods.
   const lost = [...world.podsByNode].flatMap(([name, pods]) =>
@@ -51,9 +51,9 @@ export function bySeniority(a: Pod, b: Pod): number {
   return isBound(b) - isBound(a) || created(a) - created(b);
 }
 
-const NOTHING: Upkeep = { createOn: [], remove: [], events: [], recheckAtMs: Infinity };
+const NOTHING: ManagedPods = { createOn: [], remove: [], events: [], recheckAtMs: Infinity };
 
-function upkeepOn(node: Node, world: World): Upkeep {
+function manageNode(node: Node, world: World): ManagedPods {
   const name = node.metadata.name ?? "";
   const pods = world.podsByNode.get(name);
   const { starts, stays } = placementOn(node, world.set);
@@ -71,7 +71,7 @@ function upkeepOn(node: Node, world: World): Upkeep {
   };
 }
 
-function endedPod(pod: Pod, nodeName: string, world: World): Upkeep {
+function endedPod(pod: Pod, nodeName: string, world: World): ManagedPods {
   const { set, nowMs } = world;
   const { namespace, name } = pod.metadata;
   const where = `daemon pod ${namespace}/${name} on node ${nodeName}, will try to`;

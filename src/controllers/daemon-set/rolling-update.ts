@@ -41,7 +41,7 @@ interface Pair {
   readonly node: string;
   readonly old?: Pod;
   readonly next?: Pod;
-  /** More than one of a sort: that is for the upkeep to mend first. */
+  /** Several pods of the same kind on the node: `managePods` removes the surplus first. */
   readonly isCrowded: boolean;
   readonly isAvailable: boolean;
   readonly isNextAvailable: boolean;

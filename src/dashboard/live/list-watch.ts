@@ -3,7 +3,7 @@
  * go on (410 Gone, broken connections). Lives until its signal aborts.
  */
 import type { IncomingMessage } from "node:http";
-import { linesOf } from "#client/read-lines.ts";
+import { readLines } from "#client/read-lines.ts";
 import { Backoff } from "#lib/async/backoff.ts";
 import { messageOf } from "#lib/caught.ts";
 import type { Random } from "#lib/random.ts";
@@ -79,7 +79,7 @@ async function* once(options: ListWatchOptions, signal: AbortSignal): AsyncGener
     const answer = await options.api.get(urlOf(options, query), options.accept, signal);
     if (answer.statusCode !== 200) await jsonOf(answer);
     goesOn = false;
-    for await (const line of linesOf(answer as AsyncIterable<Buffer>)) {
+    for await (const line of readLines(answer as AsyncIterable<Buffer>)) {
       const event = JSON.parse(line) as WatchLine;
       if (event.type === "ERROR") {
         if (event.object.code === 410) return; // begin again at once with a list

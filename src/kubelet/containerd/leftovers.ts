@@ -31,7 +31,7 @@ export interface Surroundings {
 }
 
 /** Ends a containerd whose k8ts was killed: two cannot work on one folder. Its containers go on. */
-export async function endLeftContainerd(
+export async function endLeftoverContainerd(
   { containerdRoot }: NodePaths,
   clock: Clock,
   signal: AbortSignal,
@@ -42,13 +42,13 @@ export async function endLeftContainerd(
 }
 
 /** Ends the pods of a node that does not run, and removes what they used. */
-export async function removeLeftPods(
+export async function removeLeftoverPods(
   paths: NodePaths,
   surroundings: Surroundings,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, logger } = surroundings;
-  await endLeftContainerd(paths, clock, signal);
+  await endLeftoverContainerd(paths, clock, signal);
   // The runtime knows best how to end its pods: it also calls the network plug-ins.
   if ((await shimsOf(paths)).length > 0) {
     await stopThroughRuntime(paths, surroundings, signal).catch((error: unknown) =>

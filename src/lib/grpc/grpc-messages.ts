@@ -1,5 +1,5 @@
 /** Messages on a gRPC stream: each has a flag (compressed or not) and its length in front. */
-import { UnitCutter } from "#lib/http2/split-units.ts";
+import { UnitSplitter } from "#lib/http2/split-units.ts";
 import { GRPC_CODES, GrpcError, internalError } from "./grpc-status.ts";
 
 const PREFIX_BYTES = 5;
@@ -23,8 +23,8 @@ export function messageCutter<Response>(
   decode: (bytes: Uint8Array) => Response,
   bytesMax: number,
   take: (message: Response) => void,
-): UnitCutter {
-  return new UnitCutter({
+): UnitSplitter {
+  return new UnitSplitter({
     headerBytes: PREFIX_BYTES,
     bodyLength(bytes, offset) {
       if (bytes[offset] !== 0) throw internalError("the server compresses, which was not offered");

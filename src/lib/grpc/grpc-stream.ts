@@ -9,7 +9,7 @@ import type { Http2Stream, StreamHandler } from "#lib/http2/client-stream.ts";
 import type { HeaderField } from "#lib/http2/hpack-static-table.ts";
 import type { Http2Connection } from "#lib/http2/http2-connection.ts";
 import { Http2Error } from "#lib/http2/http2-error.ts";
-import type { UnitCutter } from "#lib/http2/split-units.ts";
+import type { UnitSplitter } from "#lib/http2/split-units.ts";
 import { type GrpcMethod, messageCutter, messagePrefix } from "./grpc-messages.ts";
 import {
   errorOfHeaders,
@@ -33,7 +33,7 @@ export interface GrpcStreamOptions<Request, Response> extends GrpcStreamHandler<
 
 export class GrpcStream<Request, Response> implements StreamHandler {
   readonly #options: GrpcStreamOptions<Request, Response>;
-  readonly #messages: UnitCutter;
+  readonly #messages: UnitSplitter;
   #stream: Http2Stream | undefined;
   /** Received while it is paused: one window at most. */
   #held: Buffer[] = [];

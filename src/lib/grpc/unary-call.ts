@@ -4,7 +4,7 @@ import type { Http2Stream, StreamHandler } from "#lib/http2/client-stream.ts";
 import type { HeaderField } from "#lib/http2/hpack-static-table.ts";
 import type { Http2Connection } from "#lib/http2/http2-connection.ts";
 import { Http2Error } from "#lib/http2/http2-error.ts";
-import type { UnitCutter } from "#lib/http2/split-units.ts";
+import type { UnitSplitter } from "#lib/http2/split-units.ts";
 import type { Deadline } from "#lib/time/deadlines.ts";
 import { messageCutter, messagePrefix } from "./grpc-messages.ts";
 import {
@@ -33,7 +33,7 @@ export interface UnaryCallOptions<Response> {
 export class UnaryCall<Response> implements StreamHandler, Deadline {
   readonly atMs: number;
   readonly #options: UnaryCallOptions<Response>;
-  readonly #messages: UnitCutter;
+  readonly #messages: UnitSplitter;
   #connection: Http2Connection | undefined;
   #stream: Http2Stream | undefined;
   #answer: { readonly message: Response } | undefined;

@@ -44,7 +44,7 @@ import { Http2Error, http2CodeOf } from "./http2-error.ts";
 import { KeepAlive, type KeepAliveTimes } from "./keep-alive.ts";
 import { Outbox } from "./outbox.ts";
 import { RequestSender } from "./request-sender.ts";
-import { UnitCutter } from "./split-units.ts";
+import { UnitSplitter } from "./split-units.ts";
 
 export const STREAM_WINDOW = 1024 * 1024;
 export const CONNECTION_WINDOW = 16 * 1024 * 1024;
@@ -78,7 +78,7 @@ export class Http2Connection {
   readonly #headers = new HpackDecoder();
   readonly #streams = new Map<number, StreamState>();
   readonly #waiting = new Fifo<StreamState>();
-  readonly #frames: UnitCutter;
+  readonly #frames: UnitSplitter;
   #nextId = 1;
   #receivedAtMs = 0;
   #streamsMax = Number.POSITIVE_INFINITY;
@@ -102,7 +102,7 @@ export class Http2Connection {
         ping: () => this.#outbox.push(frame(FRAME.ping, 0, 0, Buffer.alloc(PING_BYTES))),
         giveUp: () => this.#fail(new Http2Error("CONNECT_ERROR", "the server does not answer")),
       });
-    this.#frames = new UnitCutter({
+    this.#frames = new UnitSplitter({
       headerBytes: FRAME_HEADER_BYTES,
       bodyLength: checkedLength,
       take: (bytes, offset, end) => this.#receive(bytes, offset, end),

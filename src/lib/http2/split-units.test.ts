@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { test } from "vitest";
 import { FRAME_HEADER_BYTES, frame, frameLength, readFrameHeader } from "./frames.ts";
-import { UnitCutter } from "./split-units.ts";
+import { UnitSplitter } from "./split-units.ts";
 
 interface Read {
   readonly type: number;
@@ -13,7 +13,7 @@ interface Read {
 
 function readFrames(chunks: readonly Buffer[]): { frames: Read[]; waitingBytes: number } {
   const frames: Read[] = [];
-  const cutter = new UnitCutter({
+  const cutter = new UnitSplitter({
     headerBytes: FRAME_HEADER_BYTES,
     bodyLength: frameLength,
     take(bytes, offset, end) {

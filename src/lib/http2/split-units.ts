@@ -16,7 +16,7 @@ export interface UnitFormat {
   take(bytes: Buffer, offset: number, end: number): void;
 }
 
-export class UnitCutter {
+export class UnitSplitter {
   readonly #format: UnitFormat;
   #parts: Buffer[] = [];
   #partsBytes = 0;

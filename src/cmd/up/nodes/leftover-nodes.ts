@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { IP_FAMILIES } from "#api/meta/ip-family.ts";
 import { killProcesses, listProcesses, type ProcessEntry } from "#host/processes.ts";
-import { removeLeftPods } from "#kubelet/containerd/leftovers.ts";
+import { removeLeftoverPods } from "#kubelet/containerd/leftovers.ts";
 import { knownNodes, nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { deleteLink, linkExists, markedRoutes } from "#network/ip-command.ts";
 import { networkMarks } from "#network/network-marks.ts";
@@ -18,7 +18,7 @@ import { readNodeList } from "./node-list.ts";
 
 const KILL_TIMEOUT_MS = 10_000;
 
-export async function hasLeftNodes(dataDir: string): Promise<boolean> {
+export async function hasLeftoverNodes(dataDir: string): Promise<boolean> {
   const nodes = await knownNodes(dataDir);
   if (nodes.length === 0) return false;
   if (nodes.some((node) => existsSync(nodePaths(dataDir, node).containerdState))) return true;
@@ -26,7 +26,7 @@ export async function hasLeftNodes(dataDir: string): Promise<boolean> {
   return (await linkExists(nodeBridge)) || (await markedRoutes(routeMetric)).length > 0;
 }
 
-export async function removeLeftNodes(
+export async function removeLeftoverNodes(
   dataDir: string,
   surroundings: ProcessSurroundings,
   signal: AbortSignal,
@@ -39,7 +39,7 @@ export async function removeLeftNodes(
   for (const node of nodes) {
     const paths = nodePaths(dataDir, node);
     if (!existsSync(paths.containerdState)) continue;
-    await removeLeftPods(paths, surroundings, signal);
+    await removeLeftoverPods(paths, surroundings, signal);
     if (namespaces.has(node)) continue; // its packet rules went with it
     await removeRules(PROXY_MODES, IP_FAMILIES, surroundings.clock);
     await new PolicyWriter().remove().catch(() => undefined); // without nft there are none
