@@ -82,7 +82,10 @@ function joinParser(): Parser {
     .option("--ca-cert-hash <pin>", "sha256:… of the key of the cluster's authority", collect, [])
     .option("--unsafe-skip-ca-verification", "believe the authority that the token signed for")
     .option("--node-name <name>", "the node's name", hostname())
-    .option("--node-ip <ip>", "the node's address, if not that of the default route")
+    .option(
+      "--node-ip <ip>",
+      "the node's address, or one of each family with a comma; that of the default route unless given",
+    )
     .option("--data <dir>", "where everything is kept", join(homedir(), ".k8ts-node"))
     .option("--install", "install missing packages", true)
     .option("--no-install", "install no packages")
@@ -129,7 +132,7 @@ async function joinCluster(flags: JoinFlags, signal: AbortSignal): Promise<void>
   await runNodeProcess(
     {
       ...{ name, dataDir, kubeconfig, proxyKubeconfig: kubeconfig },
-      ...(flags.nodeIp === undefined ? {} : { address: flags.nodeIp }),
+      ...(flags.nodeIp === undefined ? {} : { addresses: flags.nodeIp.split(",") }),
       ...{ clusterDns: settings.clusterDns, podRanges: settings.podRanges },
       ...{ podNetwork: settings.podNetwork, networkPolicy: settings.networkPolicy },
       marks: { ...networkMarks(dataDir), vni: settings.vni },

@@ -5,7 +5,7 @@ import type { PodNetworkMode } from "#network/pod-network-mode.ts";
 
 export interface AgentConfig {
   readonly name: string;
-  readonly address: string;
+  readonly addresses: readonly string[];
   readonly dataDir: string;
   /** Of the kubelet: system:node:NAME. */
   readonly kubeconfig: string;

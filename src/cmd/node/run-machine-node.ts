@@ -101,8 +101,8 @@ async function configOf(
   { name, addresses, paths, clusterDns, podNetwork }: MachineNodeOptions,
   runtimeEndpoint: string,
 ): Promise<KubeletConfig> {
-  const nodeIps = addresses ?? (await machineAddresses()).slice(0, 1);
-  const { mode, marks } = podNetwork;
+  const { mode, marks, ranges } = podNetwork;
+  const nodeIps = addresses ?? nodeIpsOf(await machineAddresses(), ranges);
   return {
     ...DEFAULT_KUBELET_CONFIG,
     nodeName: name,
@@ -120,6 +120,15 @@ async function configOf(
       ...(await mtuOf(mode, nodeIps[0] ?? "")),
     },
   };
+}
+
+/** The first address, and the first of the other family if pods have both. */
+function nodeIpsOf(machine: readonly string[], podRanges: readonly string[]): readonly string[] {
+  const [first] = machine;
+  if (first === undefined) return [];
+  const isDual = podRanges.some(isIpv6) && !podRanges.every(isIpv6);
+  const other = machine.find((address) => isIpv6(address) !== isIpv6(first));
+  return isDual && other !== undefined ? [first, other] : [first];
 }
 
 async function mtuOf(mode: PodNetworkMode, address: string): Promise<{ readonly mtu?: number }> {

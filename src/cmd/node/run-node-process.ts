@@ -17,7 +17,7 @@ import { runMachineNode } from "./run-machine-node.ts";
 export interface NodeProcessConfig {
   readonly name: string;
   /** Found out unless given. */
-  readonly address?: string;
+  readonly addresses?: readonly string[];
   readonly dataDir: string;
   /** Of the kubelet: system:node:NAME. */
   readonly kubeconfig: string;
@@ -44,14 +44,14 @@ export async function runNodeProcess(
   using proxied = new HttpsTransport(connectionOf(config.proxyKubeconfig, ""), "kube-proxy");
   const clientAs = (fieldManager: string, transport = proxied): Client =>
     new Client({ transport, clock, random, fieldManager });
-  const { name, address, dataDir, clusterDns, podRanges, marks, serving } = config;
+  const { name, addresses, dataDir, clusterDns, podRanges, marks, serving } = config;
   const shared = { clock, random, logger, metrics: new Metrics() };
   const mode = await detectMode();
   const nodeReady = deferred<void>();
   const node = runMachineNode(
     {
       ...{ name, clusterDns, serving, paths: nodePaths(dataDir, name) },
-      ...(address === undefined ? {} : { addresses: [address] }),
+      ...(addresses === undefined ? {} : { addresses }),
       podNetwork: {
         ...{ mode: config.podNetwork, ranges: podRanges, marks },
         client: clientAs("k8ts-pod-network"),

@@ -156,15 +156,11 @@ export class NodeKeeper {
   }
 }
 
-/** Addresses are merged by type, which would keep old ones. */
-function nodePatch(old: NodeStatus, next: NodeStatus): object {
-  const addresses = [...(next.addresses ?? []), { $patch: "replace" }];
-  const inUse = next.volumesInUse ?? (old.volumesInUse === undefined ? undefined : null);
-  return {
-    ...next,
-    volumesInUse: inUse,
-    ...(isEqual(old.addresses, next.addresses) ? {} : { addresses }),
-  };
+/** Addresses are merged by type, which would keep old ones and mix up two of one type. */
+function nodePatch(old: NodeStatus, { addresses, ...next }: NodeStatus): object {
+  const volumesInUse = next.volumesInUse ?? (old.volumesInUse === undefined ? undefined : null);
+  if (isEqual(old.addresses, addresses)) return { ...next, volumesInUse };
+  return { ...next, volumesInUse, addresses: [...(addresses ?? []), { $patch: "replace" }] };
 }
 
 function withoutHeartbeats(status: NodeStatus): unknown {

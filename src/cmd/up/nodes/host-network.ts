@@ -1,29 +1,35 @@
 /** The machine's part of the network of its nodes: a bridge with an address, and the way to the outside. */
 import { mustRun, runProgram } from "#host/run-program.ts";
 import { setSysctl } from "#host/sysctl.ts";
+import { isIpv6 } from "#network/decide-pod-routes.ts";
 import { deleteLink, linkExists } from "#network/ip-command.ts";
 import { removeMasquerade, writeMasquerade } from "#network/masquerade.ts";
 import type { NetworkMarks } from "#network/network-marks.ts";
+import type { NodeSubnet } from "./node-list.ts";
 
 export interface HostNetwork {
   readonly marks: NetworkMarks;
-  /** `10.201.7.0/24` */
-  readonly subnet: string;
-  readonly gateway: string;
+  readonly subnets: readonly NodeSubnet[];
   readonly podRanges: readonly string[];
 }
 
 export async function ensureHostNetwork(network: HostNetwork): Promise<void> {
-  const { marks, subnet, gateway, podRanges } = network;
+  const { marks, subnets, podRanges } = network;
   if (!(await linkExists(marks.nodeBridge))) {
     await mustRun("ip", ["link", "add", "name", marks.nodeBridge, "type", "bridge"]);
   }
-  const length = subnet.slice(subnet.indexOf("/"));
-  await mustRun("ip", ["addr", "replace", `${gateway}${length}`, "dev", marks.nodeBridge]);
+  for (const { cidr, gateway } of subnets) {
+    const address = `${gateway}${cidr.slice(cidr.indexOf("/"))}`;
+    // The addresses are ours: nothing has to be asked before they are used.
+    const options = isIpv6(cidr) ? ["nodad"] : [];
+    await mustRun("ip", ["addr", "replace", address, "dev", marks.nodeBridge, ...options]);
+  }
   await mustRun("ip", ["link", "set", marks.nodeBridge, "up"]);
+  const sources = subnets.map(({ cidr }) => cidr);
   await setSysctl("net/ipv4/ip_forward", "1");
+  if (sources.some(isIpv6)) await setSysctl("net/ipv6/conf/all/forwarding", "1");
   const chain = chainOf(marks);
-  await writeMasquerade({ chain, sources: [subnet], inside: [subnet, ...podRanges] });
+  await writeMasquerade({ chain, sources, inside: [...sources, ...podRanges] });
 }
 
 export async function removeHostNetwork(marks: NetworkMarks): Promise<void> {

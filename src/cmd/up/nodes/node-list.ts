@@ -2,6 +2,7 @@
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { readTextIfPresent, writeFileWhole } from "#host/files.ts";
+import { isIpv6 } from "#network/decide-pod-routes.ts";
 
 export interface ListedNode {
   readonly name: string;
@@ -23,13 +24,36 @@ export const NODES_MAX = 100;
 const NETWORKS = "10.201";
 const FIRST_HOST = 2;
 
-export function subnetOf({ network }: NodeList): string {
-  return `${network}.0/24`;
+/** One network of the link between the nodes. */
+export interface NodeSubnet {
+  readonly cidr: string;
+  /** The machine's own address on the nodes' bridge. */
+  readonly gateway: string;
 }
 
-/** The machine's own address on the nodes' bridge. */
-export function gatewayOf({ network }: NodeList): string {
-  return `${network}.1`;
+/** IPv4, and IPv6 too if pods have such addresses. */
+export function subnetsOf({ network }: NodeList, podRanges: readonly string[]): NodeSubnet[] {
+  const ipv4 = { cidr: `${network}.0/24`, gateway: `${network}.1` };
+  if (!podRanges.some(isIpv6)) return [ipv4];
+  const prefix = ipv6Prefix(network);
+  return [ipv4, { cidr: `${prefix}/64`, gateway: `${prefix}1` }];
+}
+
+/** The addresses of a node in the subnets, in their order. */
+export function nodeAddresses(
+  { network }: NodeList,
+  { address }: ListedNode,
+  podRanges: readonly string[],
+): string[] {
+  if (!podRanges.some(isIpv6)) return [address];
+  const host = Number(address.slice(address.lastIndexOf(".") + 1));
+  return [address, `${ipv6Prefix(network)}${host.toString(16)}`];
+}
+
+/** `fd00:10:201:7::` for `10.201.7`. */
+function ipv6Prefix(network: string): string {
+  const third = Number(network.slice(network.lastIndexOf(".") + 1));
+  return `fd00:10:201:${third.toString(16)}::`;
 }
 
 export async function readNodeList(dataDir: string): Promise<NodeList | undefined> {

@@ -11,9 +11,9 @@ import type { Clock } from "#lib/time/clock.ts";
 
 export interface NamespaceOptions {
   readonly name: string;
-  readonly address: string;
-  readonly prefixLength: number;
-  readonly gateway: string;
+  /** With the length of the network: `10.201.7.2/24`. */
+  readonly addresses: readonly string[];
+  readonly gateways: readonly string[];
   /** Addresses of the machine that are on the nodes' link, too. */
   readonly machineAddresses: readonly string[];
   /** The argument of `k8ts node run`. */
@@ -49,9 +49,11 @@ echo namespace
 read -r connected
 hostname "$1"
 ip link set lo up
-ip addr add "$2" dev eth0
+for address in $2; do
+  case $address in *:*) ip addr add "$address" dev eth0 nodad ;; *) ip addr add "$address" dev eth0 ;; esac
+done
 ip link set eth0 up
-ip route add default via "$3"
+for gateway in $3; do ip route add default via "$gateway"; done
 for address in $4; do ip route replace "$address" dev eth0; done
 mkdir -p /run/netns /var/lib/cni
 mount -t tmpfs tmpfs /run/netns
@@ -61,14 +63,13 @@ shift 4
 exit $?`;
 
 export async function startNamespace(options: NamespaceOptions): Promise<RunningNamespace> {
-  const { name, address, prefixLength, gateway, machineAddresses, configFile, clock, logger } =
-    options;
+  const { name, addresses, gateways, machineAddresses, configFile, clock, logger } = options;
   const program = [process.execPath, ...process.execArgv, process.argv[1]!];
   const child = spawn(
     "unshare",
     [
       ...[...NAMESPACES, "--propagation", "private", "--kill-child"],
-      ...["sh", "-c", SCRIPT, "sh", name, `${address}/${prefixLength}`, gateway],
+      ...["sh", "-c", SCRIPT, "sh", name, addresses.join(" "), gateways.join(" ")],
       ...[machineAddresses.join(" "), ...program, "node", "run", configFile],
     ],
     // Signals that a terminal sends to the cluster's process are not for its nodes.

@@ -33,10 +33,10 @@ import {
 import { nodeCredentials } from "./node-credentials.ts";
 import {
   freeName,
-  gatewayOf,
   type ListedNode,
   type NodeList,
-  subnetOf,
+  nodeAddresses,
+  subnetsOf,
   withNode,
   writeNodeList,
 } from "./node-list.ts";
@@ -76,7 +76,6 @@ export class NodePoolError extends Error {
 }
 
 const NAME_PATTERN = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-const PREFIX_LENGTH = 24;
 
 /** A node with its state in this run. */
 interface Slot {
@@ -248,12 +247,16 @@ export class NodePool {
 
   async #launch(node: ListedNode): Promise<RunningNamespace> {
     const { dataDir, podRanges, machineAddresses, clock, logger } = this.#options;
-    const { name, address } = node;
-    const network = { subnet: subnetOf(this.#list), gateway: gatewayOf(this.#list), podRanges };
-    await ensureHostNetwork({ marks: this.#marks, ...network });
+    const { name } = node;
+    const subnets = subnetsOf(this.#list, podRanges);
+    await ensureHostNetwork({ marks: this.#marks, subnets, podRanges });
     await this.#writeConfig(node);
     return startNamespace({
-      ...{ name, address, prefixLength: PREFIX_LENGTH, gateway: network.gateway, machineAddresses },
+      ...{ name, machineAddresses, gateways: subnets.map(({ gateway }) => gateway) },
+      addresses: nodeAddresses(this.#list, node, podRanges).map((address, i) => {
+        const { cidr } = subnets[i]!;
+        return `${address}${cidr.slice(cidr.indexOf("/"))}`;
+      }),
       ...{
         configFile: agentConfigFile(dataDir, name),
         clock,
@@ -263,10 +266,12 @@ export class NodePool {
     });
   }
 
-  async #writeConfig({ name, address }: ListedNode): Promise<void> {
+  async #writeConfig(node: ListedNode): Promise<void> {
+    const { name } = node;
     const { dataDir, server, clock, podNetwork, podRanges, clusterDns, networkPolicy } =
       this.#options;
-    const credentials = nodeCredentials(dataDir, name, [address], clock.nowMs());
+    const addresses = nodeAddresses(this.#list, node, podRanges);
+    const credentials = nodeCredentials(dataDir, name, addresses, clock.nowMs());
     const { serving, clientCa: authorityPem } = credentials;
     const file = agentConfigFile(dataDir, name);
     const write = async (user: string, client: KeyPair): Promise<string> => {
@@ -276,7 +281,7 @@ export class NodePool {
       return path;
     };
     const config: AgentConfig = {
-      ...{ name, address, dataDir, clusterDns, podNetwork, podRanges, networkPolicy },
+      ...{ name, addresses, dataDir, clusterDns, podNetwork, podRanges, networkPolicy },
       kubeconfig: await write("kubelet", credentials.client()),
       proxyKubeconfig: await write("kube-proxy", credentials.proxy()),
       serving: { ...serving, clientCa: authorityPem },

@@ -4,11 +4,10 @@ import { podRangesOf } from "../pod-ranges.ts";
 import type { UpFlags } from "../up-flags.ts";
 import { ensureHostNetwork } from "./host-network.ts";
 import {
-  gatewayOf,
   type NodeList,
   newNodeList,
   readNodeList,
-  subnetOf,
+  subnetsOf,
   withRequested,
   writeNodeList,
 } from "./node-list.ts";
@@ -22,8 +21,7 @@ export async function openNodes({ nodes, server, simulate }: UpFlags): Promise<N
   if (list.nodes.length > 0) {
     // Before the API server: on a machine without a network this is where nodes find it.
     const podRanges = podRangesOf(serviceClusterIpRange, simulate);
-    const network = { subnet: subnetOf(list), gateway: gatewayOf(list) };
-    await ensureHostNetwork({ marks, ...network, podRanges });
+    await ensureHostNetwork({ marks, subnets: subnetsOf(list, podRanges), podRanges });
   }
   return list;
 }
