@@ -1,7 +1,7 @@
 /**
  * Builds dist/: `k8ts.js`, a small entry that starts as fast as Node does, and `server.js`, the whole
  * server side in one file, which the entry loads only when a command needs it; `http-thread.js` is what the
- * thread runs that speaks HTTP; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
+ * thread runs that speaks HTTP; `ssh.js` is the library of SSH tunnels; `controller.js` and `testing.js` are what other programs import. Beside them lie the descriptions that `kubectl explain` shows, read when someone asks for them.
  * `web/` is the dashboard's front end (`build-web.ts`).
  * Files are made elsewhere and moved, `k8ts.js` last: programs that start from the previous build, and
  * concurrent builds, never find one missing or half written.
@@ -41,6 +41,12 @@ const LOOK_EVERY_MS = 20;
 const serverSideIsAnotherFile: Plugin = {
   name: "server-side-is-another-file",
   resolveId: (id) => (id === "#cmd/commands.ts" ? { id: "./server.js", external: true } : null),
+};
+
+/** The SSH library is loaded only by API servers with SSH tunnels. */
+const sshIsAnotherFile: Plugin = {
+  name: "ssh-is-another-file",
+  resolveId: (id) => (id === "./ssh-client.ts" ? { id: "./ssh.js", external: true } : null),
 };
 
 /** LMDB stays in node_modules; its one file for `require` is there sooner than the many for `import`. */
@@ -122,7 +128,8 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
 
 writeGeneratedTypes();
 writeDescriptions();
-await bundle("src/cmd/commands.ts", "server.js", []);
+await bundle("src/cmd/commands.ts", "server.js", [sshIsAnotherFile]);
+await bundle("src/tunnel/ssh/ssh-client.ts", "ssh.js", []);
 await bundle("src/apiserver/http-thread/worker.ts", "http-thread.js", []);
 await bundle("src/apiserver/request/yaml-worker.ts", "yaml.js", []);
 await bundle("src/entries/cloud.ts", "cloud.js", []);

@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process";
 
 const PROGRAMS: Readonly<Record<string, string>> = {
   "/usr/lib/cni/bridge": "containernetworking-plugins",
+  "/usr/sbin/sshd": "openssh-server",
   busybox: "busybox-static",
   chromium: "chromium",
   conntrack: "conntrack",

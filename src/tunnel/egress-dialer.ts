@@ -1,43 +1,35 @@
 /**
- * Opens connections through a Konnectivity server, as an API server does: with HTTP CONNECT over TCP or
- * a unix socket, or with packets over gRPC on a unix socket.
+ * Opens connections through a Konnectivity server, as an API server does: with HTTP CONNECT, or with
+ * packets over gRPC, each over TCP, with or without TLS, or a unix socket.
  */
-import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectPlain, isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { Client, credentials } from "@grpc/grpc-js";
 import { onAbort } from "#lib/async/aborted.ts";
+import { type ClientTls, channelCredentials } from "./channel-credentials.ts";
 import { openTunnelSocket } from "./tunnel-socket.ts";
 
 /** Rejects, saying why, if the server or the address cannot be reached. */
 export type EgressDialer = (host: string, port: number, signal?: AbortSignal) => Promise<Duplex>;
 
-export interface EgressTls {
-  readonly ca?: string | undefined;
-  readonly cert?: string | undefined;
-  readonly key?: string | undefined;
-  readonly serverName?: string | undefined;
-}
-
-export type EgressServer =
-  | { readonly protocol: "HTTPConnect" | "GRPC"; readonly path: string }
+export type EgressServer = { readonly protocol: "HTTPConnect" | "GRPC" } & (
+  | { readonly path: string }
   | {
-      readonly protocol: "HTTPConnect";
       readonly host: string;
       readonly port: number;
       /** Read for each connection; without it the connection is not encrypted. */
-      tls?(): EgressTls;
-    };
+      tls?(): ClientTls;
+    }
+);
 
 const HEAD_BYTES_MAX = 64 * 1024;
 
 export function createEgressDialer(server: EgressServer): EgressDialer {
-  if ("path" in server && server.protocol === "GRPC") {
-    const client = new Client(`unix:${server.path}`, credentials.createInsecure(), {
-      "grpc.default_authority": "localhost",
-      "grpc.max_receive_message_length": 16 * 1024 * 1024,
-    });
-    return (host, port, signal) => openTunnelSocket(client, addressOf(host, port), signal);
+  if (server.protocol === "GRPC") {
+    const clientOf = grpcClients(server);
+    return async (host, port, signal) =>
+      await openTunnelSocket(clientOf(), addressOf(host, port), signal);
   }
   return async (host, port, signal) => {
     const socket = openSocket(server);
@@ -58,8 +50,37 @@ function openSocket(server: EgressServer): Socket {
   const { host, port } = server;
   const tls = server.tls?.();
   if (tls === undefined) return connectPlain({ host, port, noDelay: true });
-  const { serverName, ...pair } = tls;
-  return connectTls({ host, port, ...pair, servername: serverName ?? host } as never);
+  const { ca, cert, key, serverName = host } = tls;
+  const named = isIP(serverName) > 0 ? {} : { servername: serverName };
+  const given = Object.entries({ ca, cert, key }).filter(([, pem]) => pem !== undefined);
+  return connectTls({ host, port, ...Object.fromEntries(given), ...named });
+}
+
+/** One channel is shared by all connections until the files of its TLS have changed. */
+function grpcClients(server: EgressServer): () => Client {
+  let made: { readonly client: Client; readonly by: string } | undefined;
+  return () => {
+    const tls = "path" in server ? undefined : server.tls?.();
+    const by = JSON.stringify(tls);
+    if (made?.by === by) return made.client;
+    made = { client: grpcClient(server, tls), by };
+    return made.client;
+  };
+}
+
+function grpcClient(server: EgressServer, tls: ClientTls | undefined): Client {
+  const target = "path" in server ? `unix:${server.path}` : addressOf(server.host, server.port);
+  const { credentials: how, options } =
+    tls === undefined || "path" in server
+      ? { credentials: credentials.createInsecure(), options: {} }
+      : channelCredentials(server.host, tls);
+  return new Client(target, how, {
+    ...("path" in server ? { "grpc.default_authority": "localhost" } : {}),
+    "grpc.max_receive_message_length": 16 * 1024 * 1024,
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 1_000,
+    ...options,
+  });
 }
 
 /** Resolves when the proxy has answered that the connection is there. */

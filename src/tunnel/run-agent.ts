@@ -4,7 +4,13 @@
  * has a stream to each. A stream that ends is made again: at once, then after a second, twice as long
  * each time up to ten.
  */
-import { type ChannelCredentials, Client, type ClientDuplexStream, Metadata } from "@grpc/grpc-js";
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  type ClientDuplexStream,
+  Metadata,
+} from "@grpc/grpc-js";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -16,6 +22,8 @@ export interface AgentOptions {
   /** `host:port` of the servers. */
   readonly target: string;
   readonly credentials: ChannelCredentials;
+  /** That the credentials need. */
+  readonly channelOptions?: ChannelOptions;
   readonly id: string;
   readonly identifiers: string;
   /** Read for each stream: tokens are rotated. */
@@ -80,11 +88,11 @@ interface OpenStream {
 
 /** `known`: a server that the agent has a stream to. Undefined: there was no answer. */
 async function openStream(
-  { target, credentials, id, identifiers, token, clock, logger }: AgentOptions,
+  { target, credentials, channelOptions, id, identifiers, token, clock, logger }: AgentOptions,
   known: ReadonlySet<string>,
   ends: Set<() => void>,
 ): Promise<OpenStream | "known" | undefined> {
-  const client = new Client(target, credentials, CHANNEL_OPTIONS);
+  const client = new Client(target, credentials, { ...CHANNEL_OPTIONS, ...channelOptions });
   const metadata = new Metadata();
   metadata.set("agentID", id);
   metadata.set("agentIdentifiers", identifiers);

@@ -3,6 +3,7 @@ import { Duplex } from "node:stream";
 import type { Client } from "@grpc/grpc-js";
 import { closeRequestPacket, dataPacket, PACKET, PROXY_PATH, packetMethod } from "./packet.ts";
 import { PacketStream } from "./packet-stream.ts";
+import { withSocketMethods } from "./socket-methods.ts";
 
 /** Rejects, saying why, if the server or the address cannot be reached. */
 export function openTunnelSocket(
@@ -100,16 +101,7 @@ function socketOver(stream: PacketStream, id: number, end: () => void): OpenSock
       done(error);
     },
   });
-  // What HTTP clients ask of sockets.
-  const none = (): Duplex => socket;
-  const methods = {
-    setTimeout: none,
-    setNoDelay: none,
-    setKeepAlive: none,
-    ref: none,
-    unref: none,
-  };
-  Object.assign(socket, { connecting: false, ...methods });
+  withSocketMethods(socket);
   return {
     socket,
     receive: (bytes) => {

@@ -90,7 +90,6 @@ function proxyOf({ connection }: Selection): EgressProxy {
   const { uds, tcp } = (connection?.transport ?? {}) as Transport;
   const path = uds?.udsName ?? "";
   if (path !== "") return { protocol, path };
-  if (protocol === "GRPC") throw new Error("UDS transport must be specified for GRPC");
   const url = URL.canParse(tcp?.url ?? "") ? new URL(tcp?.url ?? "") : undefined;
   if (url === undefined) throw new Error("Either a TCP or UDS transport must be specified");
   const tls = url.protocol === "https:" ? (tcp?.tlsConfig ?? {}) : undefined;

@@ -6,7 +6,8 @@ import {
   parseEgressConfig,
 } from "#apiserver/config/egress-config.ts";
 import type { ConnectStream } from "#apiserver/proxy/connect-stream.ts";
-import { createEgressDialer, type EgressServer, type EgressTls } from "#tunnel/egress-dialer.ts";
+import type { ClientTls } from "#tunnel/channel-credentials.ts";
+import { createEgressDialer, type EgressServer } from "#tunnel/egress-dialer.ts";
 
 /** Undefined: directly. */
 export function egressConnect(file: string | undefined): ConnectStream | undefined {
@@ -19,10 +20,10 @@ function serverOf(proxy: EgressProxy): EgressServer {
   if ("path" in proxy) return { protocol: proxy.protocol, path: proxy.path };
   const { host, port, tls: files } = proxy;
   const tls = files === undefined ? {} : { tls: () => tlsOf(files) };
-  return { protocol: "HTTPConnect", host, port, ...tls };
+  return { protocol: proxy.protocol, host, port, ...tls };
 }
 
-function tlsOf({ caBundle, clientCert, clientKey, tlsServerName }: EgressTlsFiles): EgressTls {
+function tlsOf({ caBundle, clientCert, clientKey, tlsServerName }: EgressTlsFiles): ClientTls {
   const text = (file: string | undefined): string | undefined =>
     file === undefined || file === "" ? undefined : readFileSync(file, "utf8");
   return {

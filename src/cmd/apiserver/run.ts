@@ -26,7 +26,9 @@ import { type Keys, openKeys } from "./keys.ts";
 import { isShared, openOverrides, openStore } from "./open-store.ts";
 import { ownAddress } from "./own-address.ts";
 import { apiServerOptions, identityOf, type Parts, type Surroundings } from "./server-options.ts";
+import { openNodeTunnels } from "./ssh-tunnels.ts";
 import { openTracing } from "./tracing.ts";
+import { warnOfUnverifiedConnections } from "./unverified-connections.ts";
 
 export interface RunningApiServer extends AsyncDisposable {
   readonly api: ApiServer;
@@ -65,7 +67,8 @@ async function runOn(
   if (flags.withoutEffect.length > 0) {
     logger.warn("flags without effect", { flags: flags.withoutEffect });
   }
-  const connect = egressConnect(flags.egressSelectorConfigFile);
+  warnOfUnverifiedConnections(flags, logger);
+  const egress = egressConnect(flags.egressSelectorConfigFile);
   makeDataDir(flags.dataDir);
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
   const identity = identityOf(flags, surroundings.hostname, advertiseAddress);
@@ -89,8 +92,15 @@ async function runOn(
   }
   const audit = openAuditLog(flags, surroundings);
   const opened = { store, keys, audit, metrics, encryption, overrides, tracing };
-  const parts: Parts = { flags, surroundings, advertiseAddress, connect, ...opened };
+  const tunnels = await openNodeTunnels(flags, { ...surroundings, metrics });
+  const connect = tunnels?.connect ?? egress;
+  const healthChecks = tunnels?.checks ?? [];
+  const parts: Parts = {
+    ...{ flags, surroundings, advertiseAddress, connect, healthChecks },
+    ...opened,
+  };
   const api = await startApiServer(apiServerOptions(parts), life.signal);
+  const tunnelled = tunnels?.run(api.handle, life.signal);
   const server = await listen(httpThread, flags, surroundings, keys, api);
   keys.listeningOn(server.port);
   const announcement = new Announcement();
@@ -107,6 +117,7 @@ async function runOn(
     await server.close(graceMs);
     life.abort(new Error("the API server is closing"));
     await api.done.catch(() => undefined);
+    await tunnelled;
     await audit?.close();
     await tracing?.close();
     if (surroundings.store === undefined) await store[Symbol.asyncDispose]();

@@ -6,6 +6,7 @@ import type { Kind } from "#api/kind.ts";
 import { builtInKinds } from "#api/kinds/built-in-kinds.ts";
 import { serverIdentity } from "#apiserver/cluster/identity-lease.ts";
 import { isStable } from "#apiserver/discovery/discovery.ts";
+import type { HealthCheck } from "#apiserver/health/health-paths.ts";
 import { START_HOOKS } from "#apiserver/health/start-hooks.ts";
 import { addStorageSize } from "#apiserver/metrics/store-metrics.ts";
 import type { ConnectStream } from "#apiserver/proxy/connect-stream.ts";
@@ -60,6 +61,8 @@ export interface Parts {
   readonly tracing: Tracing | undefined;
   /** Stores of single resources. */
   readonly overrides: readonly OpenedOverride[];
+  /** Of the tunnels. */
+  readonly healthChecks: readonly HealthCheck[];
 }
 
 export function apiServerOptions(parts: Parts): ApiServerOptions {
@@ -80,7 +83,7 @@ export function apiServerOptions(parts: Parts): ApiServerOptions {
       const encrypted = encryption?.encrypted(override.store);
       return { ...override, store: encrypted ?? override.store, encryption: encrypted };
     }),
-    healthChecks: encryption?.checks ?? [],
+    healthChecks: [...(encryption?.checks ?? []), ...parts.healthChecks],
     storeIsLocal: !shared,
     clock,
     random,

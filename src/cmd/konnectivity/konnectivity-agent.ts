@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { credentials } from "@grpc/grpc-js";
 import { Command as Parser } from "commander";
+import { channelCredentials } from "#tunnel/channel-credentials.ts";
 import { runTunnelAgent } from "#tunnel/run-agent.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -67,18 +68,20 @@ function configOf(flags: Flags) {
     health: { host: text("health-server-host"), port: numberOf(flags, "health-server-port") },
     servers: {
       target,
-      credentials: credentialsOf(text("ca-cert"), text("agent-cert"), text("agent-key")),
+      ...credentialsOf(host, text("ca-cert"), text("agent-cert"), text("agent-key")),
       retryMinMs: durationOf(flags, "sync-interval"),
       retryMaxMs: durationOf(flags, "sync-interval-cap"),
     },
   };
 }
 
-function credentialsOf(ca: string, cert: string, key: string) {
-  if (ca === "" && cert === "") return credentials.createInsecure();
+function credentialsOf(host: string, ca: string, cert: string, key: string) {
+  if (ca === "" && cert === "") return { credentials: credentials.createInsecure() };
   if ((cert === "") !== (key === "")) {
     throw new FlagError("--agent-cert and --agent-key need each other");
   }
-  const read = (file: string): Buffer | null => (file === "" ? null : readFileSync(file));
-  return credentials.createSsl(read(ca), read(key), read(cert));
+  const read = (file: string): string | undefined =>
+    file === "" ? undefined : readFileSync(file, "utf8");
+  const made = channelCredentials(host, { ca: read(ca), cert: read(cert), key: read(key) });
+  return { credentials: made.credentials, channelOptions: made.options };
 }

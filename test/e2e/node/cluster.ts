@@ -164,7 +164,12 @@ function readyOf(kubectl: NodeCluster["kubectl"]): Promise<string> {
   return kubectl("get", "node", NODE, "-o", `jsonpath=${path}`);
 }
 
-async function writeNodeKubeconfig(data: string, file: string): Promise<void> {
+/** Credentials of the node, issued by the authority of the cluster in `data`. */
+export async function writeNodeKubeconfig(
+  data: string,
+  file: string,
+  server = `https://127.0.0.1:${PORT}`,
+): Promise<void> {
   const nowMs = Date.now();
   const authority = openAuthority(join(data, "pki/ca"), "kubernetes", nowMs);
   const subject = { commonName: `system:node:${NODE}`, organizations: ["system:nodes"] };
@@ -183,7 +188,7 @@ async function writeNodeKubeconfig(data: string, file: string): Promise<void> {
       {
         name: "node",
         cluster: {
-          server: `https://127.0.0.1:${PORT}`,
+          server,
           "certificate-authority-data": base64(authority.certificatePem),
         },
       },

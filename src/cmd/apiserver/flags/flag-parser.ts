@@ -118,7 +118,12 @@ function addServing(command: Parser): void {
     .option("--max-mutating-requests-inflight <n>", "writing requests at a time", integer, 200)
     .option(
       "--egress-selector-config-file <file>",
-      "how nodes, control plane and etcd are reached; only directly",
+      "how the cluster is reached: directly or through a Konnectivity tunnel",
+    )
+    .option("--ssh-user <name>", "reach the nodes through SSH tunnels as this user (deprecated)")
+    .option(
+      "--ssh-keyfile <file>",
+      "the key of that user; made unless FILE.pub exists (deprecated)",
     )
     .option("--tracing-config-file <file>", "which collector is sent traces (OTLP), and how many")
     .option("--audit-log-path <file>", "audit log; - is the standard output")

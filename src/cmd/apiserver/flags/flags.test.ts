@@ -26,6 +26,14 @@ const refused: { args: string[]; says: string }[] = [
     says: "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",
   },
   {
+    args: ["--ssh-user=core"],
+    says: "--ssh-user and --ssh-keyfile must be specified together",
+  },
+  {
+    args: ["--ssh-user=core", "--ssh-keyfile=/x", "--egress-selector-config-file=/y"],
+    says: "--ssh-user and --egress-selector-config-file cannot be used together",
+  },
+  {
     args: ["--goaway-chance=0.5"],
     says: "--goaway-chance can not be less than 0 or greater than 0.02",
   },

@@ -84,6 +84,9 @@ export interface ApiServerFlags extends LogFlags {
   readonly defaultUnreachableTolerationSeconds: number;
   readonly egressSelectorConfigFile: string | undefined;
   readonly tracingConfigFile: string | undefined;
+  /** SSH tunnels to the nodes, if they are given. */
+  readonly sshUser: string | undefined;
+  readonly sshKeyfile: string | undefined;
   readonly auditLogPath: string | undefined;
   readonly auditPolicyFile: string | undefined;
   readonly auditWebhookConfigFile: string | undefined;

@@ -34,9 +34,19 @@ export function checkFlags(flags: ApiServerFlags): ApiServerFlags {
     ...auditFaults(flags),
     ...storageFaults(flags),
     ...runtimeConfigFaults(flags.runtimeConfig),
+    ...tunnelFaults(flags),
   ];
   if (faults.length === 0) return flags;
   throw new FlagError(faults.length === 1 ? faults[0]! : `[${faults.join(", ")}]`);
+}
+
+function tunnelFaults({ sshUser, sshKeyfile, egressSelectorConfigFile }: ApiServerFlags): string[] {
+  if ((sshUser === undefined) !== (sshKeyfile === undefined)) {
+    return ["--ssh-user and --ssh-keyfile must be specified together"];
+  }
+  return sshUser === undefined || egressSelectorConfigFile === undefined
+    ? []
+    : ["--ssh-user and --egress-selector-config-file cannot be used together"];
 }
 
 function servingFaults(flags: ApiServerFlags): string[] {
