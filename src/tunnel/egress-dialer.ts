@@ -62,7 +62,7 @@ function grpcClients(server: EgressServer): () => Client {
   return () => {
     const tls = "path" in server ? undefined : server.tls?.();
     const by = JSON.stringify(tls);
-    if (made?.by === by) return made.client;
+    if (made !== undefined && made.by === by) return made.client;
     made = { client: grpcClient(server, tls), by };
     return made.client;
   };

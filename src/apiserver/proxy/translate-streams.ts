@@ -32,6 +32,9 @@ export interface WantedStreams {
 const PROTOCOL = "v5.channel.k8s.io";
 /** What kubelets may answer with, the newest first. */
 const KUBELET_PROTOCOLS = ["v5", "v4", "v3", "v2"].map((version) => `${version}.channel.k8s.io`);
+const TELLING_PROTOCOLS = KUBELET_PROTOCOLS.slice(0, 2);
+/** Else the client would take it for success. */
+const LOST = "error reading from error stream: the connection to the kubelet was lost";
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 const FAULT_BYTES_MAX = 64 * 1024;
 
@@ -65,11 +68,12 @@ async function run(
   send: (channel: number, data: Uint8Array) => Promise<void>,
 ): Promise<Status> {
   const connected = await connect(request, client);
-  if (!(connected instanceof SpdyConnection)) return connected;
-  const gone = (): void => connected.close();
+  if (!("spdy" in connected)) return connected;
+  const { spdy } = connected;
+  const gone = (): void => spdy.close();
   onAbort(client.signal, gone);
   try {
-    const streams = await openStreams(connected, wanted);
+    const streams = await openStreams(spdy, wanted);
     const error = collect(streams.error);
     const outputs = [
       copy(streams.stdout, (data) => send(CHANNEL.stdout, data)),
@@ -77,19 +81,27 @@ async function run(
     ];
     void takeInput(socket, streams).finally(() => streams.stdin?.end());
     await Promise.all(outputs);
-    return exitStatus(await error);
+    const told = await error;
+    if (told === "" && connected.alwaysTells) return internalErrorStatus(LOST);
+    return exitStatus(told);
   } catch (error) {
     return internalErrorStatus(messageOf(error));
   } finally {
     client.signal.removeEventListener("abort", gone);
-    connected.close();
+    spdy.close();
   }
+}
+
+interface Kubelet {
+  readonly spdy: SpdyConnection;
+  /** It says on the error stream how a command ended, also that all went well. */
+  readonly alwaysTells: boolean;
 }
 
 async function connect(
   request: UpgradeRequest,
   { signal }: ClientConnection,
-): Promise<SpdyConnection | Status> {
+): Promise<Kubelet | Status> {
   const { target } = request;
   try {
     const answer = await requestUpgrade(
@@ -102,7 +114,9 @@ async function connect(
       signal,
     );
     if (answer.outcome === "upgraded") {
-      return new SpdyConnection(answer.socket, answer.head, { role: "client" });
+      const spdy = new SpdyConnection(answer.socket, answer.head, { role: "client" });
+      const version = answer.response.headers["x-stream-protocol-version"];
+      return { spdy, alwaysTells: TELLING_PROTOCOLS.includes(String(version)) };
     }
     return await refusalStatus(answer.response);
   } catch (error) {

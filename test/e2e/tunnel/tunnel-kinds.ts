@@ -26,7 +26,7 @@ export interface TunnelKind {
   open(split: SplitMachine): Promise<OpenTunnel>;
 }
 
-/** Upstream's programs take part where they are. */
+/** Upstream's programs take part where they are. They always use TLS between server and agent. */
 const UPSTREAM = process.env.K8TS_UPSTREAM_BIN ?? "/opt/upstream/bin";
 const upstream = (name: string): string => join(UPSTREAM, name);
 const hasUpstream = existsSync(upstream("proxy-server")) && existsSync(upstream("proxy-agent"));
@@ -34,17 +34,15 @@ const hasUpstream = existsSync(upstream("proxy-server")) && existsSync(upstream(
 export const TUNNEL_KINDS: readonly TunnelKind[] = [
   konnectivity("HTTPConnect over a unix socket", "http-connect"),
   konnectivity("GRPC over a unix socket", "grpc"),
-  konnectivity("HTTPConnect over TCP with TLS, an agent with a token", "http-connect", {
-    secured: true,
-  }),
+  konnectivity("GRPC over TCP with TLS, an agent with a token", "grpc", { secured: true }),
   ...(hasUpstream
     ? [
-        konnectivity("GRPC, upstream's agent", "grpc", { agent: "upstream" }),
-        konnectivity("HTTPConnect, upstream's agent with TLS and a token", "http-connect", {
+        konnectivity("GRPC, upstream's agent", "grpc", { agent: "upstream", secured: true }),
+        konnectivity("HTTPConnect, upstream's agent", "http-connect", {
           ...{ agent: "upstream", secured: true },
         }),
-        konnectivity("GRPC, upstream's server", "grpc", { server: "upstream" }),
-        konnectivity("HTTPConnect, upstream's server with TLS and a token", "http-connect", {
+        konnectivity("GRPC, upstream's server", "grpc", { server: "upstream", secured: true }),
+        konnectivity("HTTPConnect, upstream's server", "http-connect", {
           ...{ server: "upstream", secured: true },
         }),
       ]

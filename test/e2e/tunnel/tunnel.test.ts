@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
+import { missingProgram } from "../../../tools/debian-packages.ts";
 import { NODE } from "../node/cluster.ts";
 import { until } from "../node/eventually.ts";
 import { LONG, NODE_ADDRESS, type SplitMachine, startSplitMachine } from "./split-machine.ts";
@@ -16,6 +17,7 @@ describe("a node that the control plane has no route to", () => {
   let split: SplitMachine;
 
   beforeAll(async () => {
+    assert.equal(missingProgram("curl"), undefined);
     split = await startSplitMachine();
     await startWebhook(split);
   }, 240_000);
@@ -29,12 +31,18 @@ describe("a node that the control plane has no route to", () => {
     const script = [
       `kubectl --kubeconfig ${kubeconfig} port-forward pod/web 18080:8080 >&2 & pid=$!`,
       "for i in $(seq 100); do",
-      '  page=$(busybox wget -q -T 5 -O - http://127.0.0.1:18080/) && [ -n "$page" ] && break',
+      '  page=$(curl -s --noproxy "*" -m 5 http://127.0.0.1:18080/) && [ -n "$page" ] && break',
       "  kill -0 $pid 2>/dev/null || break; sleep 0.1",
       'done; kill $pid 2>/dev/null; echo "$page"',
     ].join("\n");
     const { stdout, stderr } = await split.tryControl("bash", "-c", script);
     return stdout.trim() || stderr;
+  };
+  const held = (...args: string[]) => {
+    const kubeconfig = join(split.dir, "data/kubeconfig");
+    const started = split.onControl("kubectl", "--kubeconfig", kubeconfig, ...args);
+    const ended = new Promise<number | null>((resolve) => started.child.once("exit", resolve));
+    return { output: started.output, ended };
   };
   const hooked = (): ReturnType<SplitMachine["tryKubectl"]> =>
     split.tryKubectl("create", "configmap", "asked", "--dry-run=server", "--from-literal=a=b");
@@ -69,16 +77,17 @@ describe("a node that the control plane has no route to", () => {
         assert.equal((await proxied(KUBELET)).stdout, "ok");
         assert.equal(await forwarded(), PAGE);
         assert.match((await hooked()).stderr, /denied by a webhook on the node/);
-        // The node's side dies: streams end with an error, and calls work again once it is back.
-        const held = split.onControl(
-          ...["kubectl", "--kubeconfig", join(split.dir, "data/kubeconfig")],
-          ...["exec", "web", "--", "sh", "-c", "echo started; sleep 1000"],
+        // The node's side dies: streams end, exec with an error, and calls work again once it is back.
+        const follow = held("logs", "-f", "web");
+        const exec = held("exec", "web", "--", "sh", "-c", "echo started; sleep 1000");
+        await until(
+          () => follow.output().includes("hello") && exec.output().includes("start"),
+          LONG,
         );
-        const ended = new Promise<number | null>((resolve) => held.child.once("exit", resolve));
-        await until(() => held.output().includes("started"), LONG);
         await tunnel.kill();
-        assert.notEqual(await ended, 0, held.output());
-        assert.match(held.output(), /error/i);
+        await follow.ended;
+        assert.notEqual(await exec.ended, 0, exec.output());
+        assert.match(exec.output(), /error/i);
         await tunnel.restart();
         await until(async () => (await split.tryKubectl("logs", "web")).exitCode === 0, LONG);
       } finally {
