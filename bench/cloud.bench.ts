@@ -40,7 +40,7 @@ export async function* run({ progress }: BenchOptions): AsyncIterable<Row> {
   const around = { clock: systemClock, random: systemRandom, logger: silentLogger };
   const flags = parseFlags([
     ...["--data-dir", folder, "--secure-port", "0", "--bind-address", "127.0.0.1"],
-    ...["--service-cluster-ip-range", "10.96.0.0/16", "--service-node-port-range", "30000-40000"],
+    ...["--service-cluster-ip-range", "10.96.0.0/16"],
   ]);
   const server = await runApiServer(flags, { ...around, hostname: "bench" }, life.signal);
   const transport = inProcessTransport(server.api.handle, ADMIN, "bench");
@@ -49,7 +49,7 @@ export async function* run({ progress }: BenchOptions): AsyncIterable<Row> {
   const balancers = createSimulatedProvider(cloud).loadBalancers!;
   const controllers = runControllers(
     {
-      controllers: [serviceController({ balancers, clusterName: "kubernetes", workers: 8 })],
+      controllers: [serviceController({ balancers, clusterName: "kubernetes", workers: 32 })],
       ...{ collectGarbage: false, client, ...around, metrics: new Metrics() },
     },
     life.signal,

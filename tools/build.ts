@@ -110,7 +110,10 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
     plugins: [...plugins, nativeCodeStaysOutside, builtInsAsTheyAre],
     transform: {
       target: "node20.19",
-      define: { "globalThis.K8TS_VERSION": JSON.stringify(version) },
+      define: {
+        "globalThis.K8TS_VERSION": JSON.stringify(version),
+        __dirname: "import.meta.dirname", // of CommonJS packages
+      },
     },
     output: {
       file: join(making, file),
