@@ -5,7 +5,7 @@
  * other flags on the same data.
  */
 import type { ChildProcess } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ProgramResult, runProgram } from "#host/run-program.ts";
 import { buildProgram, PROGRAM } from "../../built-program.ts";
@@ -119,6 +119,7 @@ function createSplit(machine: Machine): SplitMachine {
         isLinked = true;
       }
       await control?.kill();
+      rmSync(join(data, "config.yaml"), { force: true }); // flags of the start before
       const own = ["--no-metrics", "--no-ingress", "--bind-address", "0.0.0.0"];
       const up = ["up", "--foreground", "--no-node", "--data", data, "--port", String(API_PORT)];
       const started = onControl(process.execPath, ...k8ts(...up, ...own, ...flags));
