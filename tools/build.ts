@@ -49,6 +49,14 @@ const sshIsAnotherFile: Plugin = {
   resolveId: (id) => (id === "./ssh-client.ts" ? { id: "./ssh.js", external: true } : null),
 };
 
+/** Native parts of the SSH library are optional: it does without them, wherever it was installed. */
+const nativeCodeIsLeftOut: Plugin = {
+  name: "native-code-is-left-out",
+  resolveId: (id) =>
+    id === "cpu-features" || id.endsWith(".node") ? { id: `${VIRTUAL}left-out` } : null,
+  load: (id) => (id === `${VIRTUAL}left-out` ? 'throw new Error("left out");' : null),
+};
+
 /** LMDB stays in node_modules; its one file for `require` is there sooner than the many for `import`. */
 const nativeCodeStaysOutside: Plugin = {
   name: "native-code-stays-outside",
@@ -132,7 +140,7 @@ async function bundle(input: string, file: string, plugins: Plugin[]): Promise<v
 writeGeneratedTypes();
 writeDescriptions();
 await bundle("src/cmd/commands.ts", "server.js", [sshIsAnotherFile]);
-await bundle("src/tunnel/ssh/ssh-client.ts", "ssh.js", []);
+await bundle("src/tunnel/ssh/ssh-client.ts", "ssh.js", [nativeCodeIsLeftOut]);
 await bundle("src/apiserver/http-thread/worker.ts", "http-thread.js", []);
 await bundle("src/apiserver/request/yaml-worker.ts", "yaml.js", []);
 await bundle("src/entries/cloud.ts", "cloud.js", []);
