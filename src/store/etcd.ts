@@ -8,7 +8,7 @@
  * while no member answers everything fails with `Unavailable` and works again when one does.
  */
 
-import type { TlsOptions } from "#lib/http2/connect-http2.ts";
+import type { Dial, TlsOptions } from "#lib/http2/connect-http2.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import {
@@ -27,6 +27,8 @@ export interface EtcdOptions {
   /** The members' client addresses, such as https://10.0.0.1:2379. */
   readonly endpoints: readonly string[];
   readonly tls?: TlsOptions;
+  /** Makes the connections; they are made directly without it. */
+  readonly dial?: Dial | undefined;
   readonly clock: Clock;
   readonly callTimeoutMs?: number;
   /** Says when etcd is lost and when it is back. */

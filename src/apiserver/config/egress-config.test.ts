@@ -17,28 +17,27 @@ test("direct connections are what is made anyway", () => {
 test("cluster: HTTPConnect and GRPC over a unix socket or TCP with TLS", () => {
   const cluster = (connection: string): string =>
     fileOf(`{name: cluster, connection: ${connection}}`);
-  assert.deepEqual(parseEgressConfig(cluster(PROXY)), { protocol: "HTTPConnect", path: "x" });
-  assert.deepEqual(parseEgressConfig(cluster(PROXY.replace("HTTPConnect", "GRPC"))), {
-    protocol: "GRPC",
-    path: "x",
-  });
+  const parsed = (connection: string) => parseEgressConfig(cluster(connection)).cluster;
+  assert.deepEqual(parsed(PROXY), { protocol: "HTTPConnect", path: "x" });
+  assert.deepEqual(parsed(PROXY.replace("HTTPConnect", "GRPC")), { protocol: "GRPC", path: "x" });
   const tcp = "{tcp: {url: 'https://127.0.0.1:8131', tlsConfig: {caBundle: ca.crt}}}";
-  assert.deepEqual(parseEgressConfig(cluster(`{proxyProtocol: HTTPConnect, transport: ${tcp}}`)), {
+  assert.deepEqual(parsed(`{proxyProtocol: HTTPConnect, transport: ${tcp}}`), {
     ...{ protocol: "HTTPConnect", host: "127.0.0.1", port: 8131 },
     tls: { caBundle: "ca.crt" },
   });
-  assert.equal(
-    parseEgressConfig(cluster(`{proxyProtocol: GRPC, transport: ${tcp}}`))?.protocol,
-    "GRPC",
-  );
+  assert.equal(parsed(`{proxyProtocol: GRPC, transport: ${tcp}}`)?.protocol, "GRPC");
+});
+
+test("etcd and controlplane (once called master) may be behind a tunnel, too", () => {
+  const behind = (name: string): string => `{name: ${name}, connection: ${PROXY}}`;
+  const proxy = { protocol: "HTTPConnect", path: "x" };
+  assert.deepEqual(parseEgressConfig(fileOf(behind("Master"), behind("etcd"), direct("cluster"))), {
+    controlplane: proxy,
+    etcd: proxy,
+  });
 });
 
 const refused = [
-  {
-    name: "a proxy",
-    text: fileOf(`{name: etcd, connection: ${PROXY}}`),
-    says: "egress selection etcd cannot use HTTPConnect: connections are made directly",
-  },
   {
     name: "an unknown place",
     text: fileOf(direct("foo")),

@@ -1,7 +1,7 @@
 /**
  * The file of `--egress-selector-config-file`: how the server reaches the cluster (kubelets, pods,
- * Services, webhooks, aggregated APIs), others of the control plane, and etcd. The cluster may be behind
- * a tunnel; the others are always reached directly.
+ * Services, webhooks, aggregated APIs), the control plane (webhooks for authentication, authorization,
+ * audit and image policy) and etcd: directly or through a tunnel.
  */
 import { duplicate, type FieldError, invalid, notSupported } from "#api/validation/field-error.ts";
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
@@ -38,13 +38,14 @@ const EGRESS_CONFIGURATION: ConfigKind = {
   }),
 };
 
-const NAMES = ["cluster", "controlplane", "etcd"];
+const NAMES = ["cluster", "controlplane", "etcd"] as const;
+export type EgressName = (typeof NAMES)[number];
 /** What the oldest version calls the control plane. */
 const OLD_NAME = "master";
 const PROTOCOLS = ["Direct", "HTTPConnect", "GRPC"];
 const PLACE = Path.of("service").child("connection");
 
-/** The tunnel to the cluster. */
+/** The server of a tunnel. */
 export type EgressProxy = {
   readonly protocol: "HTTPConnect" | "GRPC";
 } & (
@@ -65,8 +66,11 @@ interface Transport {
   readonly tcp?: { readonly url?: string; readonly tlsConfig?: EgressTlsFiles | null } | null;
 }
 
-/** Throws, naming every fault. Undefined: the cluster is reached directly. */
-export function parseEgressConfig(text: string): EgressProxy | undefined {
+/** The ways that do not lead there directly. */
+export type EgressProxies = Readonly<Partial<Record<EgressName, EgressProxy>>>;
+
+/** Throws, naming every fault. */
+export function parseEgressConfig(text: string): EgressProxies {
   const selections = decode(text);
   const faults = [...selections.flatMap(connectionFaults), ...nameFaults(selections)];
   if (faults.length > 0) {
@@ -74,15 +78,11 @@ export function parseEgressConfig(text: string): EgressProxy | undefined {
       `failed to validate egress selector configuration: ${formatFieldErrors(faults)}`,
     );
   }
-  const proxied = selections.filter(({ connection }) => connection?.proxyProtocol !== "Direct");
-  const other = proxied.find(({ name }) => name?.toLowerCase() !== "cluster");
-  if (other !== undefined) {
-    throw new Error(
-      `egress selection ${other.name} cannot use ${other.connection?.proxyProtocol}: connections are made directly`,
-    );
-  }
-  const [cluster] = proxied;
-  return cluster === undefined ? undefined : proxyOf(cluster);
+  return Object.fromEntries(
+    selections
+      .filter(({ connection }) => connection?.proxyProtocol !== "Direct")
+      .map((selection) => [canonicalName(selection.name), proxyOf(selection)]),
+  );
 }
 
 function proxyOf({ connection }: Selection): EgressProxy {
@@ -118,11 +118,17 @@ function connectionFaults({ connection }: Selection): FieldError[] {
 
 function nameFaults(selections: readonly Selection[]): FieldError[] {
   const seen = new Set<string>();
-  return selections.flatMap(({ name = "" }, at) => {
-    const called = name.toLowerCase();
-    const canonical = called === OLD_NAME ? "controlplane" : called;
+  return selections.flatMap(({ name }, at) => {
+    const canonical = canonicalName(name);
     if (seen.has(canonical)) return [duplicate(PLACE.index(at), canonical)];
     seen.add(canonical);
-    return NAMES.includes(canonical) ? [] : [notSupported(PLACE, canonical, NAMES)];
+    return (NAMES as readonly string[]).includes(canonical)
+      ? []
+      : [notSupported(PLACE, canonical, NAMES)];
   });
+}
+
+function canonicalName(name = ""): string {
+  const called = name.toLowerCase();
+  return called === OLD_NAME ? "controlplane" : called;
 }

@@ -123,7 +123,7 @@ export class HttpsCaller implements Disposable {
 }
 
 /** What an agent calls for a new connection, with the options of the request. */
-function throughTunnel(connect: ConnectStream) {
+export function throughTunnel(connect: ConnectStream) {
   type Options = ConnectionOptions & { readonly host: string; readonly port: number };
   type Created = Parameters<typeof createConnectionThrough>[3];
   return {

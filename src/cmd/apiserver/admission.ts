@@ -16,6 +16,7 @@ import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import { egressDialers } from "./egress.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { webhookFrom } from "./webhook-call.ts";
 import { webhookCredentials } from "./webhook-credentials.ts";
@@ -37,6 +38,7 @@ export function admissionOf(
   const { security, resources, clock, random } = parts;
   const { authorizer, rules } = security;
   const configured = configurationsOf(flags);
+  const connect = egressDialers(flags.egressSelectorConfigFile).controlplane;
   const credentialsFor = webhookCredentials(configured.configurations);
   return [
     ...admissionPlugins(
@@ -51,7 +53,11 @@ export function admissionOf(
         ...webhooksAndPolicies({ ...parts, authorizer, credentialsFor }, signal),
         findKind: (version, kind) => resources.findKind(version, kind),
         openWebhook: (kubeconfig, firstRetryMs) =>
-          withRetries(webhookFrom(kubeconfig, WEBHOOK_TIMEOUT_MS), { clock, random }, firstRetryMs),
+          withRetries(
+            webhookFrom(kubeconfig, { timeoutMs: WEBHOOK_TIMEOUT_MS, connect }),
+            { clock, random },
+            firstRetryMs,
+          ),
         ...configured,
       },
       { enable: flags.enableAdmissionPlugins, disable: flags.disableAdmissionPlugins },

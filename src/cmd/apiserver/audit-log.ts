@@ -11,6 +11,7 @@ import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import { egressDialers } from "./egress.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { webhookFrom } from "./webhook-call.ts";
 
@@ -96,8 +97,9 @@ function webhookSink(flags: ApiServerFlags, around: Surroundings): Sink | undefi
   const { auditWebhookConfigFile: kubeconfig } = flags;
   if (kubeconfig === undefined) return undefined;
   const { clock, logger } = around;
+  const connect = egressDialers(flags.egressSelectorConfigFile).controlplane;
   const send = withRetries(
-    webhookFrom(kubeconfig, WEBHOOK_TIMEOUT_MS, false),
+    webhookFrom(kubeconfig, { timeoutMs: WEBHOOK_TIMEOUT_MS, answers: false, connect }),
     around,
     flags.auditWebhookInitialBackoff * 1000,
   );

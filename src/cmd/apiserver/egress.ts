@@ -1,19 +1,23 @@
-/** How the API server reaches the cluster: directly, or through the tunnel that a file names. */
+/** How the API server reaches cluster, control plane and etcd: directly, or through tunnels that a file names. */
 import { readFileSync } from "node:fs";
 import {
+  type EgressName,
   type EgressProxy,
   type EgressTlsFiles,
   parseEgressConfig,
 } from "#apiserver/config/egress-config.ts";
-import type { ConnectStream } from "#apiserver/proxy/connect-stream.ts";
 import type { ClientTls } from "#tunnel/channel-credentials.ts";
-import { createEgressDialer, type EgressServer } from "#tunnel/egress-dialer.ts";
+import { createEgressDialer, type EgressDialer, type EgressServer } from "#tunnel/egress-dialer.ts";
 
-/** Undefined: directly. */
-export function egressConnect(file: string | undefined): ConnectStream | undefined {
-  if (file === undefined) return undefined;
-  const proxy = parseEgressConfig(readFileSync(file, "utf8"));
-  return proxy === undefined ? undefined : createEgressDialer(serverOf(proxy));
+/** What is missing is reached directly. */
+export type EgressDialers = Readonly<Partial<Record<EgressName, EgressDialer>>>;
+
+export function egressDialers(file: string | undefined): EgressDialers {
+  if (file === undefined) return {};
+  const proxies = Object.entries(parseEgressConfig(readFileSync(file, "utf8")));
+  return Object.fromEntries(
+    proxies.map(([name, proxy]) => [name, createEgressDialer(serverOf(proxy))]),
+  );
 }
 
 function serverOf(proxy: EgressProxy): EgressServer {

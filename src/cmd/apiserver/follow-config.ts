@@ -46,7 +46,7 @@ export function followConfigs(
     follow("authentication", authenticationConfig, use, around, signal);
   }
   if (authorizationConfig !== undefined) {
-    const read = accessModesFromFile(authorizationConfig, around);
+    const read = accessModesFromFile(authorizationConfig, flags, around);
     follow(
       "authorization",
       authorizationConfig,

@@ -6,6 +6,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import { type Store, StoreError } from "#store/contract.ts";
 import type { EtcdOptions } from "#store/etcd.ts";
 import { PrefixedStore } from "#store/prefixed-store.ts";
+import { egressDialers } from "./egress.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { readPem } from "./keys.ts";
 import { openOwnStore } from "./open-own-store.ts";
@@ -94,6 +95,7 @@ async function connectEtcd(
     logger,
     historyMs: flags.etcdCompactionInterval * 1000,
     ...(secure ? { tls } : {}),
+    dial: egressDialers(flags.egressSelectorConfigFile).etcd,
     ...(onEtcdMembers === undefined ? {} : { onMembers: onEtcdMembers }),
   });
   const stored = `${flags.etcdPrefix}/`;

@@ -17,7 +17,7 @@ import { Metrics } from "#lib/metrics.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { claimSharedStore } from "./claim-shared-store.ts";
 import { makeDataDir } from "./data-dir.ts";
-import { egressConnect } from "./egress.ts";
+import { egressDialers } from "./egress.ts";
 import { openEncryption } from "./encryption.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { responseHeaderRules } from "./flags/response-header-flags.ts";
@@ -68,7 +68,7 @@ async function runOn(
     logger.warn("flags without effect", { flags: flags.withoutEffect });
   }
   warnOfUnverifiedConnections(flags, logger);
-  const egress = egressConnect(flags.egressSelectorConfigFile);
+  const egress = egressDialers(flags.egressSelectorConfigFile);
   makeDataDir(flags.dataDir);
   const advertiseAddress = flags.advertiseAddress ?? ownAddress(flags.bindAddress);
   const identity = identityOf(flags, surroundings.hostname, advertiseAddress);
@@ -93,7 +93,7 @@ async function runOn(
   const audit = openAuditLog(flags, surroundings);
   const opened = { store, keys, audit, metrics, encryption, overrides, tracing };
   const tunnels = await openNodeTunnels(flags, { ...surroundings, metrics });
-  const connect = tunnels?.connect ?? egress;
+  const connect = tunnels?.connect ?? egress.cluster;
   const healthChecks = tunnels?.checks ?? [];
   const parts: Parts = {
     ...{ flags, surroundings, advertiseAddress, connect, healthChecks },

@@ -2,14 +2,26 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Agent, request } from "node:https";
 import { statusFrom } from "#api/meta/status-from.ts";
+import type { ConnectStream } from "#apiserver/proxy/connect-stream.ts";
+import { throughTunnel } from "#apiserver/webhook/https-caller.ts";
 import { type AskWebhook, WebhookError } from "#apiserver/webhook/webhook.ts";
 import { type Connection, connectionFromFile } from "#client/kubeconfig.ts";
 
 const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 const TRANSIENT_CODES: ReadonlySet<number> = new Set([429, 500, 504]);
 
-/** `answers`: what comes back matters; otherwise it is enough that it was taken. */
-export function webhookFrom(kubeconfig: string, timeoutMs: number, answers = true): AskWebhook {
+export interface WebhookCallOptions {
+  readonly timeoutMs: number;
+  /** What comes back matters unless false; then it is enough that it was taken. */
+  readonly answers?: boolean;
+  /** Makes the connections to the control plane; they are made directly without it. */
+  readonly connect: ConnectStream | undefined;
+}
+
+export function webhookFrom(
+  kubeconfig: string,
+  { timeoutMs, answers = true, connect }: WebhookCallOptions,
+): AskWebhook {
   const connection = connectionFromFile(kubeconfig);
   const url = new URL(connection.server);
   if (url.protocol !== "https:") throw new Error(`${kubeconfig}: the server must use https`);
@@ -21,6 +33,7 @@ export function webhookFrom(kubeconfig: string, timeoutMs: number, answers = tru
     ...(connection.clientCertificate === undefined ? {} : { cert: connection.clientCertificate }),
     ...(connection.clientKey === undefined ? {} : { key: connection.clientKey }),
   });
+  if (connect !== undefined) Object.assign(agent, throughTunnel(connect));
   return async (question) => {
     const body = typeof question === "string" ? question : JSON.stringify(question);
     const text = await post(agent, url, await credentialsOf(connection), body, timeoutMs);

@@ -12,11 +12,13 @@ import type {
   AuthorizationMode,
 } from "#apiserver/authz/authorizers.ts";
 import type { ConfiguredWebhook } from "#apiserver/authz/webhook-config.ts";
+import type { ConnectStream } from "#apiserver/proxy/connect-stream.ts";
 import type { SecurityOptions } from "#apiserver/request/security.ts";
 import { withRetries } from "#apiserver/webhook/webhook.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import { egressDialers } from "./egress.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 import { webhookFrom } from "./webhook-call.ts";
 
@@ -34,14 +36,18 @@ export function webhooksOf(
   around: Surroundings,
 ): Pick<SecurityOptions, "modes" | "tokenWebhook"> {
   const { logger } = around;
+  const connect = egressDialers(flags.egressSelectorConfigFile).controlplane;
   const tokenFile = flags.authenticationTokenWebhookConfigFile;
   return {
-    modes: modesOf(authorizersOf(flags), around),
+    modes: modesOf(authorizersOf(flags), connect, around),
     ...(tokenFile === undefined
       ? {}
       : {
           tokenWebhook: {
-            ask: withRetries(webhookFrom(tokenFile, TOKEN_TIMEOUT_MS), around),
+            ask: withRetries(
+              webhookFrom(tokenFile, { timeoutMs: TOKEN_TIMEOUT_MS, connect }),
+              around,
+            ),
             version: versionOf(flags.authenticationTokenWebhookVersion),
             cacheMs: flags.authenticationTokenWebhookCacheTtl * 1000,
             logger,
@@ -64,17 +70,23 @@ function policiesOf({ authorizationPolicyFile: file = "" }: ApiServerFlags): Aba
 }
 
 /** Reads the authorizers of a file that was read before, now or whenever it has changed. */
-export function accessModesFromFile(file: string, around: Surroundings): () => AccessModes {
+export function accessModesFromFile(
+  file: string,
+  { egressSelectorConfigFile }: Pick<ApiServerFlags, "egressSelectorConfigFile">,
+  around: Surroundings,
+): () => AccessModes {
   const before = readAuthorizationFile(file);
-  return () => modesOf(readAuthorizationFile(file, before), around);
+  const connect = egressDialers(egressSelectorConfigFile).controlplane;
+  return () => modesOf(readAuthorizationFile(file, before), connect, around);
 }
 
 function modesOf(
   authorizers: readonly (ConfiguredAuthorizer | AbacMode)[],
+  connect: ConnectStream | undefined,
   around: Surroundings,
 ): AccessModes {
   return authorizers.map((one) =>
-    typeof one === "string" || "policies" in one ? one : accessWebhook(one, around),
+    typeof one === "string" || "policies" in one ? one : accessWebhook(one, connect, around),
   );
 }
 
@@ -108,9 +120,10 @@ function webhookOfFlags(flags: ApiServerFlags): ConfiguredWebhook {
 
 function accessWebhook(
   { kubeconfig, timeoutMs, ...webhook }: ConfiguredWebhook,
+  connect: ConnectStream | undefined,
   around: Surroundings,
 ): AccessWebhook {
-  const ask = withRetries(webhookFrom(kubeconfig, timeoutMs), around);
+  const ask = withRetries(webhookFrom(kubeconfig, { timeoutMs, connect }), around);
   return { ...webhook, ask, logger: around.logger };
 }
 

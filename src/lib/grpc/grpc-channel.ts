@@ -10,7 +10,12 @@
  * 4. `close` ends every call that is under way.
  */
 import { Backoff } from "#lib/async/backoff.ts";
-import { type Address, connectHttp2, type TlsOptions } from "#lib/http2/connect-http2.ts";
+import {
+  type Address,
+  connectHttp2,
+  type Dial,
+  type TlsOptions,
+} from "#lib/http2/connect-http2.ts";
 import { encodeHeaders } from "#lib/http2/hpack-encode.ts";
 import type { HeaderField } from "#lib/http2/hpack-static-table.ts";
 import type { Http2Connection } from "#lib/http2/http2-connection.ts";
@@ -26,6 +31,7 @@ import { UnaryCall } from "./unary-call.ts";
 
 export interface ChannelOptions {
   readonly address: Address;
+  readonly dial?: Dial | undefined;
   readonly tls?: TlsOptions | undefined;
   readonly authority: string;
   /** Sent with every call. */

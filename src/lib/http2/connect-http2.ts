@@ -2,7 +2,8 @@
  * Makes a connection: TCP or a Unix socket, with or without TLS. With TLS the server has to agree to
  * HTTP/2 (ALPN). The connection is usable when the server has sent its settings.
  */
-import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTcp, isIP, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { messageOf } from "#lib/caught.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -29,8 +30,13 @@ export type Address =
   /** A Unix socket; a path that begins with a zero byte is an abstract one. */
   | { readonly path: string };
 
+/** Makes a connection in another way than directly, such as through a tunnel. */
+export type Dial = (host: string, port: number, signal?: AbortSignal) => Promise<Duplex>;
+
 export interface ConnectOptions {
   readonly address: Address;
+  /** For addresses that have a host; they are connected to directly without it. */
+  readonly dial?: Dial | undefined;
   /** Without TLS unless given. */
   readonly tls?: TlsOptions | undefined;
   readonly clock: Clock;
@@ -43,10 +49,37 @@ export interface ConnectOptions {
 }
 
 /** Rejects with Http2Error. */
-export function connectHttp2(options: ConnectOptions): Promise<Http2Connection> {
+export async function connectHttp2(options: ConnectOptions): Promise<Http2Connection> {
+  const { address, dial } = options;
+  if (dial === undefined || !("host" in address)) return await connectOver(options);
+  return await connectOver(options, await dialled(options, dial, address));
+}
+
+async function dialled(
+  { clock, connectTimeoutMs, signal }: ConnectOptions,
+  dial: Dial,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<Duplex> {
+  const late = new AbortController();
+  const timer = clock.schedule(connectTimeoutMs, () => late.abort());
+  const abort = (): void => late.abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await dial(host, port, late.signal);
+  } catch (error) {
+    throw new Http2Error("CONNECT_ERROR", messageOf(error), { notProcessed: true });
+  } finally {
+    timer.cancel();
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** `under`: a stream to the server; a connection is made without it. */
+function connectOver(options: ConnectOptions, under?: Duplex): Promise<Http2Connection> {
   const { address, tls, clock, connectTimeoutMs, signal } = options;
   return new Promise((resolve, reject) => {
-    const socket = tls === undefined ? connectTcp(address) : openTls(address, tls);
+    const socket =
+      tls === undefined ? (under ?? connectTcp(address)) : openTls(address, tls, under);
     let isReady = false;
     const settle = (): void => {
       timer.cancel();
@@ -62,12 +95,12 @@ export function connectHttp2(options: ConnectOptions): Promise<Http2Connection> 
     signal.addEventListener("abort", abort, { once: true });
     const onError = (error: Error): void => fail(messageOf(error));
     socket.once("error", onError);
-    socket.once(tls === undefined ? "connect" : "secureConnect", () => {
+    const begin = (): void => {
       if (tls !== undefined && (socket as TLSSocket).alpnProtocol !== "h2") {
         fail("the server does not offer HTTP/2", "HTTP_1_1_REQUIRED");
         return;
       }
-      socket.setNoDelay(true);
+      if (socket instanceof Socket) socket.setNoDelay(true);
       const connection = new Http2Connection(socket, {
         ...options,
         onReady: () => {
@@ -79,16 +112,19 @@ export function connectHttp2(options: ConnectOptions): Promise<Http2Connection> 
       });
       connection.start();
       socket.off("error", onError);
-    });
+    };
+    if (tls === undefined && under !== undefined) begin();
+    else socket.once(tls === undefined ? "connect" : "secureConnect", begin);
   });
 }
 
-function openTls(address: Address, options: TlsOptions): Socket {
+function openTls(address: Address, options: TlsOptions, under?: Duplex): Socket {
   const { ca, cert, key, serverName, insecure = false, offersHttp1 = false } = options;
   // TLS does not allow an address where a name is expected. The certificate is checked against `host`.
   const name = "host" in address && isIP(address.host) === 0 ? address.host : "";
   return connectTls({
     ...address,
+    ...(under === undefined ? {} : { socket: under }),
     servername: serverName ?? name,
     ALPNProtocols: offersHttp1 ? ["h2", "http/1.1"] : ["h2"],
     minVersion: "TLSv1.2",

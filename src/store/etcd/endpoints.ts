@@ -13,7 +13,7 @@
 import { GrpcChannel } from "#lib/grpc/grpc-channel.ts";
 import { GrpcError } from "#lib/grpc/grpc-status.ts";
 import type { GrpcStream, GrpcStreamHandler } from "#lib/grpc/grpc-stream.ts";
-import type { TlsOptions } from "#lib/http2/connect-http2.ts";
+import type { Dial, TlsOptions } from "#lib/http2/connect-http2.ts";
 import type { HeaderField } from "#lib/http2/hpack-static-table.ts";
 import type { Logger } from "#lib/logger.ts";
 import { systemRandom } from "#lib/random.ts";
@@ -25,6 +25,8 @@ export interface EndpointsOptions {
   /** `https://host:2379`; with http:// there is no TLS. */
   readonly endpoints: readonly string[];
   readonly tls?: TlsOptions;
+  /** Makes the connections; they are made directly without it. */
+  readonly dial?: Dial | undefined;
   readonly clock: Clock;
   readonly callTimeoutMs: number;
   /** Says when no member can be reached, and when one can again. */
@@ -186,7 +188,7 @@ export class Endpoints implements Disposable {
 /** A channel to one member. It connects when it is used. */
 export function channelTo(
   endpoint: string,
-  { tls = {}, clock }: Pick<EndpointsOptions, "tls" | "clock">,
+  { tls = {}, dial, clock }: Pick<EndpointsOptions, "tls" | "dial" | "clock">,
   metadata: readonly HeaderField[] = [],
 ): GrpcChannel {
   const [, scheme, host, port = "2379"] =
@@ -196,6 +198,7 @@ export function channelTo(
   }
   return new GrpcChannel({
     address: { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port) },
+    dial,
     tls: scheme === "https" ? tls : undefined,
     authority: `${host}:${port}`,
     metadata,
