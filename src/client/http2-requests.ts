@@ -7,7 +7,7 @@
  *    client's certificate was renewed.
  * 2. A request that the server certainly did not act on is sent once more on a new connection.
  *    Every other failure is a TransportError, or the signal's reason.
- * 3. A server without HTTP/2 is found out once: `Http1Required` tells the caller to use HTTP/1.1.
+ * 3. A server without HTTP/2 is found out once: with `Http1Required` the caller has to use HTTP/1.1.
  */
 import type { Http2Stream, StreamHandler } from "#lib/http2/client-stream.ts";
 import { connectHttp2, type TlsOptions } from "#lib/http2/connect-http2.ts";

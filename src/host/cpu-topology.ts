@@ -1,4 +1,4 @@
-/** How the machine's CPUs and memory are arranged, as the kernel tells it in /sys. */
+/** How the machine's CPUs and memory are arranged, as the kernel shows it in /sys. */
 import { join } from "node:path";
 import { listFolder, readTextIfPresent } from "./files.ts";
 import { hugePagesName } from "./huge-pages.ts";
@@ -29,7 +29,7 @@ export interface MachineLayout {
   readonly nodes: readonly MachineNumaNode[];
 }
 
-/** `memoryBytes` and one NUMA node count where the kernel tells nothing about nodes. */
+/** If the kernel lists no NUMA nodes, there is one node with `memoryBytes`. */
 export async function readMachineLayout(
   memoryBytes: number,
   parseList: (text: string) => readonly number[],

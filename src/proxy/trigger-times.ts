@@ -1,12 +1,12 @@
 /**
- * When the changes happened that EndpointSlices tell of, until their rules are written. The
- * EndpointSlice controller notes that time in an annotation. Changes from before the proxy began do not
- * count: they would tell how long the proxy was away.
+ * The times of the changes that EndpointSlices show, until their rules are written. The
+ * EndpointSlice controller sets that time in an annotation. Changes from before the proxy started do not
+ * count: they would measure how long the proxy was away.
  */
 import type { EndpointSlice } from "#api/generated/discovery.v1.ts";
 
 const ANNOTATION = "endpoints.kubernetes.io/last-change-trigger-time";
-/** More between two writes of rules are not told apart. */
+/** Limit of distinct times between two writes of rules. */
 const WAITING_MAX = 10_000;
 
 export class TriggerTimes {

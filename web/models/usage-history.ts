@@ -10,7 +10,7 @@ export function coresText(cores: number): string {
   return cores < 1 ? `${Math.round(cores * 1000)}m` : cores.toFixed(2);
 }
 
-/** What a chart shows, for those who cannot see it. */
+/** The chart as text, for screen readers. */
 export function usageText(values: readonly number[], text: (value: number) => string): string {
   const last = values.at(-1);
   if (last === undefined) return "no measurement";

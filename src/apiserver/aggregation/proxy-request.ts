@@ -30,7 +30,7 @@ export interface ProxyOptions {
   readonly logger: Logger;
   /** Makes connections; they are made directly without. */
   readonly connect?: ConnectStream | undefined;
-  /** Tells the other server which span calls it. */
+  /** Adds the trace context to the proxied request. */
   readonly tracer?: Tracer | undefined;
 }
 

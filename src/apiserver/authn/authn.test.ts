@@ -145,7 +145,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     answer: { outcome: "refused", reason: "unknown authority" },
   },
   {
-    name: "a proxy speaks for someone",
+    name: "front proxy: X-Remote-User of a trusted proxy",
     request: request(
       {
         "x-remote-user": "carl",
@@ -161,7 +161,7 @@ const cases: { name: string; request: ApiRequest; answer: unknown }[] = [
     }),
   },
   {
-    name: "headers of someone who is no proxy say nothing",
+    name: "front proxy: X-Remote-User without a proxy certificate is ignored",
     request: request({ "x-remote-user": "carl" }, { certificate }),
     answer: known({
       name: "jane",

@@ -175,7 +175,7 @@ test("a repair round fixes the stored allocations and records Events", async () 
   await t.want(201, "POST", `${at}/services`, { body: wanted });
 });
 
-test("an address that someone takes away comes back by itself", async () => {
+test("a deleted IPAddress of a Service is created again", async () => {
   await using t = await startTestApi();
   const cidr = { metadata: { name: "kubernetes" }, spec: { cidrs: ["10.96.0.0/24"] } };
   await t.want(201, "POST", "/apis/networking.k8s.io/v1/servicecidrs", { body: cidr });

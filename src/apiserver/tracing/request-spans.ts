@@ -3,7 +3,7 @@
  * below it one for the verb of a resource.
  *
  * The client's `traceparent` is the parent only for the groups system:masters and system:monitoring.
- * Anybody else could otherwise have every request recorded; their span begins a trace of its own,
+ * Other users could otherwise have every request recorded; their span begins a new trace,
  * which has a link to the client's.
  */
 import { parseTraceparent } from "#lib/tracing/trace-context.ts";

@@ -25,7 +25,7 @@ describe("writes", () => {
     assert.deepEqual(await t.want(200, "GET", `${CONFIG_MAPS}/a`), made);
   });
 
-  test("a name that exists, from someone who would take a generated one", async () => {
+  test("POST with generateName and a name that exists gets 409", async () => {
     await using t = await startTestApi();
     const body = configMap("a", { metadata: { generateName: "a-" } });
     await t.want(201, "POST", CONFIG_MAPS, { body });

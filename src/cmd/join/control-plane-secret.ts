@@ -57,7 +57,7 @@ export function encryptFiles(files: ControlPlaneFiles, keyHex: string): Record<s
   return Object.fromEntries(Object.entries(files).map(([name, text]) => [name, seal(text)]));
 }
 
-/** Undefined if it is another key, or if somebody changed the data. */
+/** Undefined if it is another key, or if the data was changed. */
 export function decryptFiles(
   data: Readonly<Record<string, string>>,
   keyHex: string,

@@ -64,10 +64,10 @@ function leaveParser(): Parser {
       "Takes this machine out of the control plane of its cluster, and removes the cluster's data from it.",
     )
     .option("--data <dir>", "its data directory", defaultDataDir())
-    .option("--force", "clean up here even if the cluster cannot be told");
+    .option("--force", "clean up here even if the cluster cannot be reached");
 }
 
-/** A cluster on one machine has nobody to go on without it. */
+/** A cluster with an embedded store has no other member that could continue. */
 function refuseEmbedded(dataDir: string): void {
   const { args } = configuredStart([`--data=${dataDir}`], upOptions());
   if (parseUpFlags(args).server.etcdServers.length > 0) return;

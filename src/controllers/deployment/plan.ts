@@ -52,7 +52,7 @@ export interface DeploymentState {
   readonly candidates: readonly ReplicaSet[];
   /** Pods of each of these sets, by the set's uid. */
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
-  /** Sets with a name of the form that its own have, whoever controls them. */
+  /** ReplicaSets with a name of the form that its own have, with any controller. */
   readonly namesakes: ReadonlyMap<string, ReplicaSet>;
 }
 

@@ -19,7 +19,7 @@ export interface PodState {
   readonly pod: Pod;
   /** Those that the pod controls. */
   readonly owned: readonly ResourceClaim[];
-  /** Those that the pod names, by name, whoever owns them. */
+  /** The claims that the pod names, by name, with any owner. */
   readonly claims: ReadonlyMap<string, ResourceClaim>;
   readonly templates: ReadonlyMap<string, ResourceClaimTemplate>;
 }

@@ -23,7 +23,7 @@ const CONFLICT_RECHECK_MS = 60_000;
 
 export interface EphemeralState {
   readonly pod: Pod;
-  /** Claims with the names of its ephemeral volumes, whoever owns them. */
+  /** Claims with the names of its ephemeral volumes, with any owner. */
   readonly claims: ReadonlyMap<string, PersistentVolumeClaim>;
 }
 

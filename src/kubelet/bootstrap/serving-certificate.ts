@@ -1,6 +1,6 @@
 /**
  * `serverTLSBootstrap`: the kubelet's serving certificate from the cluster, by a CertificateSigningRequest
- * of the signer kubernetes.io/kubelet-serving with the node's addresses, which somebody approves.
+ * of the signer kubernetes.io/kubelet-serving with the node's addresses, which must be approved.
  *
  * Promises:
  * 1. The certificate and its key are kept as upstream keeps them: `kubelet-server-current.pem`, a link

@@ -4,14 +4,14 @@
  *
  * Promises:
  * 1. `rest` is undefined, and costs one look at the clock, unless the work since the last rest took
- *    PIECE_MS or more. Then it resolves in a later turn of the event loop.
+ *    WORK_MS or more. Then it resolves in a later turn of the event loop.
  * 2. While time stands still (the virtual clock) there are no rests.
  */
 import type { Clock } from "../time/clock.ts";
 import { nextTurn } from "./next-turn.ts";
 
 /** Few tasks take that long; a step may take longer. */
-const PIECE_MS = 5;
+const WORK_MS = 5;
 
 export class WorkPace {
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -24,7 +24,7 @@ export class WorkPace {
 
   rest(): Promise<void> | undefined {
     const nowMs = this.#clock.elapsedMs();
-    return nowMs - this.#sinceMs < PIECE_MS ? undefined : this.#pause();
+    return nowMs - this.#sinceMs < WORK_MS ? undefined : this.#pause();
   }
 
   async #pause(): Promise<void> {

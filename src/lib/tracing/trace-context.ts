@@ -8,7 +8,7 @@ export interface SpanContext {
   /** 16 of them. */
   readonly spanId: string;
   readonly sampled: boolean;
-  /** The header `tracestate`, which is passed on as it is. */
+  /** The header `tracestate`, which is forwarded unchanged. */
   readonly state: string;
 }
 

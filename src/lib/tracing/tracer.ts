@@ -53,7 +53,7 @@ export class Tracer {
     this.#options = options;
   }
 
-  /** Headers that tell another server which span calls it. */
+  /** The trace context headers for a call to another server. */
   headers(): TraceHeaders | undefined {
     const current = this.#current.getStore();
     return current && traceHeaders(current);

@@ -17,7 +17,7 @@ import {
 import type { KeyIndex } from "#store/local/key-index.ts";
 
 export class ForkEngine implements Engine {
-  /** Reads of the base may be long: they are made in pieces. */
+  /** Reads of the base may be long: they are spread over several turns of the event loop. */
   readonly commitsTakeTime = true;
   readonly #base: View & Disposable;
   readonly #keys: KeyIndex;

@@ -9,7 +9,7 @@ import { LmdbLog, rebuildFrom } from "./lmdb-engine.ts";
 import { openToRead } from "./lmdb-file.ts";
 
 /** Changes that are read before other work may run. */
-const PIECE = 64;
+const CHANGES_PER_TURN = 64;
 
 export async function revisionsOfDirectory(
   directory: string,
@@ -24,10 +24,10 @@ export async function revisionsOfDirectory(
   const transaction = file.root.useReadTransaction();
   try {
     const view = { ...rebuildFrom(file, transaction), log: new LmdbLog(file, transaction) };
-    const pieces = readRevisions(view, fromRevision, limit, PIECE);
+    const reading = readRevisions(view, fromRevision, limit, CHANGES_PER_TURN);
     for (;;) {
-      const piece = pieces.next();
-      if (piece.done) return piece.value;
+      const step = reading.next();
+      if (step.done) return step.value;
       await nextTurn();
     }
   } finally {

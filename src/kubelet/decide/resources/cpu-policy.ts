@@ -34,7 +34,7 @@ export interface CpuPolicy {
 }
 
 export interface CpuState {
-  /** CPUs that nobody has exclusively. */
+  /** CPUs that are not exclusively assigned. */
   readonly shared: CpuSet;
   /** By pod uid and container. */
   readonly assigned: ReadonlyMap<string, ReadonlyMap<string, CpuSet>>;

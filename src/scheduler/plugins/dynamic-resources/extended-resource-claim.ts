@@ -94,7 +94,7 @@ export class ExtendedResourceClaim {
     return created.value;
   }
 
-  /** Tells the kubelet which devices are meant. */
+  /** Writes the pod status that names the allocated devices for the kubelet. */
   async writeStatus(
     { mappings }: ExtendedVariant,
     claim: ResourceClaim,
