@@ -145,6 +145,8 @@ export interface KindSpec<T extends KubeObject> {
   readonly storedForm?: "json";
   /** The version that discovery's storage hash names; that of the stored kind unless given. */
   readonly storageVersion?: string;
+  /** Reads what upstream stores in a version that is not served any more. */
+  readonly fromOldVersion?: (object: KubeObject) => KubeObject;
   /** Objects are gone after the time that `--event-ttl` says. */
   readonly expires?: "event-ttl";
   /** Objects hold JSON of others, in which whole numbers keep all their digits. */

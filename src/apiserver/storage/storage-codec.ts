@@ -65,7 +65,9 @@ export class StorageCodec {
     const written =
       resource.versions.find((version) => version.apiVersion === apiVersion) ??
       this.#resources.findKind(apiVersion, object.kind ?? "");
-    if (written?.storedAs === undefined) return { ...object, apiVersion: kind.apiVersion };
+    if (written?.storedAs === undefined) {
+      return kind.fromOldVersion?.(object) ?? { ...object, apiVersion: kind.apiVersion };
+    }
     return written.storedAs.remote === undefined ? written.storedAs.toStored(object) : object;
   }
 

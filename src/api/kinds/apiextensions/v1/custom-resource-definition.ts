@@ -19,6 +19,7 @@ import { someSchema } from "../json-schema/walk.ts";
 import { validateApproval } from "./approval.ts";
 import { validateSpec, validateSpecUpdate } from "./definition-rules.ts";
 import { beginDeletion } from "./deletion.ts";
+import { fromV1beta1 } from "./from-v1beta1.ts";
 import { internalSpec, schemasOf } from "./internal-spec.ts";
 import { NEW_DEFINITION, updateOptions } from "./ratcheting.ts";
 import { validateNames } from "./version-rules.ts";
@@ -39,6 +40,7 @@ export const customResourceDefinitionKind = defineKind<CustomResourceDefinition>
   storagePath: "apiextensions.k8s.io/customresourcedefinitions",
   storedForm: "json",
   storageVersion: "v1beta1",
+  fromOldVersion: fromV1beta1,
   nameRule: (name, prefix, definition) => [
     ...nameIsDnsSubdomain(name, prefix),
     ...(definition === undefined || name === wantedName(definition) ? [] : [NAME_FAULT]),
