@@ -30,6 +30,7 @@ export const COMMANDS: Readonly<Record<string, string>> = {
   "konnectivity-agent": "run the agent of tunnels to nodes",
   snapshot: "save, restore, verify and list snapshots of a cluster's store",
   store: "copy a cluster's store from a data directory to an etcd, or back; list its revisions",
+  manifests: "write a control plane as static pods, and the image that they run",
   etcd: "members, state, snapshots and defragmentation of the cluster's etcd",
   completion: "print a script that completes commands in bash, zsh or fish",
   version: "print the version",

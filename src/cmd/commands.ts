@@ -15,6 +15,7 @@ import { konnectivityAgentCommand } from "./konnectivity/konnectivity-agent.ts";
 import { konnectivityServerCommand } from "./konnectivity/konnectivity-server.ts";
 import { kubeletCommand } from "./kubelet/kubelet-command.ts";
 import { leaveCommand } from "./leave/leave-command.ts";
+import { manifestsCommand } from "./manifests/manifests-command.ts";
 import { metricsServerCommand } from "./metrics-server/metrics-server-command.ts";
 import { nodeCommand } from "./node/node-command.ts";
 import { proxyCommand } from "./proxy/proxy-command.ts";
@@ -52,6 +53,7 @@ export const commands: readonly Command[] = [
   konnectivityServerCommand,
   kubeletCommand,
   leaveCommand,
+  manifestsCommand,
   metricsServerCommand,
   nodeCommand,
   tokenCommand,

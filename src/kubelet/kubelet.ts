@@ -291,6 +291,23 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
     isOver: (uid) => workers.has(uid) && !workers.isActive(uid),
   };
   signal.addEventListener("abort", () => services.probes.close(), { once: true });
+  void watch.run(signal);
+  const eventOptions = { cri, endpoint: runtimeEndpoint, clock, random, logger };
+  void runContainerEvents(
+    {
+      ...eventOptions,
+      onChange: (id) => {
+        const uid = index.podOf(id);
+        if (uid !== undefined) workers.wake(uid);
+      },
+    },
+    signal,
+  );
+  // Static pods do not wait for the API server: it may be one of them.
+  if (config.staticPodPath !== "" || config.staticPodUrl !== "") {
+    await statics.read(signal);
+    void statics.run(signal);
+  }
   await keeper.register(signal);
   void keeper.run(signal);
   const ownNode = informer<Node>(options, nodeKind, {
@@ -303,30 +320,16 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   }, signal);
   void ownNode.run(signal);
   await plugins.run(signal);
-  void watch.run(signal);
   void eviction.run(signal);
   const { nodeName, leaseDurationSeconds: durationSeconds } = config;
   const nodeUid = (): string | undefined => keeper.node?.metadata.uid;
   void runNodeLease({ client, clock, logger, nodeName, durationSeconds, nodeUid }, signal);
-  const eventOptions = { cri, endpoint: runtimeEndpoint, clock, random, logger };
-  void runContainerEvents(
-    {
-      ...eventOptions,
-      onChange: (id) => {
-        const uid = index.podOf(id);
-        if (uid !== undefined) workers.wake(uid);
-      },
-    },
-    signal,
-  );
   void serviceInformer.run(signal);
   await Promise.race([serviceInformer.synced, untilAborted(signal)]);
   pods.on(({ next, old }) => takePod(workers, statics, next, old), signal);
   void pods.run(signal);
   await Promise.race([pods.synced, untilAborted(signal)]);
-  if (config.staticPodPath !== "" || config.staticPodUrl !== "") {
-    await startStatics(statics, pods, signal);
-  }
+  statics.reconcile();
   await workers.endOrphans();
   allocations.forgetOthers((uid) => workers.has(uid));
   devices.forgetOthers((uid) => workers.has(uid));
@@ -356,16 +359,6 @@ function takePod(
 }
 
 /** Read once before orphans are looked for: a static pod that runs already is none. */
-async function startStatics(
-  statics: StaticPods,
-  pods: Informer<Pod>,
-  signal: AbortSignal,
-): Promise<void> {
-  await pods.synced;
-  await statics.read();
-  void statics.run(signal);
-}
-
 interface Machinery {
   readonly machine: MachineFacts;
   readonly amounts: NodeAmounts;

@@ -16,6 +16,8 @@ export interface ApiServers extends AsyncDisposable {
   readonly places: readonly HttpsPlace[];
   readonly token: string;
   kill(server: number): Promise<void>;
+  /** SIGTERM; resolves when the process has ended. */
+  end(server: number): Promise<void>;
   start(server: number): Promise<void>;
   freeze(server: number): void;
   thaw(server: number): void;
@@ -33,7 +35,11 @@ export interface Answer {
   readonly json: any;
 }
 
-export async function startApiServers(count: number, etcd: readonly string[]): Promise<ApiServers> {
+export async function startApiServers(
+  count: number,
+  etcd: readonly string[],
+  flags: readonly string[] = [],
+): Promise<ApiServers> {
   const directory = mkdtempSync(join(tmpdir(), "k8ts-ha-"));
   const tokens = join(directory, "tokens.csv");
   writeFileSync(tokens, `${TOKEN},admin,1,"system:masters"\n`);
@@ -45,7 +51,7 @@ export async function startApiServers(count: number, etcd: readonly string[]): P
     programs[server] = startProgram([
       ...["apiserver", "--etcd-servers", etcd.join(","), "--data-dir", data],
       ...["--secure-port", `${port}`, "--bind-address", "127.0.0.1"],
-      ...["--token-auth-file", tokens],
+      ...["--token-auth-file", tokens, ...flags],
     ]);
     await untilReady(places[server]!, programs[server]!);
   };
@@ -61,6 +67,7 @@ export async function startApiServers(count: number, etcd: readonly string[]): P
     places,
     token: TOKEN,
     start,
+    end: async (server) => void (await programs[server]?.end("SIGTERM")),
     kill: async (server) => void (await programs[server]?.end("SIGKILL")),
     freeze: (server) => void programs[server]?.child.kill("SIGSTOP"),
     thaw: (server) => void programs[server]?.child.kill("SIGCONT"),
