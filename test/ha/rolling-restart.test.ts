@@ -1,7 +1,6 @@
 /**
  * API servers that are restarted one by one behind a load balancer that watches /readyz: no request of a
- * client fails, over HTTP/1.1 and HTTP/2, writes included, and nothing is sent twice. With
- * K8TS_KUBE_APISERVER (a path) the second server is upstream's, on the same etcd.
+ * client fails, over HTTP/1.1 and HTTP/2, writes included, and nothing is sent twice.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -136,7 +135,18 @@ async function runHttp2(
       stream.on("error", reject);
       stream.end(body === undefined ? undefined : JSON.stringify(body));
     });
-  await work(name, ask, tally, signal);
+  /** A stream that is refused was certainly not acted on (RFC 9113, 8.7): clients send it again. */
+  const askAgain: typeof ask = async (...given) => {
+    for (;;) {
+      try {
+        return await ask(...given);
+      } catch (error) {
+        if (!/NGHTTP2_REFUSED_STREAM/.test(String(error))) throw error;
+        session = undefined;
+      }
+    }
+  };
+  await work(name, askAgain, tally, signal);
   session?.close();
 }
 

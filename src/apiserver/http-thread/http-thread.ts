@@ -87,6 +87,7 @@ class MainThread implements Wire {
     return {
       port,
       renew: (tls) => this.outbox.put({ form: "renew", tls }),
+      drain: () => this.outbox.put({ form: "drain" }),
       close: async (graceMs) => {
         const closed = new Promise<void>((resolve) => {
           this.#closed = resolve;

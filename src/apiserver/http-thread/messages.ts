@@ -79,6 +79,7 @@ export type FromHttpThread =
 export type FromMainThread =
   | { readonly form: "listen"; readonly options: ListenOptions }
   | { readonly form: "renew"; readonly tls: TlsOptions }
+  | { readonly form: "drain" }
   | { readonly form: "close"; readonly graceMs: number }
   | {
       readonly form: "answer";

@@ -111,6 +111,9 @@ class HttpThreadServer {
       case "renew":
         this.#server?.renew(message.tls);
         return;
+      case "drain":
+        this.#server?.drain();
+        return;
       case "close":
         void this.#server?.close(message.graceMs).then(() => this.#outbox.put({ form: "closed" }));
     }

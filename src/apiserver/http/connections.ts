@@ -16,6 +16,7 @@ export class Connections {
   /** Requests in flight on a connection; absent means none. */
   readonly #requests = new WeakMap<TLSSocket, number>();
   #closing = false;
+  #draining = false;
 
   addTransport(transport: Socket): void {
     this.#transports.add(transport);
@@ -73,7 +74,17 @@ export class Connections {
     return this.#closing;
   }
 
+  /** Whether clients are to use other connections for their next requests. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  drain(): void {
+    this.#draining = true;
+  }
+
   close(): void {
+    this.#draining = true;
     this.#closing = true;
     this.retire(this.#sockets);
   }

@@ -64,6 +64,11 @@ export interface HttpServer {
   readonly port: number;
   /** Takes new certificates for new connections; authorities count for those that are open, too. */
   renew(tls: TlsOptions): void;
+  /**
+   * Prepares the end while everything is still served: answers over HTTP/1.1 say `Connection: close`, so
+   * that no client has a connection in use when the server closes. HTTP/2 has GOAWAY for that.
+   */
+  drain(): void;
   /** Stops accepting; resolves when all connections have ended, after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>;
 }
@@ -110,6 +115,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       choose = contextChooser(renewed);
       connections.retire(peers.renew(renewed.authorities, connections.sockets));
     },
+    drain: () => connections.drain(),
     close: async (graceMs) => {
       http1.close();
       http1Small.close();

@@ -90,7 +90,7 @@ function answer(
     return;
   }
   const peer = peers.at(socket);
-  if (peers.isOutdated(socket)) response.shouldKeepAlive = false;
+  if (peers.isOutdated(socket) || connections.draining) response.shouldKeepAlive = false;
   connections.occupy(socket);
   runner.run(new Http1Exchange(request, response, peer, connections, wantsContinue));
 }

@@ -110,6 +110,7 @@ async function runOn(
   const close = async (graceMs: number): Promise<void> => {
     if (flags.shutdownDelaySeconds > 0) {
       api.sayNotReady();
+      server.drain();
       await clock.sleep(flags.shutdownDelaySeconds * 1000);
     }
     await announcement.withdraw();

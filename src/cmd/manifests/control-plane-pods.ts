@@ -79,7 +79,12 @@ function apiServer(plan: ControlPlanePlan): StaticPod {
   });
 }
 
-function controllerManager({ dataDir, image, serviceRange, podRange }: ControlPlanePlan): StaticPod {
+function controllerManager({
+  dataDir,
+  image,
+  serviceRange,
+  podRange,
+}: ControlPlanePlan): StaticPod {
   const pki = (name: string): string => join(dataDir, "pki", name);
   const command = program("controller-manager", [
     ...[`--kubeconfig=${join(dataDir, "controller-manager.kubeconfig")}`, "--leader-elect=true"],

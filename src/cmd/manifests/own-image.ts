@@ -2,7 +2,16 @@
  * An image made of k8ts itself: this program, the Node.js that runs it, etcd, and the libraries that both
  * are linked to. Nothing is downloaded.
  */
-import { copyFile, mkdir, mkdtemp, readdir, realpath, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  writeFile,
+} from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pathExists, removeTree } from "#host/files.ts";
 import { mustRun, runProgram } from "#host/run-program.ts";
@@ -19,6 +28,9 @@ export interface OwnImage {
 /** Parts of the build that no component of a control plane reads. */
 const LEFT_OUT = /^(\.compiled|web|testing\.js)$|\.map$|\.d\.ts$/;
 
+/** Packages that the build does not hold, because they are compiled for the machine. */
+const NATIVE_PACKAGES = ["lmdb"];
+
 /** Writes the archive (OCI layout) to `file`. */
 export async function writeOwnImage(
   { name, program, withEtcd }: OwnImage,
@@ -34,7 +46,9 @@ export async function writeOwnImage(
     }
     await writeFile(join(folder, "etc/passwd"), "root:x:0:0:root:/:/sbin/nologin\n");
     await writeFile(join(folder, "etc/group"), "root:x:0:\n");
-    await copyBuild(dirname(await realpath(program)), join(folder, dirname(PROGRAM_IN_IMAGE)));
+    const [build, inImage] = [dirname(await realpath(program)), dirname(PROGRAM_IN_IMAGE)];
+    await copyBuild(build, join(folder, inImage));
+    await copyPackages(NATIVE_PACKAGES, build, join(folder, inImage, "node_modules"));
     await addProgram(process.execPath, NODE_IN_IMAGE, folder, signal);
     if (withEtcd) await addProgram(await onPath("etcd", signal), ETCD_IN_IMAGE, folder, signal);
     const source = {
@@ -57,6 +71,39 @@ async function copyBuild(from: string, to: string): Promise<void> {
   }
   // Modules of this kind, as the package says.
   await writeFile(join(to, "package.json"), '{ "type": "module" }\n');
+}
+
+/** These packages and all that they need, as far as they are installed. */
+async function copyPackages(
+  names: readonly string[],
+  build: string,
+  target: string,
+): Promise<void> {
+  const found = new Set(names);
+  // A set that grows while it is walked hands out the new members, too.
+  for (const name of found) {
+    const source = await packageFolder(name, build);
+    if (source === undefined) continue; // for another system
+    await cp(source, join(target, name), { recursive: true, filter: isNeeded });
+    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
+      await readFile(join(source, "package.json"), "utf8"),
+    ) as Readonly<Record<string, Readonly<Record<string, string>> | undefined>>;
+    for (const more of Object.keys({ ...dependencies, ...optionalDependencies })) found.add(more);
+  }
+}
+
+/** As Node looks for it. */
+async function packageFolder(name: string, from: string): Promise<string | undefined> {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const path = join(folder, "node_modules", name);
+    if (await pathExists(join(path, "package.json"))) return await realpath(path);
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/** Sources in C and maps are for compiling and for people. */
+function isNeeded(path: string): boolean {
+  return !/\.(map|c|cc|cpp|h|md|gyp)$|lmdb\/dependencies$/.test(path);
 }
 
 /** The program and the libraries that it is linked to, those at their own paths. */

@@ -7,7 +7,7 @@ import { until } from "./eventually.ts";
 import { type Machine, startMachine } from "./machine.ts";
 import { type Runtime, startRuntime } from "./runtime.ts";
 
-const LONG = { timeoutMs: 240_000, everyMs: 500 };
+const LONG = { timeoutMs: 120_000, everyMs: 500 };
 const NODE = "node-1";
 const PARTS = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 
