@@ -74,6 +74,8 @@ export interface PostFilterResult {
   /** The node for which room is being made. Undefined leaves the nomination as it is. */
   readonly nominatedNode?: string;
   readonly succeeded: boolean;
+  /** The pods that are removed for it, as NAMESPACE/NAME. */
+  readonly victims?: readonly string[];
   /** Ends the pod's postFilter phase although nothing was achieved. */
   readonly unresolvable?: boolean;
   readonly message: string;

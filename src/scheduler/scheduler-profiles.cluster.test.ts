@@ -76,7 +76,7 @@ describe("scheduler profiles", () => {
       await using world = await startScheduling({ config });
       for (const name of ["n1", "n2", "n3"]) await world.node(name);
       await world.submit("p");
-      for (let i = 0; i < 100 && world.nodeOf("p") === undefined; i++) {
+      for (let i = 0; i < 6_000 && world.nodeOf("p") === undefined; i++) {
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
       assert.equal(world.nodeOf("p"), "n3");
@@ -94,5 +94,18 @@ describe("scheduler profiles", () => {
     const text = explainPod(world.scheduler.records.of("default", "p")!);
     assert.match(text, /1 node\(s\) rejected: Insufficient cpu/);
     assert.match(text, /nearest miss: node n1 \(5000m cpu requested, 4000m free\)/);
+  });
+
+  test("decision records name the victims of a preemption", async () => {
+    await using world = await startScheduling();
+    await world.node("n1");
+    const full = (priority: number) => ({
+      priority,
+      containers: [{ name: "c", image: "x", resources: { requests: { cpu: "3" } } }],
+    });
+    await world.pod("low", full(1));
+    await world.pod("high", full(2));
+    const text = explainPod(world.scheduler.records.of("default", "high")!);
+    assert.match(text, /room is being made on node n1\n {2}preempted pod: default\/low/);
   });
 });

@@ -43,6 +43,40 @@ describe("KubeSchedulerConfiguration", () => {
 
   test.each([
     {
+      name: "unknown fields",
+      config: {
+        ...{ ...head, leaderElection: { bar: 2 }, foo: 1 },
+        profiles: [
+          {
+            ...{ schedulerName: "x", plugons: {} },
+            plugins: { score: { enabled: [{ name: "ImageLocality", wait: 3 }] } },
+          },
+        ],
+      },
+      error:
+        /^strict decoding error: unknown field "foo", unknown field "leaderElection.bar", unknown field "profiles\[0\].plugins.score.enabled\[0\].wait", unknown field "profiles\[0\].plugons"$/,
+    },
+    {
+      name: "unknown fields of plugin arguments",
+      config: withArgs("InterPodAffinity", { other: 1, hardPodAffinityWait: 5 }),
+      error:
+        /^strict decoding error: decoding .profiles\[0\].pluginConfig\[0\]: strict decoding error: decoding args for plugin InterPodAffinity: strict decoding error: unknown field "hardPodAffinityWait", unknown field "other"$/,
+    },
+    {
+      name: "unknown fields inside plugin arguments",
+      config: withArgs("NodeResourcesFit", {
+        scoringStrategy: { type: "LeastAllocated", resourcez: [] },
+      }),
+      error:
+        /decoding args for plugin NodeResourcesFit: strict decoding error: unknown field "scoringStrategy.resourcez"$/,
+    },
+    {
+      name: "arguments of another plugin",
+      config: withArgs("InterPodAffinity", { kind: "NodeAffinityArgs" }),
+      error:
+        /^decoding .profiles\[0\].pluginConfig\[0\]: args for plugin InterPodAffinity were not of type InterPodAffinityArgs.kubescheduler.config.k8s.io, got NodeAffinityArgs.kubescheduler.config.k8s.io$/,
+    },
+    {
       name: "another version",
       config: { ...head, apiVersion: "v2" },
       error: /no kind "KubeSchedulerConfiguration" is registered for version "v2"/,

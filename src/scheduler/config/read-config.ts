@@ -6,6 +6,7 @@ import { duplicate, type FieldError, invalid, required } from "#api/validation/f
 import { formatFieldErrors } from "#api/validation/format-field-error.ts";
 import { Path } from "#api/validation/path.ts";
 import { HOOKS, type Hook } from "#scheduler/cycle/profile.ts";
+import { checkFields } from "./check-fields.ts";
 import { checkPluginArgs, defaultPluginArgs } from "./check-plugin-args.ts";
 import { ConfigError } from "./config-error.ts";
 import { type Json, listOf, objectOf } from "./json-values.ts";
@@ -38,6 +39,7 @@ export function readConfig(document: unknown): ConfigFile {
       `no kind "${String(kind ?? "")}" is registered for version "${String(apiVersion ?? "")}" in scheme "pkg/scheduler/apis/config/scheme/scheme.go:30"`,
     );
   }
+  checkFields(config);
   const errors: FieldError[] = [];
   const scheduler: SchedulerConfig = {
     profiles: readProfiles(config.profiles, errors),

@@ -50,6 +50,8 @@ export interface AttemptRecord {
         readonly kind: "none";
         readonly message: string;
         readonly nominatedNode: string | undefined;
+        /** The pods that preemption removes, as NAMESPACE/NAME. */
+        readonly victims: readonly string[];
         readonly nearestMiss: NearestMiss | undefined;
       };
 }
@@ -108,6 +110,7 @@ function recordOf(info: PodInfo, attempt: number, decision: Decision, atMs: numb
       kind: "none",
       message,
       nominatedNode: nomination?.nominatedNode,
+      victims: nomination?.victims ?? [],
       nearestMiss: nearestMiss(info, diagnosis.verdicts.keys()),
     },
   };

@@ -30,6 +30,7 @@ function explainAttempt(record: AttemptRecord): string[] {
   if (outcome.nominatedNode !== undefined && outcome.nominatedNode !== "") {
     lines.push(`  room is being made on node ${outcome.nominatedNode}`);
   }
+  for (const victim of outcome.victims) lines.push(`  preempted pod: ${victim}`);
   return lines;
 }
 

@@ -77,7 +77,8 @@ function preempt(
   const { node, victims } = pickCandidate(candidates, handle.clock.nowMs());
   const displaced = handle.nominated.onNode(node).filter((other) => other.priority < pod.priority);
   handle.preemptions.start({ pod, node, victims, displaced });
-  return { succeeded: true, nominatedNode: node, message: "" };
+  const names = victims.map(({ key }) => key);
+  return { succeeded: true, nominatedNode: node, victims: names, message: "" };
 }
 
 /** Why the pod may not preempt others; undefined if it may. */
