@@ -4,19 +4,24 @@
  */
 import type { BenchOptions, Row } from "./row.ts";
 import { measureScheduler, type SchedulerSpeed } from "./scheduler/compare-schedulers.ts";
+import { measureLongestTurn } from "./scheduler/measure-loop.ts";
+import { measureMemory } from "./scheduler/measure-memory.ts";
 import { measureWorkload } from "./scheduler/measure-workload.ts";
+import { threadCpuMs } from "./scheduler/thread-cpu.ts";
 import { WORKLOADS } from "./scheduler/workloads.ts";
 
 export const name = "scheduler";
 
 const TURNS = 2;
+const LONGEST_TURN_MS = 20;
+const MEMORY_MB = 100;
 const SCALE = [100, 1_000, 5_000, 10_000];
 
 export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row> {
   for (const workload of WORKLOADS) {
     progress(workload.name);
     const measured = quick ? Math.min(1_000, workload.measured) : workload.measured;
-    const { rate, cpuRate, delayMs } = await measureWorkload({ ...workload, measured });
+    const { rate, cpuRate } = await measureWorkload({ ...workload, measured });
     yield {
       name: `${workload.name}, ${workload.nodes} nodes`,
       value: rate,
@@ -26,9 +31,9 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
         : { limit: workload.wanted, limitName: "wanted", target: 1 }),
     };
     yield { name: `${workload.name}, pods per CPU second`, value: cpuRate, unit: "pods/s" };
-    yield { name: `${workload.name}, event loop delay p99`, value: delayMs, unit: "ms" };
   }
   yield* besideUpstream(progress);
+  yield* loopAndMemory(quick, progress);
   if (quick) return;
   const [basic] = WORKLOADS;
   for (const nodes of SCALE) {
@@ -36,6 +41,30 @@ export async function* run({ quick, progress }: BenchOptions): AsyncIterable<Row
     const { rate } = await measureWorkload({ ...basic!, nodes, before: 0, measured: 2_000 });
     yield { name: `SchedulingBasic, 2,000 pods on ${nodes} nodes`, value: rate, unit: "pods/s" };
   }
+}
+
+/** The scheduler's own share: what it does in a turn of its event loop, and what it keeps. */
+async function* loopAndMemory(
+  quick: boolean,
+  progress: BenchOptions["progress"],
+): AsyncIterable<Row> {
+  if (threadCpuMs() !== undefined) {
+    for (const workload of WORKLOADS.filter(({ devicesPerNode }) => devicesPerNode === undefined)) {
+      progress(`${workload.name}, turns of the event loop`);
+      const measured = Math.min(quick ? 500 : 2_000, workload.measured);
+      yield {
+        name: `${workload.name}, longest turn of the scheduler's event loop (CPU)`,
+        ...{ value: await measureLongestTurn({ ...workload, measured }), unit: "ms" },
+        ...{ limit: LONGEST_TURN_MS, limitName: "allowed", target: 1 },
+      };
+    }
+  }
+  progress("memory");
+  yield {
+    name: "memory beside the objects, 5,000 nodes and 30,000 pods",
+    ...{ value: await measureMemory(), unit: "MB", limit: MEMORY_MB, limitName: "allowed" },
+    target: 1,
+  };
 }
 
 /** Ours and upstream's kube-scheduler in turns, where K8TS_KUBE_SCHEDULER names the program. */

@@ -3,7 +3,6 @@
  * whole process (API server, store, scheduler, the creating client and garbage collection), so it
  * says something on a machine that has other work, too.
  */
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { deviceClassKind } from "#api/kinds/resource/v1/device-class.ts";
 import { resourceClaimKind } from "#api/kinds/resource/v1/resource-claim.ts";
 import { resourceSliceKind } from "#api/kinds/resource/v1/resource-slice.ts";
@@ -18,7 +17,6 @@ export interface Measured {
   readonly rate: number;
   /** Pods scheduled a second of the process' CPU time. */
   readonly cpuRate: number;
-  readonly delayMs: number;
 }
 
 export async function measureWorkload(workload: Workload): Promise<Measured> {
@@ -33,8 +31,6 @@ export async function measureWorkload(workload: Workload): Promise<Measured> {
   await bench.untilBound(before.map((pod) => pod.metadata?.name ?? ""));
   const life = new AbortController();
   const churning = churn(bench, workload, life.signal);
-  const delay = monitorEventLoopDelay({ resolution: 5 });
-  delay.enable();
   const pods = range(workload.measured, (index) => {
     const spec = workload.pod?.(index);
     const claims = workload.devicesPerNode === undefined ? {} : usesClaim(index);
@@ -47,13 +43,11 @@ export async function measureWorkload(workload: Workload): Promise<Measured> {
   await bench.untilBound(pods.map((pod) => pod.metadata?.name ?? ""));
   const tookMs = performance.now() - startMs;
   const cpu = process.cpuUsage(cpuBefore);
-  delay.disable();
   life.abort();
   await churning;
   return {
     rate: (workload.measured / tookMs) * 1e3,
     cpuRate: (workload.measured / (cpu.user + cpu.system)) * 1e6,
-    delayMs: delay.percentile(99) / 1e6,
   };
 }
 

@@ -48,6 +48,11 @@ export class SchedulingBench implements AsyncDisposable {
     );
   }
 
+  /** Removed at the end. */
+  get folder(): string {
+    return this.#folder;
+  }
+
   /** For a scheduler in a process of its own. */
   get kubeconfig(): string {
     return join(this.#folder, "admin.kubeconfig");
