@@ -35,7 +35,7 @@ import type { Profile } from "./profile.ts";
 import type { SchedulerEvents } from "./scheduler-events.ts";
 import type { SchedulerMetrics } from "./scheduler-metrics.ts";
 
-const SLICE_MS = 5;
+const SLICE_MS = 4;
 const SLICE_PODS_MAX = 200;
 const BINDINGS_MAX = 256;
 
