@@ -9,11 +9,13 @@
  * 3. WebSockets are opened only by pages of its own origin, and end with their session.
  * 4. Without TLS it listens on loopback only.
  */
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { messageOf } from "#lib/caught.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Random } from "#lib/random.ts";
 import type { Clock } from "#lib/time/clock.ts";
@@ -30,9 +32,7 @@ const API_PREFIX = "/k8s";
 const API_PATH = /^\/(api|apis|version|openapi|readyz|livez)(\/|$|\?)/;
 /** Larger tokens do not fit into the headers of a request to the API server. */
 const BODY_BYTES_MAX = 16 * 1024;
-/** A page that does not send its request in this time is cut off. */
-const REQUEST_TIMEOUT_MS = 60_000;
-const CONNECTIONS_MAX = 4_096;
+const LIMITS = { connectionsMax: 4_096, headersWithinMs: 60_000, requestWithinMs: 60_000 };
 const FOR_EVER = "public, max-age=31536000, immutable";
 /** The page proves with it that it knows the CSRF token: it cannot set headers on a WebSocket. */
 const CSRF_PROTOCOL = "csrf.k8ts.io.";
@@ -67,8 +67,7 @@ export async function startDashboardServer(
 ): Promise<DashboardServer> {
   const { tls } = options;
   const server = tls === undefined ? createServer() : createTlsServer(tls.certificate);
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.maxConnections = CONNECTIONS_MAX;
+  limitServer(server, LIMITS);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, tls?.host ?? LOOPBACK, resolve);

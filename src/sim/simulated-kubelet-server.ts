@@ -7,6 +7,7 @@
  * 2. Without a fixed address it answers on loopback addresses only.
  * 3. When the signal aborts, it stops listening and ends its connections.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -24,6 +25,7 @@ import { refuse } from "#kubelet/server/streams/join-runtime.ts";
 import { resourceMetrics } from "#kubelet/stats/resource-metrics.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { type BehaviourRule, behaviourOf } from "./behaviour.ts";
@@ -33,8 +35,7 @@ import type { SimulatedNode, SimulatedNodes } from "./simulated-nodes.ts";
 import type { SimulatedPods } from "./simulated-pods.ts";
 import { simulatedSummary } from "./simulated-summary.ts";
 
-const CONNECTIONS_MAX = 2_000;
-const HEADERS_TIMEOUT_MS = 30_000;
+const LIMITS = { connectionsMax: 2_000, headersWithinMs: 30_000, requestWithinMs: 300_000 };
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 export interface SimulatedServing {
@@ -72,9 +73,8 @@ export async function startSimulatedServer(
     ...(clientCa === undefined ? {} : { ca: clientCa }),
     requestCert: clientCa !== undefined,
     rejectUnauthorized: false, // tokens remain
-    headersTimeout: HEADERS_TIMEOUT_MS,
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  limitServer(server, LIMITS);
   const sockets = new Set<Duplex>();
   server.on("connection", (socket: Socket) => {
     if (address === undefined && nodeIndex(socket.localAddress ?? "") === undefined) {

@@ -3,6 +3,7 @@
  * token, or a client certificate: of the authorities in the file of `--client-ca-file`, which is
  * reloaded, else of those that the API server publishes.
  */
+
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
@@ -14,6 +15,7 @@ import { tokenReviewKind } from "#api/kinds/authentication/v1/reviews.ts";
 import { subjectAccessReviewKind } from "#api/kinds/authorization/v1/access-reviews.ts";
 import { withoutRenegotiation } from "#apiserver/http/without-renegotiation.ts";
 import type { Client } from "#client/client.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Metrics } from "#lib/metrics.ts";
 import type { Random } from "#lib/random.ts";
@@ -23,8 +25,6 @@ import { watchFiles } from "#pki/watch-files.ts";
 import { followClientAuthorities } from "./client-authorities.ts";
 
 const ALIVE: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
-const CONNECTIONS_MAX = 100;
-const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Those without one may still show a token. */
 const ASK_FOR_CERTIFICATE = { requestCert: true, rejectUnauthorized: false };
@@ -53,16 +53,13 @@ export async function startComponentServer(
   const { host, port, tls, clientCaFile, clock } = options;
   // An empty list: without one, the authorities of the public web would count.
   const context = { ...withoutRenegotiation(tls), ca: [] as string[] };
-  const server = createServer(
-    { ...context, ...ASK_FOR_CERTIFICATE, requestTimeout: REQUEST_TIMEOUT_MS },
-    (request, reply) => {
-      answer(request, options).then(
-        ([code, text]) => send(reply, code, text),
-        (error: unknown) => send(reply, 500, `${error}\n`),
-      );
-    },
-  );
-  server.maxConnections = CONNECTIONS_MAX;
+  const server = createServer({ ...context, ...ASK_FOR_CERTIFICATE }, (request, reply) => {
+    answer(request, options).then(
+      ([code, text]) => send(reply, code, text),
+      (error: unknown) => send(reply, 500, `${error}\n`),
+    );
+  });
+  limitServer(server);
   const trust = (pem: string): void => server.setSecureContext({ ...context, ca: pem });
   if (clientCaFile === undefined) followClientAuthorities(options, trust, signal);
   else {

@@ -6,6 +6,7 @@
  * 2. Only GET is answered. Answers are JSON, compressed if the client takes that, or plain text.
  * 3. It ends with the signal, with all its connections.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -24,6 +25,7 @@ import type { RequestInfo, User } from "#apiserver/request/request.ts";
 import { requestInfoOf } from "#apiserver/request/request-info.ts";
 import { onAbort } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { DelegatedAccess } from "./delegated-access.ts";
 
@@ -50,8 +52,7 @@ export interface ExtensionServerOptions {
   answer(request: ExtensionRequest): Promise<ExtensionAnswer | undefined>;
 }
 
-const CONNECTIONS_MAX = 1_000;
-const REQUEST_TIMEOUT_MS = 30_000;
+const LIMITS = { connectionsMax: 1_000, headersWithinMs: 30_000, requestWithinMs: 30_000 };
 const ZIP_FROM_CHARACTERS = 128 * 1024;
 const TEXT = "text/plain; version=0.0.4; charset=utf-8";
 const zipped = promisify(gzip);
@@ -73,11 +74,10 @@ export async function startExtensionServer(
       ...context(),
       requestCert: true,
       rejectUnauthorized: false,
-      requestTimeout: REQUEST_TIMEOUT_MS,
     },
     (message, reply) => void respond(options, message, reply),
   );
-  server.maxConnections = CONNECTIONS_MAX;
+  limitServer(server, LIMITS);
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);

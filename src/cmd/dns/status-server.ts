@@ -1,6 +1,8 @@
 /** `/metrics`, `/health` and `/ready` over HTTP, on the ports and with the words of CoreDNS. */
+
 import { createServer } from "node:http";
 import { onAbort } from "#lib/async/aborted.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 import type { Metrics } from "#lib/metrics.ts";
 
 export interface StatusPorts {
@@ -15,9 +17,6 @@ export interface StatusSource {
   readonly metrics: Metrics;
   isReady(): boolean;
 }
-
-const CONNECTIONS_MAX = 100;
-const REQUEST_TIMEOUT_MS = 10_000;
 
 type Page = () => readonly [code: number, text: string];
 
@@ -48,12 +47,12 @@ interface Served {
 }
 
 function serve({ address, port, path, page }: Served, signal: AbortSignal): Promise<void> {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, ({ url = "/" }, reply) => {
+  const server = createServer(({ url = "/" }, reply) => {
     const [code, text] = url.split("?", 1)[0] === path ? page() : [404, "404 page not found\n"];
     reply.writeHead(code, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
     reply.end(text);
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  limitServer(server);
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, address, () => {

@@ -1,4 +1,5 @@
 /** `k8ts konnectivity-server`: agents connect to it, and API servers reach nodes through them. */
+
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { Command as Parser } from "commander";
@@ -8,6 +9,7 @@ import { Client } from "#client/client.ts";
 import { HttpsTransport } from "#client/https-transport.ts";
 import type { Connection } from "#client/kubeconfig.ts";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 import { type Place, runTunnelServer, type TlsFiles } from "#tunnel/run-server.ts";
 import { STRATEGIES, type Strategy, TunnelServer } from "#tunnel/tunnel-server.ts";
 import type { Command } from "../command.ts";
@@ -190,6 +192,7 @@ export async function serveHealth(
     reply.writeHead(isFine ? 200 : request.url === "/readyz" ? 500 : 404);
     reply.end(isFine ? "ok" : "not ready");
   });
+  limitServer(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);

@@ -2,10 +2,12 @@
  * Where `k8ts why` asks a cluster on this machine: a socket in its data directory, which only the user
  * of that directory can open.
  */
+
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join, relative } from "node:path";
 import { onAbort } from "#lib/async/aborted.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 import { type Deciders, whyPage } from "./decisions.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -26,12 +28,12 @@ export async function serveDecisions(
 ): Promise<void> {
   const path = socketOf(dataDir);
   rmSync(path, { force: true });
-  const server = createServer({ requestTimeout: TIMEOUT_MS }, ({ url = "/" }, reply) => {
+  const server = createServer(({ url = "/" }, reply) => {
     const text = whyPage(deciders, decodeURIComponent(url));
     reply.writeHead(text === undefined ? 404 : 200, { "content-type": "text/plain" });
     reply.end(text ?? "not found\n");
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  limitServer(server, { connectionsMax: CONNECTIONS_MAX });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(path, resolve);

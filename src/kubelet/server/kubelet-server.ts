@@ -6,6 +6,7 @@
  * 2. Connections, headers and waiting times are bounded; a client that reads slowly holds one block.
  * 3. When the signal aborts, it stops listening and ends its connections.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -14,6 +15,7 @@ import type { TLSSocket } from "node:tls";
 import { onAbort } from "#lib/async/aborted.ts";
 import { drained } from "#lib/async/drained.ts";
 import { messageOf } from "#lib/caught.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import { verifiedSubject } from "#pki/verified-subject.ts";
@@ -24,10 +26,12 @@ import { answerRoute } from "./routes.ts";
 import { joinRuntime, refuse } from "./streams/join-runtime.ts";
 import { streamUrl } from "./streams/stream-url.ts";
 
-const CONNECTIONS_MAX = 2_000;
-const HEADERS_TIMEOUT_MS = 30_000;
-/** Longer than the time between two scrapes of a metrics server. */
-const IDLE_TIMEOUT_MS = 90_000;
+const LIMITS = {
+  connectionsMax: 2_000,
+  headersWithinMs: 30_000,
+  requestWithinMs: 300_000,
+  idleMs: 90_000, // longer than the time between two scrapes of a metrics server
+};
 const STREAMS: ReadonlySet<string> = new Set(["exec", "attach", "portForward"]);
 
 export interface KubeletServerOptions {
@@ -65,10 +69,8 @@ export async function startKubeletServer(
     ...context(tls),
     requestCert: clientCa !== undefined,
     rejectUnauthorized: false, // other ways to authenticate remain
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    keepAliveTimeout: IDLE_TIMEOUT_MS,
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  limitServer(server, LIMITS);
   server.on("tlsClientError", () => {
     if (!hasCertificate) {
       options.logger.warn("http: TLS handshake error", {

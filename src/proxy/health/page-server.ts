@@ -1,10 +1,9 @@
 /** A small HTTP server for health and metrics: GET only, few connections, ends with the signal. */
+
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onAbort } from "#lib/async/aborted.ts";
-
-const CONNECTIONS_MAX = 100;
-const REQUEST_TIMEOUT_MS = 10_000;
+import { limitServer } from "#lib/http/limit-server.ts";
 
 export interface Page {
   readonly code: number;
@@ -24,13 +23,13 @@ export async function startPageServer(
   { host, port, page }: PageServerOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, reply) => {
+  const server = createServer((request, reply) => {
     const [path = "/"] = (request.url ?? "/").split("?", 1);
     const { code, body, headers } = page(path) ?? NOT_FOUND;
     reply.writeHead(code, { "x-content-type-options": "nosniff", ...headers });
     reply.end(request.method === "HEAD" ? undefined : body);
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  limitServer(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);

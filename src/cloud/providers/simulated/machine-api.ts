@@ -3,14 +3,15 @@
  * autoscaler does. docs/cloud.md has its form. It has no authentication: it listens on loopback unless
  * the configuration says otherwise.
  */
+
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "#lib/caught.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 import { CloudError, type Fault, type SimulatedCloud } from "./simulated-cloud.ts";
 import { machineOf } from "./simulated-config.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
-const CONNECTIONS_MAX = 100;
 const REQUEST_TIMEOUT_MS = 60_000;
 
 const STATUS: Readonly<Record<CloudError["code"], number>> = {
@@ -31,13 +32,13 @@ export async function startMachineApi(
   { host, port }: { readonly host: string; readonly port: number },
   signal: AbortSignal,
 ): Promise<number> {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, reply) => {
+  const server = createServer((request, reply) => {
     answer(cloud, request, signal).then(
       (answered) => send(reply, answered),
       (error: unknown) => send(reply, refusalOf(error)),
     );
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  limitServer(server, { requestWithinMs: REQUEST_TIMEOUT_MS });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);

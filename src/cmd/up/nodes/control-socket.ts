@@ -2,12 +2,14 @@
  * How commands such as `k8ts node add` reach the process that runs the cluster: one JSON document each way
  * over a unix socket that only root can open. Its path follows from the data directory.
  */
+
 import { createHash } from "node:crypto";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { createServer, request } from "node:http";
 import { dirname } from "node:path";
 import { onAbort } from "#lib/async/aborted.ts";
 import { codeOf, messageOf } from "#lib/caught.ts";
+import { limitServer } from "#lib/http/limit-server.ts";
 
 const BODY_BYTES_MAX = 64 << 10;
 
@@ -43,6 +45,7 @@ export async function serveControl(
         .then(reply, (error: unknown) => reply({ ok: false, message: messageOf(error) }));
     });
   });
+  limitServer(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(path, resolve);
