@@ -105,6 +105,7 @@ export interface KubeletParts {
   readonly probes: Probes;
   readonly shutdown: NodeShutdown;
   readonly addresses: readonly NodeAddress[];
+  readonly volumes: PodVolumes;
 }
 
 export function runKubelet(options: KubeletOptions, outer: AbortSignal): RunningKubelet {
@@ -339,9 +340,20 @@ async function start(options: KubeletOptions, signal: AbortSignal): Promise<Kube
   void imageCollector.run(signal);
   startLogRotation(options, cri, signal);
   logger.info("kubelet runs", { node: nodeName, pods: pods.cache.size });
-  const { status, probes } = services;
+  const { status, probes, volumes } = services;
   const addresses = addressesOf(config.nodeName, hostIps);
-  return { cri, workers, status, probes, shutdown, node: keeper, cgroups, machine, addresses };
+  return {
+    cri,
+    workers,
+    status,
+    probes,
+    shutdown,
+    node: keeper,
+    cgroups,
+    machine,
+    addresses,
+    volumes,
+  };
 }
 
 function takePod(

@@ -53,7 +53,7 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
   let isReady = false;
   const server = kubelet.ready.then(() => {
     isReady = true;
-    const { cri, workers, status, probes, machine, cgroups } = kubelet.parts();
+    const { cri, workers, status, probes, machine, cgroups, volumes } = kubelet.parts();
     /** The kubelet knows a status before the API server does. */
     const withStatus = (pod: Pod): Pod => {
       const latest = status.get(pod.metadata.uid ?? "");
@@ -74,6 +74,7 @@ export function runNode(options: NodeOptions, signal: AbortSignal): RunningNode 
       ...{ logsFolder: "/var/log", allowLogQuery: config.enableSystemLogQuery },
       ...{ machine, cgroupVersion: cgroups.version },
       podCgroup: (pod: Pod) => podCgroupName(config.cgroupRoot, pod),
+      volumeStats: () => volumes.stats.all(),
       probeMetrics: () => probes.counts.text(),
     };
     const { address, tls, clientCa } = serving;

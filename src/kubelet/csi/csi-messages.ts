@@ -59,6 +59,23 @@ const nodeExpandVolumeRequest = message({
 });
 const nodeExpandVolumeResponse = message({ capacityBytes: [1, "int"] });
 
+const nodeGetVolumeStatsRequest = message({
+  volumeId: [1, "text"],
+  volumePath: [2, "text"],
+  stagingTargetPath: [3, "text"],
+});
+const volumeUsage = message({
+  available: [1, "int"],
+  total: [2, "int"],
+  used: [3, "int"],
+  unit: [4, "int"],
+});
+const volumeCondition = message({ abnormal: [1, "bool"], message: [2, "text"] });
+const nodeGetVolumeStatsResponse = message({
+  usage: [1, { many: volumeUsage }],
+  volumeCondition: [2, { one: volumeCondition }],
+});
+
 const NODE = "/csi.v1.Node";
 
 export const csiNodeMethods = {
@@ -87,6 +104,11 @@ export const csiNodeMethods = {
     request: nodeExpandVolumeRequest,
     response: nodeExpandVolumeResponse,
   },
+  volumeStats: {
+    path: `${NODE}/NodeGetVolumeStats`,
+    request: nodeGetVolumeStatsRequest,
+    response: nodeGetVolumeStatsResponse,
+  },
   capabilities: {
     path: `${NODE}/NodeGetCapabilities`,
     request: empty,
@@ -98,6 +120,7 @@ export const csiNodeMethods = {
 /** NodeServiceCapability.RPC.Type */
 export const NODE_CAPABILITY = {
   STAGE_UNSTAGE_VOLUME: 1,
+  GET_VOLUME_STATS: 2,
   EXPAND_VOLUME: 3,
   SINGLE_NODE_MULTI_WRITER: 5,
   VOLUME_MOUNT_GROUP: 6,

@@ -44,6 +44,7 @@ import { expandIfWanted } from "./expand-volume.ts";
 import { rpcError } from "./rpc-error.ts";
 import { publishSecrets, readSecret } from "./secrets.ts";
 import { listVolumeData, readVolumeData, type VolumeData, writeVolumeData } from "./volume-data.ts";
+import { csiVolumeStats } from "./volume-stats.ts";
 import type { VolumesInUse } from "./volumes-in-use.ts";
 
 const NAME = "kubernetes.io/csi";
@@ -87,9 +88,12 @@ export function createCsiVolumePlugin(options: CsiVolumeOptions): VolumePlugin {
       if (known !== undefined && tools.clock.nowMs() < known.dueMs) return known.result;
       const volume = await describe(request, tools, options);
       const isAgain = known !== undefined;
-      const result = await turns.run(`${volume.driverName}/${volume.handle}`, () =>
+      const mounted = await turns.run(`${volume.driverName}/${volume.handle}`, () =>
         setUp(request, volume, { tools, options, isAgain }),
       );
+      const { driverName, handle: volumeId, targetPath: volumePath } = volume;
+      const stats = () => csiVolumeStats(options.drivers.get(driverName), { volumeId, volumePath });
+      const result: MountedVolume = volume.isBlock ? mounted : { ...mounted, stats };
       const dueMs = result.refreshAtMs ?? Number.POSITIVE_INFINITY;
       published.set(request.folder, { result, dueMs });
       return result;

@@ -7,6 +7,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import { cadvisorMetrics } from "../stats/cadvisor-metrics.ts";
 import { resourceMetrics } from "../stats/resource-metrics.ts";
 import { type Summary, summaryOf } from "../stats/summary.ts";
+import { volumeMetrics } from "../stats/volume-metrics.ts";
 import { jsonAnswer, type KubeletAnswer, textAnswer } from "./answer.ts";
 import { checkpointRoute } from "./checkpoint-route.ts";
 import type { KubeletView } from "./kubelet-view.ts";
@@ -45,7 +46,7 @@ export async function answerRoute(
     case "containerLogs":
       return containerLogRoute(view, parts.map(decodeURIComponent), query, clock, signal);
     case "stats":
-      return parts[0] === "summary" ? jsonAnswer(await readSummary(view, clock)) : notFound();
+      return parts[0] === "summary" ? summaryAnswer(view, clock) : notFound();
     case "logs": {
       const { logsFolder: folder, allowLogQuery: allowQuery } = view;
       const inside = parts.map(decodeURIComponent);
@@ -56,6 +57,10 @@ export async function answerRoute(
     default:
       return notFound();
   }
+}
+
+async function summaryAnswer(view: KubeletView, clock: Clock): Promise<KubeletAnswer> {
+  return jsonAnswer(await readSummary(view, clock, await view.volumeStats()));
 }
 
 function healthAnswer(view: KubeletView): KubeletAnswer {
@@ -78,8 +83,13 @@ async function metricsAnswer(
   which: string | undefined,
   clock: Clock,
 ): Promise<KubeletAnswer> {
-  if (which === undefined) return metricsText(view.metrics.text());
-  if (which === "resource") return metricsText(resourceMetrics(await readSummary(view, clock)));
+  if (which === undefined) {
+    const volumes = volumeMetrics((await view.volumeStats()).values());
+    return metricsText(`${view.metrics.text()}${volumes}`);
+  }
+  if (which === "resource") {
+    return metricsText(resourceMetrics(await readSummary(view, clock, new Map())));
+  }
   if (which === "cadvisor") return metricsText(await readCadvisor(view, clock));
   if (which === "probes") return metricsText(view.probeMetrics());
   return notFound();
@@ -110,7 +120,11 @@ function metricsText(text: string): KubeletAnswer {
   return { form: "text", code: 200, text, type: METRICS_TYPE };
 }
 
-async function readSummary(view: KubeletView, clock: Clock): Promise<Summary> {
+async function readSummary(
+  view: KubeletView,
+  clock: Clock,
+  volumes: Awaited<ReturnType<KubeletView["volumeStats"]>>,
+): Promise<Summary> {
   const { cri, nodeName, rootFolder } = view;
   const [node, rootFilesystem, { stats }, images] = await Promise.all([
     readNodeUsage(),
@@ -122,6 +136,7 @@ async function readSummary(view: KubeletView, clock: Clock): Promise<Summary> {
   return summaryOf({
     ...{ nodeName, nowMs: clock.nowMs(), node, rootFilesystem, containers: stats },
     pods: view.pods(),
+    volumes,
     imageFilesystemUsedBytes: used === undefined ? undefined : Number(used),
   });
 }

@@ -3,6 +3,7 @@ import type { Pod } from "#api/generated/core.v1.ts";
 import { microTimeFromMs, timeFromMs } from "#api/meta/time.ts";
 import type { FilesystemSpace, NodeUsage } from "#host/node-usage.ts";
 import type { ContainerStats } from "#kubelet/cri/stats-messages.ts";
+import type { NamedVolumeStats } from "#kubelet/volumes/volume-stats.ts";
 
 export interface SummaryInput {
   readonly nodeName: string;
@@ -12,6 +13,8 @@ export interface SummaryInput {
   readonly imageFilesystemUsedBytes: number | undefined;
   readonly containers: readonly ContainerStats[];
   readonly pods: readonly Pod[];
+  /** By the pod's uid. */
+  readonly volumes: ReadonlyMap<string, readonly NamedVolumeStats[]>;
 }
 
 export interface CpuStats {
@@ -45,6 +48,7 @@ export interface PodSummary {
   readonly containers: readonly ContainerSummary[];
   readonly cpu?: CpuStats;
   readonly memory?: MemoryStats;
+  readonly volume?: readonly object[];
 }
 
 export interface Summary {
@@ -97,7 +101,8 @@ export function summaryOf(input: SummaryInput): Summary {
   };
 }
 
-function podSummaries({ containers, pods, nowMs, rootFilesystem }: SummaryInput): PodSummary[] {
+function podSummaries(input: SummaryInput): PodSummary[] {
+  const { containers, pods, volumes, nowMs, rootFilesystem } = input;
   const byUid = new Map<string, ContainerStats[]>();
   for (const stats of containers) {
     const uid = stats.attributes?.labels[UID] ?? "";
@@ -114,9 +119,17 @@ function podSummaries({ containers, pods, nowMs, rootFilesystem }: SummaryInput)
         startTime: pod.status?.startTime ?? timeFromMs(nowMs),
         containers: summaries,
         ...totals(summaries, nowMs),
+        ...volumeSummaries(volumes.get(uid)),
       },
     ];
   });
+}
+
+function volumeSummaries(stats: readonly NamedVolumeStats[] = []): Pick<PodSummary, "volume"> {
+  if (stats.length === 0) return {};
+  return {
+    volume: stats.map(({ timeMs, ...one }) => ({ time: timeFromMs(timeMs), ...one })),
+  };
 }
 
 function containerSummary(

@@ -31,6 +31,13 @@ import {
   type VolumePlugin,
   type VolumeTools,
 } from "./volume-plugin.ts";
+import {
+  filesystemStats,
+  folderStats,
+  type MeasuredVolume,
+  type VolumeStats,
+  VolumeStatsCache,
+} from "./volume-stats.ts";
 
 /** Content that the kubelet does not own is left as it is. */
 const UNMANAGED = new Set(["kubernetes.io/host-path", "kubernetes.io/nfs"]);
@@ -55,14 +62,21 @@ export class PodVolumes {
     this.#paths = paths;
     this.#measure = measure;
     this.#plugins = [...volumePlugins, ...more];
+    this.stats = new VolumeStatsCache(tools.clock);
   }
+
+  /** How full the volumes are. */
+  readonly stats: VolumeStatsCache;
 
   async setUp(pod: Pod, place: PodPlace): Promise<ReadonlyMap<string, MountedVolume>> {
     const mounted = new Map<string, MountedVolume>();
+    const measured: MeasuredVolume[] = [];
     const volumes = usedVolumes(pod);
     const results = await Promise.allSettled(
       volumes.map(async (volume) => {
-        mounted.set(volume.name, await this.#setUpOne(pod, volume, place));
+        const { result, stats } = await this.#setUpOne(pod, volume, place);
+        mounted.set(volume.name, result);
+        if (stats !== undefined) measured.push(stats);
       }),
     );
     for (const [i, result] of results.entries()) {
@@ -73,10 +87,12 @@ export class PodVolumes {
       const why = result.reason instanceof Error ? result.reason.message : String(result.reason);
       throw new VolumeError(`${operation} failed for volume "${volumes[i]!.name}" : ${why}`);
     }
+    this.stats.setVolumes(pod.metadata.uid ?? "", measured);
     return mounted;
   }
 
   async tearDown(uid: string): Promise<void> {
+    this.stats.forget(uid);
     const devices = volumeDevicesFolder(this.#paths, uid);
     for (const { name, tearDown, tearDownBlock } of this.#plugins) {
       const mounts = join(volumesFolder(this.#paths, uid), pluginFolder(name));
@@ -96,7 +112,11 @@ export class PodVolumes {
     for (const id of this.#owned) if (id.startsWith(`${uid}/`)) this.#owned.delete(id);
   }
 
-  async #setUpOne(pod: Pod, volume: Volume, place: PodPlace): Promise<MountedVolume> {
+  async #setUpOne(
+    pod: Pod,
+    volume: Volume,
+    place: PodPlace,
+  ): Promise<{ readonly result: MountedVolume; readonly stats: MeasuredVolume | undefined }> {
     const claimed = await claimedVolume(this.#tools.client, pod, volume);
     const persistentVolume = claimed?.persistentVolume;
     const plugin = this.#plugins.find((one) => one.accepts({ volume, persistentVolume }));
@@ -114,7 +134,12 @@ export class PodVolumes {
       plugin.setUp(request, this.#tools),
     );
     await this.#own(pod, volume, plugin, result);
-    return result;
+    const isBlock = persistentVolume?.spec.volumeMode === "Block";
+    const measure = isBlock ? undefined : measureOf(plugin, result);
+    if (measure === undefined) return { result, stats: undefined };
+    const { name = "", namespace = "" } = claim?.metadata ?? {};
+    const pvcRef = claim === undefined ? {} : { pvcRef: { name, namespace } };
+    return { result, stats: { name: volume.name, ...pvcRef, measure } };
   }
 
   async #own(
@@ -132,6 +157,17 @@ export class PodVolumes {
     }
     this.#owned.add(id);
   }
+}
+
+/** hostPath volumes are not measured, as in upstream. */
+function measureOf(
+  { name }: VolumePlugin,
+  { hostPath, stats }: MountedVolume,
+): (() => Promise<VolumeStats | undefined>) | undefined {
+  if (stats !== undefined) return stats;
+  if (name === "kubernetes.io/host-path" || name === "kubernetes.io/csi") return undefined;
+  const isOwnFilesystem = name === "kubernetes.io/nfs" || name === "kubernetes.io/local-volume";
+  return () => (isOwnFilesystem ? filesystemStats(hostPath) : folderStats(hostPath));
 }
 
 /** File volumes give each file its group when they write it. */

@@ -10,6 +10,7 @@ import type { PodPlace } from "#kubelet/decide/inputs/downward-api.ts";
 import type { PodTokens } from "#kubelet/objects/pod-tokens.ts";
 import type { WatchedObjects } from "#kubelet/objects/watched-objects.ts";
 import type { Clock } from "#lib/time/clock.ts";
+import type { VolumeStats } from "./volume-stats.ts";
 
 export interface VolumeTools {
   readonly client: Client;
@@ -38,6 +39,8 @@ export interface MountedVolume {
   readonly refreshAtMs?: number | undefined;
   /** Whether its files are given to the pod's fsGroup; undefined: as is usual for the plug-in. */
   readonly appliesFsGroup?: boolean;
+  /** How full it is, for plug-ins that ask somebody else. */
+  stats?(): Promise<VolumeStats | undefined>;
 }
 
 export interface VolumePlugin {

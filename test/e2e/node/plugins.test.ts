@@ -87,6 +87,7 @@ describe("CSI", () => {
     ]);
     const group = await cluster.kubectl("exec", "writer", "--", "stat", "-c", "%g", "/data");
     assert.equal(group.trim(), "2000");
+    await volumeStatsOfDisk();
 
     const before = await cluster.pod("writer");
     await cluster.stopKubelet("SIGKILL");
@@ -140,6 +141,28 @@ describe("CSI", () => {
     assert.deepEqual(await namesOf("raw"), ["stage", "publish", "unpublish", "unstage"]);
   }, 120_000);
 });
+
+/** NodeGetVolumeStats in /stats/summary and in kubelet_volume_stats_*. */
+async function volumeStatsOfDisk(): Promise<void> {
+  const page = (path: string): Promise<string> =>
+    cluster.kubectl("get", "--raw", `/api/v1/nodes/${NODE}/proxy/${path}`);
+  const { pods } = JSON.parse(await page("stats/summary")) as {
+    pods: { podRef: { name: string }; volume?: { name: string; time?: string }[] }[];
+  };
+  const volumes = pods.find(({ podRef }) => podRef.name === "writer")?.volume ?? [];
+  const { time: _, ...data } = volumes.find(({ name }) => name === "data") ?? {};
+  assert.deepEqual(data, {
+    ...{ name: "data", pvcRef: { name: "disk", namespace: "default" } },
+    ...{ capacityBytes: 1000, usedBytes: 400, availableBytes: 600 },
+    ...{ inodes: 50, inodesUsed: 20, inodesFree: 30, volumeHealthStats: { abnormal: true } },
+  });
+  const token = volumes.find(({ name }) => name.startsWith("kube-api-access-"));
+  assert.ok(token !== undefined, JSON.stringify(volumes)); // a projected volume is measured too
+  const text = await page("metrics");
+  const labels = 'namespace="default",persistentvolumeclaim="disk"';
+  assert.ok(text.includes(`kubelet_volume_stats_used_bytes{${labels}} 400\n`), text);
+  assert.ok(text.includes(`kubelet_volume_stats_health_status_abnormal{${labels}} 1\n`));
+}
 
 describe("device plug-ins", () => {
   const amounts = async (): Promise<string> => {

@@ -54,6 +54,7 @@ const NODE: Record<keyof typeof csiNodeMethods, (request: Request) => object> = 
     capabilities: [
       { rpc: { type: NODE_CAPABILITY.STAGE_UNSTAGE_VOLUME } },
       { rpc: { type: NODE_CAPABILITY.EXPAND_VOLUME } },
+      { rpc: { type: NODE_CAPABILITY.GET_VOLUME_STATS } },
     ],
   }),
   stage: ({ volumeId, stagingTargetPath, volumeCapability }) => {
@@ -82,6 +83,13 @@ const NODE: Record<keyof typeof csiNodeMethods, (request: Request) => object> = 
     return {};
   },
   expand: () => ({ capacityBytes: 0 }),
+  volumeStats: () => ({
+    usage: [
+      { unit: 1, total: 1000, used: 400, available: 600 },
+      { unit: 2, total: 50, used: 20, available: 30 },
+    ],
+    volumeCondition: { abnormal: true, message: "a test" },
+  }),
 };
 
 const served = Object.entries(csiNodeMethods).map(([name, method]): [string, Served] => [
