@@ -7,6 +7,9 @@ import { NODE, type NodeCluster, type PodView, startNodeCluster } from "./cluste
 import { until } from "./eventually.ts";
 import { BUSYBOX } from "./runtime.ts";
 
+/** The machine may be busy with other work. */
+const LONG = { timeoutMs: 90_000 };
+
 let cluster: NodeCluster;
 
 beforeAll(async () => {
@@ -28,7 +31,7 @@ test("kubectl run: the pod becomes Running and Ready, and is gone after kubectl 
     const left = await readdir(join(cluster.machine.dir, "kubelet/pods"));
     return !left.includes(metadata.uid);
   });
-}, 60_000);
+}, 120_000);
 
 test("k8ts kubelet: kubectl logs -f --tail, and exec with an exit code go through its server", async () => {
   const loop =
@@ -44,7 +47,7 @@ test("k8ts kubelet: kubectl logs -f --tail, and exec with an exit code go throug
   assert.equal((await following).stdout, "line 1\nline 2\nline 3\n");
   const missing = await cluster.tryKubectl(["logs", "talk"]);
   assert.match(missing.stderr, /pods "talk" not found/);
-}, 90_000);
+}, 120_000);
 
 describe.concurrent("pods", () => {
   test("env: values, $(VAR), fieldRef, resourceFieldRef, ConfigMap, Secret and service links", async () => {
@@ -85,7 +88,7 @@ describe.concurrent("pods", () => {
     }
     assert.match(log, /^KUBERNETES_SERVICE_HOST=10\./m);
     assert.doesNotMatch(log, /^NONE=/m);
-  }, 60_000);
+  }, 120_000);
 
   test("volumes: emptyDir, configMap, secret, downwardAPI, projected token, hostPath and subPath", async () => {
     await cluster.apply(
@@ -151,7 +154,7 @@ describe.concurrent("pods", () => {
       "namespace",
       "token",
     ]);
-  }, 60_000);
+  }, 120_000);
 
   test("configMap volume: a change of the ConfigMap reaches the running container", async () => {
     await cluster.apply(configMap("live", { value: "before" }));
@@ -170,7 +173,7 @@ describe.concurrent("pods", () => {
     await until(async () => /before/.test(await logOf("live", "main")));
     await cluster.apply(configMap("live", { value: "after" }));
     await until(async () => /after/.test(await logOf("live", "main")));
-  }, 60_000);
+  }, 120_000);
 
   test("initContainers run in order, a sidecar stays, regular containers follow", async () => {
     const share = [{ name: "share", mountPath: "/share" }];
@@ -198,7 +201,7 @@ describe.concurrent("pods", () => {
     assert.deepEqual(log.trim().split("\n"), ["one", "side", "two", "main"]);
     const side = status.initContainerStatuses?.find(({ name }) => name === "side");
     assert.equal(side?.state.terminated?.exitCode, 0);
-  }, 60_000);
+  }, 120_000);
 
   test("CrashLoopBackOff: a container that fails is restarted with back-off and keeps its message", async () => {
     const script = "echo last words > /dev/termination-log; exit 3";
@@ -218,7 +221,7 @@ describe.concurrent("pods", () => {
       /^back-off 10s restarting failed container=main/,
     );
     assert.equal(status.phase, "Running");
-  }, 60_000);
+  }, 120_000);
 
   test("restartPolicy Never: exit code 1 makes the pod Failed; OnFailure restarts until 0", async () => {
     await cluster.apply(
@@ -238,7 +241,7 @@ describe.concurrent("pods", () => {
     assert.equal(failed.status.containerStatuses?.[0]?.state.terminated?.reason, "Error");
     const done = await reaches("on-failure", ({ status }) => status.phase === "Succeeded");
     assert.equal(done.status.containerStatuses?.[0]?.restartCount, 1);
-  }, 60_000);
+  }, 120_000);
 
   test("probes: readiness by HTTP, liveness by exec restarts, startup by TCP", async () => {
     const container = {
@@ -268,7 +271,7 @@ describe.concurrent("pods", () => {
     );
     assert.match(events, /Unhealthy.*Liveness probe failed: cat: can't open/);
     assert.match(events, /Killing.*Container main failed liveness probe, will be restarted/);
-  }, 60_000);
+  }, 120_000);
 
   test("lifecycle: preStop runs before SIGTERM, a failing postStart kills the container", async () => {
     const host = [{ name: "host", mountPath: "/host" }];
@@ -307,7 +310,7 @@ describe.concurrent("pods", () => {
       "--field-selector=involvedObject.name=post-start",
     );
     assert.match(events, /FailedPostStartHook.*PostStartHook failed/);
-  }, 60_000);
+  }, 120_000);
 
   test("activeDeadlineSeconds: the pod fails with DeadlineExceeded", async () => {
     await cluster.apply(
@@ -320,7 +323,7 @@ describe.concurrent("pods", () => {
     const { status } = await reaches("deadline", ({ status }) => status.phase === "Failed");
     assert.equal(status.reason, "DeadlineExceeded");
     assert.equal(status.message, "Pod was active on the node longer than the specified deadline");
-  }, 60_000);
+  }, 120_000);
 
   test("securityContext: runAsUser, fsGroup, supplementalGroups, readOnlyRootFilesystem, capabilities", async () => {
     await cluster.apply(
@@ -361,22 +364,26 @@ describe.concurrent("pods", () => {
       status.containerStatuses?.[0]?.state.waiting?.message ?? "",
       /^container has runAsNonRoot and image will run as root/,
     );
-  }, 60_000);
+  }, 120_000);
 
   test("resources: cgroup limits of container and pod, OOMKilled", async () => {
     const limits = { cpu: "100m", memory: "32Mi" };
     await cluster.apply(
       pod("oom", {
-        restartPolicy: "Never",
+        restartPolicy: "OnFailure", // the runtime may learn of the kill after the exit
         containers: [
           { ...shell("dd if=/dev/zero of=/dev/null bs=64M count=1"), resources: { limits } },
         ],
       }),
     );
-    const { status } = await reaches("oom", ({ status }) => status.phase === "Failed");
-    const ended = status.containerStatuses?.[0]?.state.terminated;
-    assert.deepEqual([ended?.reason, ended?.exitCode], ["OOMKilled", 137]);
-  }, 60_000);
+    const ended = ({ status }: PodView) => {
+      const [container] = status.containerStatuses ?? [];
+      return container?.state.terminated ?? container?.lastState.terminated;
+    };
+    const seen = await reaches("oom", (pod) => ended(pod)?.reason === "OOMKilled");
+    assert.equal(ended(seen)?.exitCode, 137);
+    await cluster.kubectl("delete", "pod", "oom", "--now");
+  }, 120_000);
 
   test("hostNetwork, hostname, hostAliases and dnsConfig", async () => {
     await cluster.apply(
@@ -405,7 +412,7 @@ describe.concurrent("pods", () => {
     const { status } = await reaches("on-host", ({ status }) => status.phase === "Succeeded");
     assert.equal(status.podIP, "192.168.77.1");
     assert.match(await logOf("on-host", "main"), /192\.168\.77\.1/);
-  }, 60_000);
+  }, 120_000);
 
   test("a missing ConfigMap makes CreateContainerConfigError, and the container starts once it is there", async () => {
     const env = [{ name: "X", valueFrom: { configMapKeyRef: { name: "late", key: "x" } } }];
@@ -419,7 +426,7 @@ describe.concurrent("pods", () => {
     );
     await cluster.apply(configMap("late", { x: "1" }));
     await isReady("late");
-  }, 60_000);
+  }, 120_000);
 
   test("ephemeralContainers: kubectl debug adds a container to a running pod", async () => {
     await cluster.apply(pod("debugged", { containers: [shell("sleep 1000")] }));
@@ -440,7 +447,7 @@ describe.concurrent("pods", () => {
     });
     assert.equal(status.containerStatuses?.[0]?.restartCount, 0);
     assert.match(await logOf("debugged", "debug"), /debugging/);
-  }, 60_000);
+  }, 120_000);
 
   test("delete --force --grace-period=0 ends a container that ignores SIGTERM", async () => {
     await cluster.apply(
@@ -456,7 +463,7 @@ describe.concurrent("pods", () => {
       const left = await readdir(join(cluster.machine.dir, "kubelet/pods"));
       return !left.includes(metadata.uid);
     });
-  }, 60_000);
+  }, 120_000);
 });
 
 test("static pods: a manifest runs and has a mirror pod, which comes back; both go with the file", async () => {
@@ -479,7 +486,7 @@ test("static pods: a manifest runs and has a mirror pod, which comes back; both 
   );
   await rm(file);
   await until(async () => (await cluster.tryKubectl(["get", "pod", name])).exitCode !== 0);
-}, 60_000);
+}, 120_000);
 
 test("kill -9 of the kubelet: containers go on, and what happened meanwhile is found", async () => {
   await cluster.apply(
@@ -497,7 +504,7 @@ test("kill -9 of the kubelet: containers go on, and what happened meanwhile is f
   const idOf = ({ status }: PodView): unknown => status.containerStatuses?.[0]?.containerID;
   assert.equal(idOf(after), idOf(before));
   assert.equal(after.status.containerStatuses?.[0]?.restartCount, 0);
-}, 60_000);
+}, 120_000);
 
 function pod(name: string, spec: object): object {
   const metadata = { name, labels: { app: name } };
@@ -539,7 +546,7 @@ async function reaches(name: string, isThere: (pod: PodView) => boolean): Promis
   await until(async () => {
     seen = await cluster.pod(name);
     return isThere(seen);
-  }).catch(async (error) => {
+  }, LONG).catch(async (error) => {
     const described = await cluster.tryKubectl(["describe", "pod", name]);
     throw new Error(`${described.stdout}\n${cluster.log().slice(-3_000)}`, { cause: error });
   });
