@@ -120,7 +120,10 @@ async function liveAddresses({ store, shared, advertiseAddress }: KubernetesServ
   const own = LOOPBACK.test(advertiseAddress) ? [] : [advertiseAddress];
   if (!shared) return own;
   const { entries } = await store.range(LEASES);
-  const addresses = entries.map(({ key }) => key.slice(LEASES.length));
+  // Another server may have announced one: endpoints cannot have it, and must not wait for that.
+  const addresses = entries
+    .map(({ key }) => key.slice(LEASES.length))
+    .filter((address) => !LOOPBACK.test(address));
   return [...new Set([...addresses, ...own])].sort();
 }
 

@@ -5,9 +5,9 @@ import { UnauthenticatedConnections } from "./unauthenticated-connections.ts";
 
 const sockets = (count: number): Socket[] => Array.from({ length: count }, () => new Socket());
 
-test("unauthenticated connections: the 321st ends the oldest", () => {
+test("unauthenticated connections: the 257th ends the oldest", () => {
   const clients = new UnauthenticatedConnections();
-  const all = sockets(321);
+  const all = sockets(257);
   for (const socket of all) clients.add(socket);
   assert.deepEqual(
     all.flatMap((socket, n) => (socket.destroyed ? [n] : [])),
@@ -17,7 +17,7 @@ test("unauthenticated connections: the 321st ends the oldest", () => {
 
 test("unauthenticated connections: one that is authenticated is never ended", () => {
   const clients = new UnauthenticatedConnections();
-  const [known, ...others] = sockets(322);
+  const [known, ...others] = sockets(258);
   clients.add(known!);
   clients.remove(known!);
   for (const socket of others) clients.add(socket);

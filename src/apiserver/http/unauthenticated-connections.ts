@@ -8,7 +8,7 @@
  */
 import type { Socket } from "node:net";
 
-const CLIENTS_MAX = 320;
+const CLIENTS_MAX = 256;
 const LARGE_HEADERS_MAX = 8;
 
 export const SMALL_HEADERS_BYTES_MAX = 32 * 1024;
