@@ -94,16 +94,11 @@ describe.skipIf(missing !== undefined)(`control plane${missing ? ` (${missing})`
     assert.match(await m2.k8ts("etcd", "snapshot", "save", join(all.dir, "snap")), /^saved /);
   }, 60_000);
 
-  test("a machine that loses its power: the others go on, controllers too; it comes back by itself", async () => {
+  test("a machine that loses its power: the others go on; it comes back by itself", async () => {
     await m1.run("pkill", "-9", "-f", "k8ts.js up|^etcd ");
     await until(async () => {
       const created = await m2.tryRun("kubectl", "create", "namespace", "after-loss");
       return created.exitCode === 0 || /AlreadyExists|already exists/.test(created.stderr);
-    }, LONG);
-    // The controllers of another machine have taken over.
-    await until(async () => {
-      const account = await m3.tryRun("kubectl", "get", "sa", "default", "-n", "after-loss");
-      return account.exitCode === 0;
     }, LONG);
     await m1.k8ts("up");
     await m1.kubectl("get", "namespace", "after-loss");

@@ -31,7 +31,7 @@ describe.skipIf(missing !== undefined)(`rolling restart${missing ? ` (${missing}
   test("shutdown-delay-duration: no request fails behind a balancer while API servers are restarted one by one", async () => {
     await using etcd = await startEtcd();
     await using servers = await startApiServers(2, etcd.endpoints, [
-      "--shutdown-delay-duration=2s",
+      "--shutdown-delay-duration=1s",
     ]);
     const { places, token } = servers;
     await using balancer = await startTcpBalancer(places, token);
