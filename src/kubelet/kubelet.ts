@@ -401,6 +401,8 @@ function nodeFacts(
     podCgroup: (pod) => podCgroupName(config.cgroupRoot, pod),
     seccompDefault: config.seccompDefault,
     cpuReconcileMs: config.cpuManagerReconcileMs,
+    cpuManagerPolicy: config.cpuManagerPolicy,
+    memoryManagerPolicy: config.memoryManagerPolicy,
     podPidsLimit: config.podPidsLimit > 0 ? config.podPidsLimit : undefined,
     networkProblem: () => watch.health.networkProblem,
     runtimeHandler: (pod) => runtimeHandlerOf(client, pod),

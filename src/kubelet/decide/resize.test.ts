@@ -7,6 +7,7 @@ import {
   decideContainerResizes,
   isResizeWanted,
   resizeSummary,
+  whyInfeasible,
   withAllocation,
 } from "./resize.ts";
 
@@ -18,6 +19,17 @@ const LARGE = {
   requests: { cpu: "200m", memory: "64Mi" },
   limits: { cpu: "200m", memory: "64Mi" },
 };
+
+test("in-place resize: Infeasible for Guaranteed pods under the static policies", () => {
+  const allocation = allocationOf(pod(SMALL));
+  const why = (cpuManagerPolicy: string, memoryManagerPolicy: string): string | undefined =>
+    whyInfeasible(pod(LARGE), allocation, { cpuManagerPolicy, memoryManagerPolicy });
+  assert.equal(
+    why("static", "None"),
+    'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"',
+  );
+  assert.equal(why("none", "Static"), undefined); // its memory stays
+});
 
 test("in-place resize: a pod runs with its allocation until another one is made", () => {
   const allocation = allocationOf(pod(SMALL));

@@ -4,6 +4,7 @@
  * container is updated as it runs, or restarted where its resizePolicy says so.
  */
 import type { Container, Pod, ResourceRequirements } from "#api/generated/core.v1.ts";
+import { qosClassOf } from "#api/kinds/core/v1/pod/qos.ts";
 import { compareAmounts } from "#api/kinds/core/v1/resources/resource-lists.ts";
 import { type ContainerRun, latestRun, type PodRuntime } from "./pod-runtime.ts";
 import { isSidecar } from "./restart.ts";
@@ -51,6 +52,27 @@ export function isResizeWanted(pod: Pod, allocation: PodAllocation): boolean {
     ([name, resources]) =>
       allocation.containers[name] !== undefined && !isSame(resources, allocation.containers[name]),
   );
+}
+
+/** Why a resize can never be carried out: pinned CPUs and memory of Guaranteed pods stay as they are. */
+export function whyInfeasible(
+  pod: Pod,
+  { containers }: PodAllocation,
+  policies: { readonly cpuManagerPolicy: string; readonly memoryManagerPolicy: string },
+): string | undefined {
+  if (qosClassOf(pod.spec) !== "Guaranteed") return undefined;
+  const isChanged = (resource: string): boolean =>
+    resizableContainers(pod).some(({ name, resources }) =>
+      changedResources(resources, containers[name]).includes(resource),
+    );
+  const words = "Resize is infeasible for Guaranteed Pods alongside";
+  if (policies.cpuManagerPolicy === "static" && isChanged("cpu")) {
+    return `${words} CPU Manager policy "static"`;
+  }
+  if (policies.memoryManagerPolicy === "Static" && isChanged("memory")) {
+    return `${words} Memory Manager policy "Static"`;
+  }
+  return undefined;
 }
 
 export interface ContainerResize {

@@ -38,6 +38,8 @@ export interface NodeFacts {
   readonly seccompDefault: boolean;
   /** A container whose CPUs could not be changed is tried again so often. */
   readonly cpuReconcileMs: number;
+  readonly cpuManagerPolicy: string;
+  readonly memoryManagerPolicy: string;
   /** Processes of one pod; undefined: as many as the node allows. */
   readonly podPidsLimit: number | undefined;
   /** Why pods cannot be given a network yet; undefined once they can. */

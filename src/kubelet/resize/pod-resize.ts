@@ -4,6 +4,7 @@
  * PodResizePending and PodResizeInProgress.
  */
 import type { Pod } from "#api/generated/core.v1.ts";
+import type { AdmissionVerdict } from "#kubelet/decide/node/admit-pod.ts";
 import type { ConditionSays } from "#kubelet/decide/pod-conditions.ts";
 import type { PodRuntime } from "#kubelet/decide/pod-runtime.ts";
 import {
@@ -13,6 +14,7 @@ import {
   isPodLevelResize,
   isResizeWanted,
   resizeSummary,
+  whyInfeasible,
   withAllocation,
 } from "#kubelet/decide/resize.ts";
 import type { PodServices } from "#kubelet/pods/pod-services.ts";
@@ -63,7 +65,11 @@ export class PodResize {
       this.#pending = undefined;
       return;
     }
-    const verdict = admission.resize(pod);
+    const never = whyInfeasible(pod, allocated, this.#services.node);
+    const verdict: AdmissionVerdict =
+      never === undefined
+        ? admission.resize(pod)
+        : { admitted: false, reason: "Infeasible", message: never };
     if (!verdict.admitted) {
       const reason = verdict.reason === "Infeasible" ? "Infeasible" : "Deferred";
       if (this.#pending?.message !== verdict.message) {
