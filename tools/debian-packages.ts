@@ -8,6 +8,8 @@ import { spawnSync } from "node:child_process";
 const PROGRAMS: Readonly<Record<string, string>> = {
   "/usr/lib/cni/bridge": "containernetworking-plugins",
   "/usr/sbin/sshd": "openssh-server",
+  // nginx as a data plane; whatever has this file has the others.
+  "/usr/share/lua/5.1/resty/core.lua": "nginx-light libnginx-mod-http-lua lua-resty-core lua-cjson",
   busybox: "busybox-static",
   chromium: "chromium",
   conntrack: "conntrack",
@@ -30,7 +32,8 @@ export function missingProgram(program: keyof typeof PROGRAMS): string | undefin
   const refusal = installRefused();
   if (refusal === undefined) {
     process.stderr.write(`installing the Debian package ${name}\n`);
-    const failed = apt(["update"]) ?? apt(["install", "-y", "--no-install-recommends", name]);
+    const failed =
+      apt(["update"]) ?? apt(["install", "-y", "--no-install-recommends", ...name.split(" ")]);
     if (failed === undefined && onPath(program)) return undefined;
     return unlessCi(`${program}: installing the Debian package ${name} failed: ${failed ?? ""}`);
   }
@@ -59,5 +62,5 @@ function apt(args: readonly string[]): string | undefined {
 }
 
 function onPath(program: string): boolean {
-  return spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
+  return spawnSync("sh", ["-c", `command -v ${program} || test -f ${program}`]).status === 0;
 }

@@ -45,6 +45,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "ingress/routes": { imports: ["lib", "api"], pure: true },
   tunnel: { imports: ["lib"] },
   dashboard: { imports: ["lib", "api", "client"] },
+  "dashboard/overview": { imports: ["lib", "api"], pure: true },
   "dashboard/table": { imports: ["lib"], pure: true },
   cmd: { imports: "all but testing" },
   cli: { imports: ["lib", "api", "client", "cmd"] },

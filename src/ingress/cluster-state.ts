@@ -94,6 +94,10 @@ export class ClusterState implements TrafficState {
     return this.#certificates.find(serverName);
   }
 
+  certificatePairs(): Readonly<Record<string, CertificatePair>> {
+    return this.#certificates.pairs;
+  }
+
   service(key: string): Service | undefined {
     return byKey(this.#services, key);
   }

@@ -3,6 +3,7 @@ import type { IngressLoadBalancerIngress } from "#api/generated/networking.v1.ts
 import type { Client } from "#client/client.ts";
 import { ServerEventRecorder } from "#client/event-recorder.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
+import { messageOf } from "#lib/caught.ts";
 import type { Logger } from "#lib/logger.ts";
 import type { Clock } from "#lib/time/clock.ts";
 import type { ClusterState } from "./cluster-state.ts";
@@ -46,6 +47,12 @@ export async function followCluster(
     events.report(world.update());
     onTable();
     plane.retain((authority) => world.isEndpoint(authority));
+    try {
+      await plane.update?.();
+    } catch (error) {
+      if (!signal.aborted)
+        logger.error("the data plane does not take the routes", { error: messageOf(error) });
+    }
     const addresses =
       "addresses" in publish
         ? publish.addresses

@@ -20,8 +20,9 @@ import { ClusterState } from "./cluster-state.ts";
 import type { CertificatePair } from "./data-plane/certificates.ts";
 import { type AccessEntry, LIMITS, type Limits } from "./data-plane/data-plane.ts";
 import { createIngressMetrics } from "./data-plane/ingress-metrics.ts";
-import { startDataPlane } from "./data-plane/start-data-plane.ts";
+import { type RunningDataPlane, startDataPlane } from "./data-plane/start-data-plane.ts";
 import { followCluster, type PublishedAddress } from "./follow-cluster.ts";
+import { startNginxPlane } from "./nginx/start-nginx-plane.ts";
 
 export interface IngressOptions {
   readonly client: Client;
@@ -45,14 +46,21 @@ export interface IngressOptions {
   /** Whether X-Forwarded-* of this client are believed; of none unless given. */
   isTrusted?(client: string): boolean;
   onAccess?(entry: AccessEntry): void;
+  /** nginx must be installed; the built-in one needs nothing. */
+  readonly dataPlane?: DataPlaneName;
+  /** nginx writes lines of JSON to standard output; the built-in data plane calls `onAccess`. */
+  readonly accessLog?: boolean;
 }
+
+export const DATA_PLANES = ["built-in", "nginx"] as const;
+export type DataPlaneName = (typeof DATA_PLANES)[number];
 
 export interface RunningIngress {
   readonly ready: Promise<void>;
   readonly done: Promise<void>;
   isReady(): boolean;
   /** Resolves when it listens, maybe before it is ready. */
-  readonly listening: Promise<{ readonly httpPort: number; readonly httpsPort: number }>;
+  readonly listening: Promise<Pick<RunningDataPlane, "httpPort" | "httpsPort" | "count">>;
 }
 
 const DRAIN_MS = 30_000;
@@ -62,19 +70,20 @@ export function runIngress(options: IngressOptions, signal: AbortSignal): Runnin
   const shown = options.metrics.include(metrics);
   const counted = createIngressMetrics(metrics);
   const world = new ClusterState(options, signal);
-  const listening = startDataPlane(
-    {
-      ...{ state: world, metrics: counted, clock: options.clock, addresses: options.addresses },
-      ...{ httpPort: options.httpPort, httpsPort: options.httpsPort },
-      ...(options.publicPorts === undefined ? {} : { publicPorts: options.publicPorts }),
-      ...(options.onAccess === undefined ? {} : { onAccess: options.onAccess }),
-      defaultCertificate: options.defaultCertificate,
-      limits: { ...LIMITS, ...options.limits },
-      drainMs: options.drainMs ?? DRAIN_MS,
-      isTrusted: options.isTrusted ?? (() => false),
-    },
-    signal,
-  );
+  const planeOptions = {
+    ...{ state: world, metrics: counted, clock: options.clock, addresses: options.addresses },
+    ...{ httpPort: options.httpPort, httpsPort: options.httpsPort },
+    ...(options.publicPorts === undefined ? {} : { publicPorts: options.publicPorts }),
+    ...(options.onAccess === undefined ? {} : { onAccess: options.onAccess }),
+    defaultCertificate: options.defaultCertificate,
+    limits: { ...LIMITS, ...options.limits },
+    drainMs: options.drainMs ?? DRAIN_MS,
+    isTrusted: options.isTrusted ?? (() => false),
+  };
+  const listening =
+    options.dataPlane === "nginx"
+      ? startNginxPlane({ ...planeOptions, accessLog: options.accessLog === true }, signal)
+      : startDataPlane(planeOptions, signal);
   let isReady = false;
   const run = async (): Promise<void> => {
     const plane = await listening;

@@ -70,6 +70,7 @@ export function ListView({
             ? "Loading…"
             : `${table.matched.toLocaleString("en")} of ${table.total.toLocaleString("en")}`}
           {table?.isTruncated && " (more are not shown)"}
+          {table?.isComplete === false && ", still loading"}
         </span>
       </div>
       <Problem text={error} />

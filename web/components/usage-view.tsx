@@ -1,7 +1,7 @@
 /** Charts of the last hour's processor and memory usage of a node or pod, from the history of the metrics server. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { bytesText } from "../models/cluster-overview.ts";
+import { bytesText } from "../models/bytes-text.ts";
 import type { KubeObject } from "../models/kube-object.ts";
 import { coresText, type UsageHistory, usageText } from "../models/usage-history.ts";
 import { callApi } from "../state/api.ts";

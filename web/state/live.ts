@@ -38,6 +38,12 @@ export class Live {
     return { look, close: () => this.#close(id) };
   }
 
+  overview(take: Follower["take"]): { close(): void } {
+    const id = ++this.#lastId;
+    this.#open(id, { opening: { op: "overview", id }, take });
+    return { close: () => this.#close(id) };
+  }
+
   objects(followed: Followed, take: Follower["take"]): { close(): void } {
     const id = ++this.#lastId;
     this.#open(id, { opening: { op: "objects", id, ...followed }, take });

@@ -4,8 +4,10 @@ import type {
   Followed,
   LiveMessage,
   LiveObject,
+  OverviewMessage,
   TableView,
 } from "../../src/dashboard/live/messages.ts";
+import type { Warning } from "../../src/dashboard/overview/newest-warnings.ts";
 import { DashboardContext } from "./dashboard-context.ts";
 
 export interface LiveTable {
@@ -33,6 +35,34 @@ export function useTable(followed: Followed, view: TableView): LiveTable {
     if (isFirst.current) isFirst.current = false;
     else handle.current?.look(view);
   }, [viewKey]);
+  return state;
+}
+
+export interface LiveOverview {
+  readonly overview: OverviewMessage | undefined;
+  readonly warnings: readonly Warning[] | undefined;
+  readonly error: string | undefined;
+}
+
+export function useOverview(): LiveOverview {
+  const { live } = useContext(DashboardContext);
+  const [state, setState] = useState<LiveOverview>({
+    overview: undefined,
+    warnings: undefined,
+    error: undefined,
+  });
+  useEffect(() => {
+    const opened = live.overview((message) => {
+      if (message.type === "error") setState((now) => ({ ...now, error: message.message }));
+      if (message.type === "overview")
+        setState(({ warnings }) => ({
+          overview: message,
+          warnings: message.warnings ?? warnings,
+          error: undefined,
+        }));
+    });
+    return () => opened.close();
+  }, [live]);
   return state;
 }
 

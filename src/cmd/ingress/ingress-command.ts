@@ -7,7 +7,7 @@ import type { Connection } from "#client/kubeconfig.ts";
 import { RequestMetrics } from "#client/request-metrics.ts";
 import type { AccessEntry } from "#ingress/data-plane/data-plane.ts";
 import type { PublishedAddress } from "#ingress/follow-cluster.ts";
-import { runIngress } from "#ingress/run-ingress.ts";
+import { type DataPlaneName, runIngress } from "#ingress/run-ingress.ts";
 import { Metrics } from "#lib/metrics.ts";
 import type { Command } from "../command.ts";
 import { processSurroundings } from "../component/process-surroundings.ts";
@@ -18,6 +18,7 @@ import { address, collect } from "../flags/flag-values.ts";
 import { addLogFlags, type LogFlags, logFlagsOf } from "../flags/log-flags.ts";
 import { addVersionFlag, FlagError, parseFlags } from "../flags/parse-flags.ts";
 import { countOf, type Flags, textOf } from "../flags/read-flags.ts";
+import { dataPlaneOf } from "./data-plane-flag.ts";
 
 interface Config {
   readonly log: LogFlags;
@@ -31,6 +32,7 @@ interface Config {
   readonly accessLog: boolean;
   readonly trusted: ReadonlySet<string>;
   readonly connectionsMax: number;
+  readonly dataPlane: DataPlaneName;
 }
 
 const USER_AGENT = "k8ts-ingress";
@@ -59,6 +61,7 @@ export const ingressCommand: Command = {
         ...(config.accessLog ? { onAccess: writeAccess } : {}),
         defaultCertificate: servingCertificate({ certFile: "", keyFile: "" }, USER_AGENT, clock),
         limits: { connectionsMax: config.connectionsMax },
+        ...{ dataPlane: config.dataPlane, accessLog: config.accessLog },
         isTrusted: (each) => config.trusted.has(each),
       },
       signal,
@@ -98,6 +101,7 @@ function ingressFlags(): Parser {
     .option("--publish-status-address <addresses>", "the status of Ingresses", collect, [])
     .option("--trusted-proxy <ip>", "believe X-Forwarded-* of this client", collect, [])
     .option("--max-connections <count>", "of clients at a time", "10000")
+    .option("--data-plane <name>", "built-in, or nginx for heavy traffic", "built-in")
     .option("--access-log", "write a line of JSON for each request", true)
     .option("--no-access-log", "write none");
 }
@@ -118,6 +122,7 @@ function configOf(flags: Flags): Config {
     publish: publishOf(text("publish-service"), flags.publishStatusAddress as readonly string[]),
     accessLog: flags.accessLog === true,
     trusted: new Set((flags.trustedProxy as readonly string[]).map(address)),
+    dataPlane: dataPlaneOf("--data-plane", text("data-plane")),
     connectionsMax: countOf(flags, "max-connections", CONNECTIONS_MAX),
   };
 }

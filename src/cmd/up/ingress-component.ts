@@ -61,6 +61,7 @@ async function run(
       ...{ addresses: [address], httpPort: 0, httpsPort: 0, drainMs: DRAIN_MS },
       publicPorts: { http: 80, https: 443 },
       publish: { service: INGRESS_SERVICE },
+      dataPlane: cluster.flags.ingressDataPlane,
       defaultCertificate: servingCertificate({ certFile: "", keyFile: "" }, FIELD_MANAGER, clock),
       onAccess: (entry) => logger.debug("request", { ...entry }),
     },

@@ -5,6 +5,7 @@ import { parseCidr } from "#api/validation/ip.ts";
 import { LOCAL_RANGES } from "#cloud/providers/local/start-local.ts";
 import { urlOf } from "#etcd/etcd-arguments.ts";
 import { etcdClientFiles } from "#etcd/etcd-certificates.ts";
+import type { DataPlaneName } from "#ingress/run-ingress.ts";
 import { closestWord } from "#lib/text/closest-word.ts";
 import {
   POD_NETWORK_MODES,
@@ -20,6 +21,7 @@ import { each, flag, integer } from "../flags/flag-values.ts";
 import { addVersionFlag, FlagError, parseArguments } from "../flags/parse-flags.ts";
 import type { Flags } from "../flags/read-flags.ts";
 import { serverUrlOf } from "../flags/server-url.ts";
+import { dataPlaneOf } from "../ingress/data-plane-flag.ts";
 import { nodeCount } from "../simulate/simulate-command.ts";
 import { defaultDataDir } from "./default-data-dir.ts";
 import { NODES_MAX } from "./nodes/node-list.ts";
@@ -72,6 +74,7 @@ export interface UpFlags {
   readonly loadBalancer: boolean;
   /** Serve Ingresses. */
   readonly ingress: boolean;
+  readonly ingressDataPlane: DataPlaneName;
   /** CIDRs that those addresses are of. */
   readonly loadBalancerRanges: readonly string[];
   /** Merge the cluster into the user's kubeconfig when it starts in the background. */
@@ -138,6 +141,7 @@ export function parseUpFlags(args: readonly string[]): UpFlags {
     localStorage: localStorage ?? given.node,
     loadBalancer: given.loadBalancer,
     ingress: given.ingress,
+    ingressDataPlane: dataPlaneOf("--ingress-data-plane", given.ingressDataPlane),
     loadBalancerRanges: rangesOf(given.loadBalancerRange),
     foreground: given.foreground === true,
     ephemeral: given.ephemeral === true,
@@ -170,6 +174,7 @@ interface GivenUpFlags {
   readonly localStorage?: boolean;
   readonly loadBalancer: boolean;
   readonly ingress: boolean;
+  readonly ingressDataPlane: string;
   readonly loadBalancerRange: string;
   readonly kubeconfig: boolean;
   readonly foreground?: boolean;
@@ -243,6 +248,11 @@ function upParser(): Parser {
     )
     .option("--ingress", "serve Ingresses of the class k8ts, the default class", true)
     .option("--no-ingress", "leave Ingresses to a controller of your own")
+    .option(
+      "--ingress-data-plane <name>",
+      "what carries their requests: built-in, or nginx (of Debian) for heavy traffic",
+      "built-in",
+    )
     .option(
       "--encrypt-secrets [bool]",
       "encrypt Secrets in the store with a key that is kept in the data directory",

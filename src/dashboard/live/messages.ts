@@ -2,6 +2,8 @@
  * What the page and the dashboard say to each other over the WebSocket `/live`. One connection carries
  * every table and object that a page follows: browsers open only six HTTP connections to one host.
  */
+import type { Warning } from "../overview/newest-warnings.ts";
+import type { OverviewFigures } from "../overview/overview-counts.ts";
 import type { Column } from "../table/table-answer.ts";
 import type { Row, RowSelection } from "../table/table-rows.ts";
 
@@ -22,12 +24,32 @@ export type PageMessage =
   | ({ readonly op: "table"; readonly id: number; readonly view: TableView } & Followed)
   | { readonly op: "view"; readonly id: number; readonly view: TableView }
   | ({ readonly op: "objects"; readonly id: number } & Followed)
+  | { readonly op: "overview"; readonly id: number }
   | { readonly op: "close"; readonly id: number };
 
 export interface LiveObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: { readonly uid?: string; readonly name: string; readonly namespace?: string };
+}
+
+export interface UsedResources {
+  readonly cpuCores: number;
+  readonly memoryBytes: number;
+}
+
+export interface OverviewMessage {
+  readonly id: number;
+  readonly type: "overview";
+  readonly figures: OverviewFigures;
+  readonly podsCounted: number;
+  readonly podsTotal: number;
+  /** False while the server still counts pods. */
+  readonly isCounted: boolean;
+  /** Of all nodes, if there is a metrics server. */
+  readonly used?: UsedResources;
+  /** Left out if they are as before. */
+  readonly warnings?: readonly Warning[];
 }
 
 export type LiveMessage =
@@ -38,6 +60,8 @@ export type LiveMessage =
       readonly total: number;
       readonly matched: number;
       readonly isTruncated: boolean;
+      /** False while the server still lists. */
+      readonly isComplete: boolean;
       readonly offset: number;
       readonly rows: readonly Row[];
     }
@@ -50,6 +74,7 @@ export type LiveMessage =
       readonly changed: readonly LiveObject[];
       readonly deletedUids: readonly string[];
     }
+  | OverviewMessage
   | {
       readonly id: number;
       readonly type: "error";

@@ -8,6 +8,7 @@ import type { Clock } from "#lib/time/clock.ts";
 import type { WebSocketConnection } from "#lib/websocket/connection.ts";
 import type { ApiAccess } from "../api-access.ts";
 import type { Followed, LiveMessage, PageMessage } from "./messages.ts";
+import { subscribeOverview } from "./overview-subscription.ts";
 import { type Subscription, subscribeObjects, subscribeTable } from "./subscription.ts";
 
 const SUBSCRIPTIONS_MAX = 64;
@@ -62,6 +63,9 @@ export async function serveLive(
       }
       case "objects":
         start(id, message, subscribeObjects);
+        return;
+      case "overview":
+        start(id, { path: "/api/v1/pods" }, subscribeOverview);
         return;
       case "view":
         open.get(id)?.subscription.look?.(message.view);

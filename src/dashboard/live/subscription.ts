@@ -6,11 +6,14 @@ import type { Clock } from "#lib/time/clock.ts";
 import { type Column, columnsOf, rowsOf } from "../table/table-answer.ts";
 import { TableRows } from "../table/table-rows.ts";
 import { type Change, type ListWatchOptions, listWatch } from "./list-watch.ts";
+import { itemsOf, uidOf } from "./live-objects.ts";
 import type { LiveMessage, LiveObject, TableView } from "./messages.ts";
+import { Outbox } from "./outbox.ts";
 
 const FLUSH_EVERY_MS = 250;
 const OBJECTS_MAX = 5_000;
 const WINDOW_ROWS_MAX = 500;
+const PAGES_PER_MESSAGE = 20;
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 const OBJECTS = "application/json";
@@ -37,14 +40,22 @@ export function subscribeTable(
   const rows = new TableRows();
   let columns: readonly Column[] = [];
   let view = firstView;
-  let synced = false;
+  let isComplete = false;
+  let pages = 0;
   rows.select(view);
-  const outbox = new Outbox(clock, async () => {
+  const outbox = new Outbox(clock, FLUSH_EVERY_MS, async () => {
     const { matched, total, isTruncated } = rows;
     const limit = Math.min(view.limit, WINDOW_ROWS_MAX);
     const offset = Math.max(0, Math.min(view.offset, matched - 1));
-    const shown = rows.window(offset, limit);
-    await send({ id, type: "table", columns, total, matched, isTruncated, offset, rows: shown });
+    const counted = { total, matched, isTruncated, isComplete };
+    await send({
+      id,
+      type: "table",
+      columns,
+      ...counted,
+      offset,
+      rows: rows.window(offset, limit),
+    });
   });
   const take = (change: Change): void => {
     switch (change.type) {
@@ -52,11 +63,15 @@ export function subscribeTable(
         if (change.isFirst) {
           rows.clear();
           columns = columnsOf(change.value);
+          pages = 0;
         }
         rows.putAll(rowsOf(change.value));
+        pages += 1;
+        // To put what is there in order costs more with each page: the first is shown, then now and then one.
+        if (pages % PAGES_PER_MESSAGE !== 1) return;
         break;
       case "synced":
-        synced = true;
+        isComplete = true;
         break;
       case "put":
         for (const row of rowsOf(change.value)) rows.put(row);
@@ -68,12 +83,12 @@ export function subscribeTable(
         void send({ id, type: "error", code: change.code, message: change.message });
         return;
     }
-    if (synced) outbox.changed();
+    outbox.changed();
   };
   const look = (next: TableView): void => {
     view = next;
     rows.select(next);
-    if (synced) outbox.flushNow();
+    if (pages > 0) outbox.flushNow();
   };
   return { done: follow({ ...options, accept: TABLE }, take, outbox, signal), look };
 }
@@ -86,7 +101,7 @@ export function subscribeObjects(options: SubscriptionOptions, signal: AbortSign
   let reset = true;
   let isTruncated = false;
   let synced = false;
-  const outbox = new Outbox(clock, async () => {
+  const outbox = new Outbox(clock, FLUSH_EVERY_MS, async () => {
     const message = { reset, isTruncated, changed: [...changed.values()] };
     const deletedUids = [...deleted];
     changed = new Map();
@@ -147,60 +162,4 @@ async function follow(
   } finally {
     outbox.end();
   }
-}
-
-/** Sends the first change at once and then at most one message every `FLUSH_EVERY_MS`. */
-class Outbox {
-  readonly #clock: Clock;
-  readonly #flush: () => Promise<void>;
-  #state: "idle" | "sending" | "waiting" = "idle";
-  #isDirty = false;
-  #timer: Disposable | undefined;
-
-  constructor(clock: Clock, flush: () => Promise<void>) {
-    this.#clock = clock;
-    this.#flush = flush;
-  }
-
-  changed(): void {
-    this.#isDirty = true;
-    if (this.#state === "idle") void this.#send();
-  }
-
-  /** Without the wait: the user looks elsewhere in the table. */
-  flushNow(): void {
-    this.#isDirty = true;
-    if (this.#state !== "sending") void this.#send();
-  }
-
-  end(): void {
-    this.#timer?.[Symbol.dispose]();
-  }
-
-  async #send(): Promise<void> {
-    this.#timer?.[Symbol.dispose]();
-    this.#state = "sending";
-    this.#isDirty = false;
-    await this.#flush();
-    this.#state = "waiting";
-    this.#timer = this.#clock.schedule(FLUSH_EVERY_MS, () => {
-      this.#state = "idle";
-      if (this.#isDirty) void this.#send();
-    });
-  }
-}
-
-/** Items of a list have no apiVersion and kind of their own. */
-function itemsOf(list: unknown): readonly LiveObject[] {
-  const { apiVersion, kind, items } = list as {
-    readonly apiVersion?: string;
-    readonly kind?: string;
-    readonly items?: readonly LiveObject[];
-  };
-  const names = { apiVersion: apiVersion ?? "", kind: (kind ?? "").replace(/List$/, "") };
-  return (items ?? []).map((item) => ({ ...names, ...item }));
-}
-
-function uidOf({ metadata }: LiveObject): string {
-  return metadata.uid ?? `${metadata.namespace ?? ""}/${metadata.name}`;
 }

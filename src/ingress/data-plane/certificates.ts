@@ -18,12 +18,14 @@ export interface CertificatePair {
 
 interface Loaded {
   readonly secret: Secret;
+  readonly pair: CertificatePair;
   readonly context: SecureContext | string;
 }
 
 export class Certificates {
   readonly #default: SecureContext;
   #byHost = new Map<string, SecureContext>();
+  #pairs: Readonly<Record<string, CertificatePair>> = {};
   #loaded = new Map<string, Loaded>();
 
   constructor(fallback: CertificatePair) {
@@ -37,6 +39,7 @@ export class Certificates {
   ): readonly Problem[] {
     const problems: Problem[] = [];
     const byHost = new Map<string, SecureContext>();
+    const pairs: Record<string, CertificatePair> = Object.create(null);
     const loaded = new Map<string, Loaded>();
     for (const entry of entries) {
       const found = secret(entry.secret);
@@ -45,15 +48,23 @@ export class Certificates {
         found === undefined ? undefined : known?.secret === found ? known : load(found);
       if (usable !== undefined) loaded.set(entry.secret, usable);
       const context = usable?.context ?? "there is no such Secret of type kubernetes.io/tls";
-      if (typeof context !== "string") byHost.set(entry.host, context);
-      else {
+      if (typeof context !== "string") {
+        byHost.set(entry.host, context);
+        if (usable !== undefined) pairs[entry.host] = usable.pair;
+      } else {
         const message = `Secret ${entry.secret}: ${context}`;
         problems.push({ ingress: entry.ingress, reason: "InvalidTLS", message });
       }
     }
     this.#byHost = byHost;
     this.#loaded = loaded;
+    this.#pairs = pairs;
     return problems;
+  }
+
+  /** By host; those that can be used. */
+  get pairs(): Readonly<Record<string, CertificatePair>> {
+    return this.#pairs;
   }
 
   find(serverName: string): SecureContext {
@@ -67,10 +78,11 @@ export class Certificates {
 function load(secret: Secret): Loaded {
   const part = (name: string): string =>
     Buffer.from(secret.data?.[name] ?? "", "base64").toString("utf8");
+  const pair = { cert: part("tls.crt"), key: part("tls.key") };
   try {
-    return { secret, context: contextOf(part("tls.crt"), part("tls.key")) };
+    return { secret, pair, context: contextOf(pair.cert, pair.key) };
   } catch (error) {
-    return { secret, context: `the certificate cannot be used: ${messageOf(error)}` };
+    return { secret, pair, context: `the certificate cannot be used: ${messageOf(error)}` };
   }
 }
 

@@ -35,6 +35,10 @@ export class EndpointSet {
     return this.#endpoints.length;
   }
 
+  get addresses(): readonly EndpointAddress[] {
+    return this.#endpoints;
+  }
+
   has(authority: string): boolean {
     return this.#endpoints.some((endpoint) => endpoint.authority === authority);
   }

@@ -33,8 +33,11 @@ export interface Exchange {
 
 const AUTHORITY = /^[\w.~:[\]-]{1,300}$/;
 
-/** Undefined: the request cannot be routed and gets 400. */
-export function targetOf(request: ClientRequest): Target | undefined {
+/**
+ * Undefined: the request cannot be routed and gets 400. `isFronted`: it comes from nginx in front of this data
+ * plane, which names the client in X-Real-IP.
+ */
+export function targetOf(request: ClientRequest, isFronted = false): Target | undefined {
   const { socket } = request;
   let url = request.url ?? "/";
   let authority = request.headers[":authority"] ?? request.headers.host ?? "";
@@ -49,7 +52,9 @@ export function targetOf(request: ClientRequest): Target | undefined {
   const path = mark === -1 ? url : url.slice(0, mark);
   if (!path.startsWith("/") || hasDotSegment(path)) return undefined;
   const query = mark === -1 ? "" : url.slice(mark);
-  const client = (socket.remoteAddress ?? "").replace(/^::ffff:/, "");
+  const named = isFronted ? request.headers["x-real-ip"] : undefined;
+  const peer = typeof named === "string" ? named : (socket.remoteAddress ?? "");
+  const client = peer.replace(/^::ffff:/, "");
   const isTls = socket instanceof TLSSocket;
   return { client, isTls, authority, host: hostOf(authority), path, query };
 }

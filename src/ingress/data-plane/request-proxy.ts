@@ -25,6 +25,8 @@ export interface RequestProxyOptions {
   readonly metrics: IngressMetrics;
   /** The ports that clients see. */
   readonly publicPorts: { readonly http: number; readonly https: number };
+  /** Whether all requests come from nginx in front of this data plane. */
+  readonly isFronted?: boolean;
   /** Whether X-Forwarded-* of this client are believed. */
   isTrusted(client: string): boolean;
   onAccess?(entry: AccessEntry): void;
@@ -47,7 +49,7 @@ export class RequestProxy implements Disposable {
 
   handle(request: ClientRequest, response: ClientResponse): void {
     const { clock, metrics, state } = this.#options;
-    const target = targetOf(request);
+    const target = targetOf(request, this.#options.isFronted);
     const match = target === undefined ? undefined : state.table().find(target.host, target.path);
     const exchange: Exchange = {
       ...{ request, response, match, startedMs: clock.elapsedMs(), upstream: "", bytes: 0 },

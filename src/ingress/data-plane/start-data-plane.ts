@@ -35,6 +35,10 @@ export interface RunningDataPlane {
   readonly httpsPort: number;
   /** Drops connections to endpoints that are gone. */
   retain(isThere: (authority: string) => boolean): void;
+  /** Takes over what the cluster says now; undefined if the data plane asks for it at each request. */
+  update?(): Promise<void>;
+  /** Adds requests that another program answered to the metrics; undefined if there is none. */
+  count?(): Promise<void>;
   /** Resolves after the signal aborted and open requests ended, or their time was over. */
   readonly done: Promise<void>;
 }

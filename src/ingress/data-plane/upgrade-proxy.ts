@@ -20,6 +20,7 @@ export interface UpgradeProxyOptions {
   readonly state: TrafficState;
   readonly clock: Clock;
   readonly proxy: RequestProxy;
+  readonly isFronted?: boolean;
 }
 
 const ATTEMPTS_MAX = 3;
@@ -31,19 +32,19 @@ export function handleUpgrade(
   head: Buffer,
 ): void {
   client.on("error", () => client.destroy());
-  const upgrade = upgradeOf(options.state, request, client, head);
+  const upgrade = upgradeOf(options, request, client, head);
   if (typeof upgrade === "number") refuse(client, upgrade);
   else void connect(options, upgrade).catch(() => client.destroy());
 }
 
 /** Or the status of the refusal. */
 function upgradeOf(
-  state: TrafficState,
+  { state, isFronted }: UpgradeProxyOptions,
   request: IncomingMessage,
   client: Duplex,
   head: Buffer,
 ): Upgrade | 400 | 404 | 503 {
-  const target = targetOf(request);
+  const target = targetOf(request, isFronted);
   if (target === undefined) return 400;
   const match = state.table().find(target.host, target.path);
   if (match === undefined) return 404;

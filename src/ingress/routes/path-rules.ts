@@ -62,6 +62,24 @@ export class PathRules<R> {
     return true;
   }
 
+  exactRules(): Iterable<readonly [path: string, route: R]> {
+    return this.#exact;
+  }
+
+  /** Paths have no slash at their end. */
+  prefixRules(): Iterable<readonly [path: string, route: R]> {
+    return this.#prefixes;
+  }
+
+  /** How many elements the longest Prefix has. */
+  get depthMax(): number {
+    return this.#depthMax;
+  }
+
+  get hasRegexes(): boolean {
+    return this.#regexes.length > 0;
+  }
+
   find(path: string): PathMatch<R> | undefined {
     const exact = this.#exact.get(path);
     if (exact !== undefined) return { route: exact, matched: path, groups: [] };

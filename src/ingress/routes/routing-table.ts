@@ -55,6 +55,14 @@ export class RoutingTable {
     return true;
   }
 
+  hosts(): Iterable<readonly [host: string, rules: HostRules]> {
+    return this.#hosts;
+  }
+
+  get defaultRoute(): Route | undefined {
+    return this.#default;
+  }
+
   find(host: string, path: string): PathMatch<Route> | undefined {
     let fallback: Route | undefined;
     for (const key of [host, wildcardOf(host), ""]) {

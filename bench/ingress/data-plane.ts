@@ -1,4 +1,4 @@
-/** The built-in data plane in a process of its own, with one host whose endpoint is the given port. */
+/** A data plane (`built-in` or `nginx`) in a process of its own, with one host whose endpoint is the given port. */
 import { createSecureContext } from "node:tls";
 import type { Service } from "#api/generated/core.v1.ts";
 import { serviceKind } from "#api/kinds/core/v1/service/service.ts";
@@ -8,6 +8,7 @@ import { LIMITS } from "#ingress/data-plane/data-plane.ts";
 import { EndpointSet } from "#ingress/data-plane/endpoint-set.ts";
 import { createIngressMetrics } from "#ingress/data-plane/ingress-metrics.ts";
 import { startDataPlane } from "#ingress/data-plane/start-data-plane.ts";
+import { startNginxPlane } from "#ingress/nginx/start-nginx-plane.ts";
 import { buildRoutingTable, CONTROLLER } from "#ingress/routes/build-routing-table.ts";
 import { Metrics } from "#lib/metrics.ts";
 import { systemClock } from "#lib/time/system-clock.ts";
@@ -39,14 +40,19 @@ const { table } = buildRoutingTable({
 });
 const pair = servingPair();
 const context = createSecureContext(pair);
-const plane = await startDataPlane(
-  {
-    state: { table: () => table, endpoints: () => endpoints, certificate: () => context },
-    ...{ clock: systemClock, limits: LIMITS, metrics: createIngressMetrics(new Metrics()) },
-    ...{ addresses: ["127.0.0.1"], httpPort: 0, httpsPort: 0, drainMs: 0 },
-    defaultCertificate: pair,
-    isTrusted: () => false,
-  },
-  new AbortController().signal,
-);
+const state = {
+  ...{ table: () => table, endpoints: () => endpoints, certificate: () => context },
+  certificatePairs: () => ({}),
+};
+const options = {
+  ...{ state, clock: systemClock, limits: LIMITS, metrics: createIngressMetrics(new Metrics()) },
+  ...{ addresses: ["127.0.0.1"], httpPort: 0, httpsPort: 0, drainMs: 0 },
+  defaultCertificate: pair,
+  isTrusted: () => false,
+};
+const { signal } = new AbortController();
+const plane =
+  process.argv[3] === "nginx"
+    ? await startNginxPlane({ ...options, accessLog: false, workers: 1 }, signal)
+    : await startDataPlane(options, signal);
 process.send?.(plane.httpPort);

@@ -1,0 +1,17 @@
+/** Objects of lists and watch events, as they are sent to pages. */
+import type { LiveObject } from "./messages.ts";
+
+/** Items of a list have no apiVersion and kind of their own. */
+export function itemsOf(list: unknown): readonly LiveObject[] {
+  const { apiVersion, kind, items } = list as {
+    readonly apiVersion?: string;
+    readonly kind?: string;
+    readonly items?: readonly LiveObject[];
+  };
+  const names = { apiVersion: apiVersion ?? "", kind: (kind ?? "").replace(/List$/, "") };
+  return (items ?? []).map((item) => ({ ...names, ...item }));
+}
+
+export function uidOf({ metadata }: LiveObject): string {
+  return metadata.uid ?? `${metadata.namespace ?? ""}/${metadata.name}`;
+}

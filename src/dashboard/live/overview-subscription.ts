@@ -1,0 +1,135 @@
+/**
+ * The overview that a page follows: nodes, pods and warnings are watched and counted here, and the page gets
+ * figures, at most once a second. While pods are still being listed it gets what was counted so far.
+ */
+import type { IncomingMessage } from "node:http";
+import { runEvery } from "#lib/async/sleep.ts";
+import { amountOf } from "../overview/amount-of.ts";
+import { NewestWarnings } from "../overview/newest-warnings.ts";
+import { OverviewCounts } from "../overview/overview-counts.ts";
+import { type Change, listWatch } from "./list-watch.ts";
+import { itemsOf, uidOf } from "./live-objects.ts";
+import type { LiveObject, UsedResources } from "./messages.ts";
+import { Outbox } from "./outbox.ts";
+import type { Subscription, SubscriptionOptions } from "./subscription.ts";
+
+const FLUSH_EVERY_MS = 1_000;
+const MEASURE_EVERY_MS = 15_000;
+const METRICS_BYTES_MAX = 32 << 20;
+const ACCEPT = "application/json";
+const NODE_METRICS = "/apis/metrics.k8s.io/v1beta1/nodes";
+
+export function subscribeOverview(options: SubscriptionOptions, signal: AbortSignal): Subscription {
+  const { id, clock, api, send } = options;
+  const counts = new OverviewCounts();
+  const warnings = new NewestWarnings();
+  let podsTotal = 0;
+  let isCounted = false;
+  let used: UsedResources | undefined;
+  const outbox = new Outbox(clock, FLUSH_EVERY_MS, async () => {
+    const changed = warnings.takeIfChanged();
+    await send({
+      ...{ id, type: "overview", figures: counts.figures() },
+      ...{ podsCounted: counts.podsCounted, podsTotal, isCounted },
+      ...(used === undefined ? {} : { used }),
+      ...(changed === undefined ? {} : { warnings: changed }),
+    });
+  });
+  const nodes: Store = {
+    clear: () => counts.clearNodes(),
+    put: (object) => counts.putNode(uidOf(object), object),
+    remove: (object) => counts.removeNode(uidOf(object)),
+  };
+  const pods: Store = {
+    clear: () => counts.clearPods(),
+    put: (object) => counts.putPod(uidOf(object), object),
+    remove: (object) => counts.removePod(uidOf(object)),
+    onPage: (list) => {
+      podsTotal = counts.podsCounted + remainingOf(list);
+    },
+    onSynced: () => {
+      isCounted = true;
+    },
+  };
+  const follow = async (path: string, store: Store, fieldSelector = ""): Promise<void> => {
+    const watched = { ...options, path, fieldSelector, accept: ACCEPT };
+    for await (const change of listWatch(watched, signal)) {
+      if (change.type === "failed")
+        void send({ id, type: "error", code: change.code, message: change.message });
+      else {
+        take(change, store);
+        outbox.changed();
+      }
+    }
+  };
+  // Without a metrics server, or the right to ask it, there is no usage.
+  const measure = async (): Promise<void> => {
+    used = await api
+      .get(NODE_METRICS, ACCEPT, signal)
+      .then(usedBy)
+      .catch(() => undefined);
+    if (used !== undefined) outbox.changed();
+  };
+  void measure();
+  const done = Promise.all([
+    follow("/api/v1/nodes", nodes),
+    follow("/api/v1/pods", pods),
+    follow("/api/v1/events", warnings, "type=Warning"),
+    runEvery(clock, MEASURE_EVERY_MS, measure, signal),
+  ]).then(() => outbox.end());
+  return { done };
+}
+
+/** What changes of a collection do. */
+interface Store {
+  clear(): void;
+  put(object: LiveObject): void;
+  remove(object: LiveObject): void;
+  onPage?(list: unknown): void;
+  onSynced?(): void;
+}
+
+function take(change: Exclude<Change, { type: "failed" }>, store: Store): void {
+  switch (change.type) {
+    case "page":
+      if (change.isFirst) store.clear();
+      for (const object of itemsOf(change.value)) store.put(object);
+      store.onPage?.(change.value);
+      return;
+    case "synced":
+      store.onSynced?.();
+      return;
+    case "put":
+      store.put(change.value as LiveObject);
+      return;
+    case "delete":
+      store.remove(change.value as LiveObject);
+      return;
+  }
+}
+
+function remainingOf(list: unknown): number {
+  const { metadata } = list as { readonly metadata?: { readonly remainingItemCount?: number } };
+  return metadata?.remainingItemCount ?? 0;
+}
+
+async function usedBy(answer: IncomingMessage): Promise<UsedResources | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > METRICS_BYTES_MAX) return undefined;
+    chunks.push(chunk);
+  }
+  if (answer.statusCode !== 200) return undefined;
+  const { items = [] } = JSON.parse(Buffer.concat(chunks).toString("utf8")) as NodeMetricsList;
+  return { cpuCores: sumOf(items, "cpu"), memoryBytes: sumOf(items, "memory") };
+}
+
+interface NodeMetricsList {
+  readonly items?: readonly { readonly usage?: Readonly<Record<string, string>> }[];
+}
+
+function sumOf(items: NonNullable<NodeMetricsList["items"]>, name: "cpu" | "memory"): number {
+  return items.reduce((sum, { usage }) => sum + amountOf(usage?.[name], name), 0);
+}
