@@ -99,7 +99,7 @@ export async function startNginxPlane(
 function start(dir: string, file: string): ChildProcess {
   mkdirSync(dir, { recursive: true });
   const command = ["--pdeathsig", "TERM", "/usr/sbin/nginx", "-p", dir, "-c", file, "-e", "stderr"];
-  return spawn("setpriv", command, { stdio: ["ignore", "inherit", "inherit"] });
+  return spawn("/usr/bin/setpriv", command, { stdio: ["ignore", "inherit", "inherit"] });
 }
 
 async function end(
