@@ -130,7 +130,9 @@ function partCode(part: MessagePart, refs: References): string {
 
 function listCases(item: Schema, number: number, place: string, refs: References): string {
   const wire = wireType(item);
-  const read = (end: string) => `(${place} ??= []).push(${readCode(item, end, "{}", 2, refs)});`;
+  const count = item.shape === "struct" ? "r.countListObject(); " : "";
+  const read = (end: string) =>
+    `{ r.countValue(); ${count}(${place} ??= []).push(${readCode(item, end, "{}", 2, refs)}); }`;
   const single = `case ${tagOf(number, wire)}: ${read("end")} break;`;
   if (wire === 2) return single;
   const packed = `case ${tagOf(number, 2)}: { const stop = r.end(end); while (r.at < stop) ${read("stop")} break; }`;
@@ -140,6 +142,7 @@ function listCases(item: Schema, number: number, place: string, refs: References
 function mapCase(value: Schema, number: number, place: string, refs: References): string {
   const read = readCode(value, "stop", "v", 2, refs);
   return `case ${tagOf(number, 2)}: {
+        r.countValue();
         const stop = r.end(end);
         let k = "", v = ${zeroCode(value)};
         while (r.at < stop) {

@@ -4,6 +4,15 @@
  */
 export class ProtobufError extends Error {}
 
+/** The message holds more than the reader may read. */
+export class ProtobufExcess extends ProtobufError {}
+
+/** How much a message may hold: see json-limits.ts. */
+export interface ProtoLimits {
+  readonly values: number;
+  readonly listObjects: number;
+}
+
 const TRUNCATED = "unexpected EOF";
 const OVERFLOW = "proto: integer overflow";
 const VARINT_BYTES_MAX = 10;
@@ -19,9 +28,28 @@ export class ProtoReader {
   at = 0;
   /** Levels of JSON nesting above the message being read. */
   depth = 0;
+  readonly #limits: ProtoLimits | undefined;
+  #values = 0;
+  #listObjects = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, limits?: ProtoLimits) {
     this.bytes = bytes;
+    this.#limits = limits;
+  }
+
+  /** A member of a map or an item of a list is read next. */
+  countValue(): void {
+    const max = this.#limits?.values;
+    if (max !== undefined && ++this.#values > max) {
+      throw new ProtobufExcess(`limit is ${max} values`);
+    }
+  }
+
+  countListObject(): void {
+    const max = this.#limits?.listObjects;
+    if (max !== undefined && ++this.#listObjects > max) {
+      throw new ProtobufExcess(`limit is ${max} objects in lists`);
+    }
   }
 
   /** Tags, lengths and small numbers: an unsigned 32-bit varint; larger ones keep their low bits. */

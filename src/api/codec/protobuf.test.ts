@@ -199,3 +199,30 @@ test("a frame of a watch", () => {
 function lengthOf(length: number): number[] {
   return length < 0x80 ? [length] : [(length & 0x7f) | 0x80, ...lengthOf(length >>> 7)];
 }
+
+describe("limits of a message", () => {
+  const limits = { values: 20, listObjects: 5 };
+  const pod = (containers: number, labels: number) => ({
+    metadata: {
+      labels: Object.fromEntries(Array.from({ length: labels }, (_, n) => [`k${n}`, "v"])),
+    },
+    spec: { containers: Array.from({ length: containers }, (_, n) => ({ name: `c${n}` })) },
+  });
+  const rows = [
+    [5, 15, undefined],
+    [6, 0, "limit is 5 objects in lists"],
+    [5, 16, "limit is 20 values"],
+  ] as const;
+  for (const [containers, labels, error] of rows) {
+    test(`${containers} containers and ${labels} labels: ${error ?? "read"}`, () => {
+      const schema = schemaOf("core.v1.Pod");
+      const message = messageOf(schema, pod(containers, labels));
+      const decoded = decodeProtobuf(schema, message, limits);
+      assert.deepEqual(
+        decoded.ok ? undefined : [decoded.error, decoded.isExcess],
+        error && [error, true],
+      );
+      assert.ok(decodeProtobuf(schema, message).ok);
+    });
+  }
+});

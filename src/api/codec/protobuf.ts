@@ -13,7 +13,7 @@ import type { StructSchema } from "#api/schema/schema.ts";
 import { type Decoded, normalize } from "./json.ts";
 import { messageDecoderOf } from "./proto-decoder.ts";
 import { messageEncoderOf } from "./proto-encoder.ts";
-import { ProtobufError, ProtoReader } from "./proto-reader.ts";
+import { ProtobufError, ProtobufExcess, type ProtoLimits, ProtoReader } from "./proto-reader.ts";
 import { writeText } from "./proto-values.ts";
 import { ProtoWriter } from "./proto-writer.ts";
 
@@ -61,19 +61,32 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
   });
 }
 
+/** `isExcess`: it holds more than the limits allow. */
+export type DecodedMessage =
+  | Extract<Decoded, { ok: true }>
+  | { readonly ok: false; readonly error: string; readonly isExcess?: boolean };
+
 /** The object in a message; it names neither its version nor its kind. */
-export function decodeProtobuf(schema: StructSchema, message: Uint8Array): Decoded {
+export function decodeProtobuf(
+  schema: StructSchema,
+  message: Uint8Array,
+  limits?: ProtoLimits,
+): DecodedMessage {
   return guarded(() => {
-    const value = messageDecoderOf(schema)(new ProtoReader(message), message.length, {});
+    const reader = new ProtoReader(message, limits);
+    const value = messageDecoderOf(schema)(reader, message.length, {});
     return normalize(schema, value);
   });
 }
 
 /** Runs a reader of untrusted bytes: what it cannot read is an answer, not an exception. */
-function guarded<T>(read: () => T): T | { ok: false; error: string } {
+function guarded<T>(read: () => T): T | { ok: false; error: string; isExcess?: boolean } {
   try {
     return read();
   } catch (error) {
+    if (error instanceof ProtobufExcess) {
+      return { ok: false, error: error.message, isExcess: true };
+    }
     if (error instanceof ProtobufError) return { ok: false, error: error.message };
     throw error;
   }

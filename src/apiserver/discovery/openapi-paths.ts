@@ -93,12 +93,12 @@ function notAcceptable(headers: OutgoingHeaders): Answer {
   return answer(406, { form: "bytes", contentType: "", bytes: NOTHING }, { headers });
 }
 
-function withTag(
+async function withTag(
   document: Document | undefined,
   request: ApiRequest,
   extra: OutgoingHeaders,
   contentType = JSON_TYPE,
-): Answer {
+): Promise<Answer> {
   if (document === undefined) {
     return answer(404, { form: "bytes", contentType: "", bytes: NOTHING }); // it has just gone
   }
@@ -114,5 +114,6 @@ function withTag(
       { headers: zipped },
     );
   }
-  return answer(200, { form: "bytes", contentType, bytes: plainText(document) }, { headers });
+  const bytes = await plainText(document);
+  return answer(200, { form: "bytes", contentType, bytes }, { headers });
 }

@@ -14,7 +14,7 @@
 import { createHash } from "node:crypto";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
-import { createGzip, gunzip, gunzipSync, gzip } from "node:zlib";
+import { createGzip, gunzip, gzip } from "node:zlib";
 import type { CustomKind } from "#api/kind.ts";
 import { membersOf } from "#api/members.ts";
 import type { Descriptions, Json } from "#api/openapi/definition.ts";
@@ -327,8 +327,16 @@ function textOf(value: object): string {
   return JSON.stringify(value);
 }
 
-export function plainText({ gzipped }: Document): Buffer {
-  return gunzipSync(gzipped);
+/** Documents that are being unpacked. */
+const unpacking = new WeakMap<Buffer, Promise<Buffer>>();
+
+/** Unpacks in another thread; requests at the same time share the result. */
+export function plainText({ gzipped }: Document): Promise<Buffer> {
+  const known = unpacking.get(gzipped);
+  if (known !== undefined) return known;
+  const unpacked = unzip(gzipped).finally(() => unpacking.delete(gzipped));
+  unpacking.set(gzipped, unpacked);
+  return unpacked;
 }
 
 interface Made extends Document {

@@ -19,6 +19,8 @@ const HEADERS_WITHIN_MS = 32_000;
 
 /** So long a client may go on sending the body of a request that was answered without it. */
 const LINGER_MS = 500;
+/** Of a body that is not read; what the kernel takes for a connection comes on top. */
+const LINGER_BYTES_MAX = 64 * 1024;
 
 /** What a protocol is served with. */
 export interface ProtocolOptions {
@@ -97,10 +99,16 @@ function answer(
 
 /**
  * The answer came before the whole body. What still comes is read and dropped for a moment, since a
- * client that has more to send than the connection takes would not see the answer otherwise.
+ * client that has more to send than the connection takes would not see the answer otherwise. Many
+ * connections that send large bodies at once would make more garbage than is collected meanwhile.
  */
 function linger(clock: Clock, request: IncomingMessage): void {
   const { socket } = request;
+  let droppedBytes = 0;
+  request.on("data", (chunk: Buffer) => {
+    droppedBytes += chunk.length;
+    if (droppedBytes > LINGER_BYTES_MAX) request.pause();
+  });
   const timer = clock.schedule(LINGER_MS, () => {
     if (!request.complete) socket.destroy();
   });

@@ -4,7 +4,7 @@
  */
 
 import { decodeJson, normalize, parseJson } from "#api/codec/json.ts";
-import { findJsonExcess } from "#api/codec/json-limits.ts";
+import { findJsonExcess, JSON_LIST_OBJECTS_MAX, JSON_VALUES_MAX } from "#api/codec/json-limits.ts";
 import { decodeProtobuf, readEnvelope } from "#api/codec/protobuf.ts";
 import type { Draft, Kind, KubeObject } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
@@ -110,6 +110,8 @@ function decodeYamlBody(
   return success({ ...decoded.value, strictErrors });
 }
 
+const PROTOBUF_LIMITS = { values: JSON_VALUES_MAX, listObjects: JSON_LIST_OBJECTS_MAX };
+
 function decodeProtobufBody(bytes: Uint8Array, expected: BodyExpectation): Result<DecodedBody> {
   const envelope = readEnvelope(bytes);
   if (!envelope.ok) {
@@ -117,7 +119,8 @@ function decodeProtobufBody(bytes: Uint8Array, expected: BodyExpectation): Resul
   }
   const fault = kindFault(envelope.kind, envelope.apiVersion, expected);
   if (fault !== undefined) return failure(badRequestStatus(fault));
-  const decoded = decodeProtobuf(expected.schema, envelope.message);
+  const decoded = decodeProtobuf(expected.schema, envelope.message, PROTOBUF_LIMITS);
+  if (!decoded.ok && decoded.isExcess) return failure(requestTooLargeStatus(decoded.error));
   if (decoded.ok) return finished(decoded.value, decoded.strictErrors, expected);
   const { kind, version } = expected;
   return failure(badRequestStatus(cannotBeHandled(expected, kind, version, decoded.error)));
