@@ -2,8 +2,8 @@
 import { urlOf } from "#etcd/etcd-arguments.ts";
 import type { MemberRecord } from "#etcd/member-record.ts";
 import { FlagError } from "../flags/parse-flags.ts";
+import { memberAddress } from "../up/components/etcd-component.ts";
 import { configuredStart } from "../up/config/config-file.ts";
-import { memberAddress } from "../up/etcd-component.ts";
 import { parseUpFlags, upOptions } from "../up/up-flags.ts";
 
 export interface ConfiguredMember {

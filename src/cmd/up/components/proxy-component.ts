@@ -6,9 +6,9 @@ import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import { detectMode } from "#proxy/detect-mode.ts";
 import { runProxy } from "#proxy/run-proxy.ts";
+import type { Component } from "../component.ts";
+import { podRangesOf } from "../pod-ranges.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { Component } from "./component.ts";
-import { podRangesOf } from "./pod-ranges.ts";
 
 export const PROXY_USER: User = { name: "system:kube-proxy", groups: ["system:authenticated"] };
 const FIELD_MANAGER = "kube-proxy";

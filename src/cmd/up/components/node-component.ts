@@ -8,12 +8,12 @@ import type { Transport } from "#client/transport.ts";
 import { nodePaths } from "#kubelet/containerd/node-paths.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import { type NetworkMarks, networkMarks } from "#network/network-marks.ts";
-import { dnsAddress } from "../dns/kube-dns.ts";
-import { runMachineNode } from "../node/run-machine-node.ts";
+import { dnsAddress } from "../../dns/kube-dns.ts";
+import { runMachineNode } from "../../node/run-machine-node.ts";
+import type { ClusterContext, Component } from "../component.ts";
+import { nodeCredentials } from "../nodes/node-credentials.ts";
+import { podRangesOf } from "../pod-ranges.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
-import { nodeCredentials } from "./nodes/node-credentials.ts";
-import { podRangesOf } from "./pod-ranges.ts";
 import { PROXY_USER } from "./proxy-component.ts";
 
 export const nodeComponent: Component = {

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { Client } from "#client/client.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
 import { networkMarks } from "#network/network-marks.ts";
-import { dnsAddress } from "../dns/kube-dns.ts";
-import { ensureJoinObjects } from "../join/join-objects.ts";
+import { dnsAddress } from "../../dns/kube-dns.ts";
+import { ensureJoinObjects } from "../../join/join-objects.ts";
+import type { ClusterContext, Component } from "../component.ts";
+import { podRangesOf } from "../pod-ranges.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
-import { podRangesOf } from "./pod-ranges.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const FIELD_MANAGER = "k8ts-join";

@@ -5,10 +5,10 @@
 import type { User } from "#apiserver/request/request.ts";
 import { Client } from "#client/client.ts";
 import { runLeaderElection } from "#client/leader-election.ts";
-import { isShared } from "../apiserver/open-store.ts";
-import { runScheduler } from "../scheduler/run-scheduler.ts";
+import { isShared } from "../../apiserver/open-store.ts";
+import { runScheduler } from "../../scheduler/run-scheduler.ts";
+import type { ClusterContext, Component } from "../component.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
 
 const SCHEDULER: User = { name: "system:kube-scheduler", groups: ["system:authenticated"] };
 const FIELD_MANAGER = "kube-scheduler";

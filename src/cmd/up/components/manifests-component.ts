@@ -10,10 +10,10 @@ import { Client } from "#client/client.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import { messageOf } from "#lib/caught.ts";
-import { isShared } from "../apiserver/open-store.ts";
+import { isShared } from "../../apiserver/open-store.ts";
+import type { ClusterContext, Component } from "../component.ts";
+import { applyManifests, FIELD_MANAGER } from "../manifests/apply-manifests.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
-import { applyManifests, FIELD_MANAGER } from "./manifests/apply-manifests.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 /** Files are written in several steps. */

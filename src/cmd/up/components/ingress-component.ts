@@ -7,16 +7,16 @@ import { runIngress } from "#ingress/run-ingress.ts";
 import { untilAborted } from "#lib/async/aborted.ts";
 import { deferred } from "#lib/async/deferred.ts";
 import { messageOf } from "#lib/caught.ts";
-import { servingCertificate } from "../component/serving-certificate.ts";
+import { servingCertificate } from "../../component/serving-certificate.ts";
 import {
   ensureIngressAccess,
   ensureIngressClass,
   INGRESS_USER,
-} from "../ingress/ingress-access.ts";
-import { ensureIngressService, INGRESS_SERVICE } from "../ingress/ingress-service.ts";
+} from "../../ingress/ingress-access.ts";
+import { ensureIngressService, INGRESS_SERVICE } from "../../ingress/ingress-service.ts";
+import type { ClusterContext, Component } from "../component.ts";
 import { isLoopback } from "./api-access-component.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const ACCOUNT = {

@@ -6,10 +6,10 @@ import { codeOf } from "#lib/caught.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { SIMULATED_TAINT } from "#sim/node-template.ts";
 import { DEFAULT_RENEW_MS, runSimulation, type SimulationConfig } from "#sim/run-simulation.ts";
-import { SIMULATED_KUBELET_PORT } from "../simulate/simulate-command.ts";
-import { simulationOf } from "../simulate/simulation-file.ts";
+import { SIMULATED_KUBELET_PORT } from "../../simulate/simulate-command.ts";
+import { simulationOf } from "../../simulate/simulation-file.ts";
+import type { ClusterContext, Component } from "../component.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
 
 /** Acts for all simulated nodes, which have no accounts of their own. */
 const USER = {

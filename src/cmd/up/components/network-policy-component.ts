@@ -1,9 +1,9 @@
 /** NetworkPolicies as a component of `k8ts up`: enforced on the machine's own node. */
 import { Client } from "#client/client.ts";
 import { runNetworkPolicy } from "#network/policy/run-network-policy.ts";
-import { ensureNetworkPolicyAccess } from "../network-policy/network-policy-access.ts";
+import { ensureNetworkPolicyAccess } from "../../network-policy/network-policy-access.ts";
+import type { Component } from "../component.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { Component } from "./component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const PROXY = { name: "system:kube-proxy", groups: ["system:authenticated"] };

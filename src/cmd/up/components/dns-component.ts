@@ -16,12 +16,12 @@ import {
   dnsAddress,
   ensureDnsAccess,
   ensureKubeDns,
-} from "../dns/kube-dns.ts";
-import { allowedSources } from "./allowed-sources.ts";
+} from "../../dns/kube-dns.ts";
+import { allowedSources } from "../allowed-sources.ts";
+import type { ClusterContext, Component } from "../component.ts";
+import { podRangesOf } from "../pod-ranges.ts";
 import { isLoopback } from "./api-access-component.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
-import { podRangesOf } from "./pod-ranges.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const ACCOUNT = {

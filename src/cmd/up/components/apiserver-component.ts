@@ -1,10 +1,10 @@
 /** The API server as a component of `k8ts up`: ready when a fresh cluster's own objects are there. */
 import { untilAborted } from "#lib/async/aborted.ts";
-import type { RunningApiServer } from "../apiserver/run.ts";
-import { runApiServer } from "../apiserver/run.ts";
-import type { Surroundings } from "../apiserver/server-options.ts";
-import type { Component } from "./component.ts";
-import { rewriteSecrets, withEncryptedSecrets } from "./encrypt-secrets.ts";
+import type { RunningApiServer } from "../../apiserver/run.ts";
+import { runApiServer } from "../../apiserver/run.ts";
+import type { Surroundings } from "../../apiserver/server-options.ts";
+import type { Component } from "../component.ts";
+import { rewriteSecrets, withEncryptedSecrets } from "../encrypt-secrets.ts";
 
 /** Grace period of requests in flight at shutdown. */
 const GRACE_MS = 1_000;

@@ -8,12 +8,12 @@ import { CLOUD_CONTROLLER_DEFAULTS, cloudControllers } from "#cloud/cloud-contro
 import { CLOUD_LEASE, CLOUD_NAMESPACE } from "#cloud/cloud-role.ts";
 import { localProviderOf } from "#cloud/providers/local/start-local.ts";
 import { Metrics } from "#lib/metrics.ts";
-import { isShared } from "../apiserver/open-store.ts";
-import { CLOUD_USER, ensureCloudAccess } from "../cloud-controller-manager/cloud-access.ts";
-import { withLeaderMetric } from "../controller-manager/leader-metrics.ts";
-import { runControllers } from "../controller-manager/run-controllers.ts";
+import { isShared } from "../../apiserver/open-store.ts";
+import { CLOUD_USER, ensureCloudAccess } from "../../cloud-controller-manager/cloud-access.ts";
+import { withLeaderMetric } from "../../controller-manager/leader-metrics.ts";
+import { runControllers } from "../../controller-manager/run-controllers.ts";
+import type { ClusterContext, Component } from "../component.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
 
 const ADMIN = { name: "system:admin", groups: ["system:masters", "system:authenticated"] };
 const ACCOUNT = {

@@ -5,10 +5,10 @@
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { onAbort, untilAborted } from "#lib/async/aborted.ts";
-import { allowedSources } from "./allowed-sources.ts";
+import { allowedSources } from "../allowed-sources.ts";
+import type { ClusterContext, Component } from "../component.ts";
+import { podRangesOf } from "../pod-ranges.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
-import { podRangesOf } from "./pod-ranges.ts";
 
 const CONNECTIONS_MAX = 5_000;
 

@@ -15,11 +15,11 @@ import { untilAborted } from "#lib/async/aborted.ts";
 import { messageOf } from "#lib/caught.ts";
 import { issueLeaf, openAuthority } from "#pki/authority.ts";
 import { localUrl } from "#pki/local-url.ts";
-import { builtWebFiles, newSecret } from "../dashboard/dashboard-parts.ts";
+import { builtWebFiles, newSecret } from "../../dashboard/dashboard-parts.ts";
+import type { ClusterContext, Component } from "../component.ts";
+import { dashboardUrl, keepDashboardUrl } from "../dashboard-url.ts";
 import { isLoopback } from "./api-access-component.ts";
 import { APISERVER } from "./apiserver-component.ts";
-import type { ClusterContext, Component } from "./component.ts";
-import { dashboardUrl, keepDashboardUrl } from "./dashboard-url.ts";
 
 export const dashboardComponent: Component = {
   name: "dashboard",
