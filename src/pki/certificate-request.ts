@@ -1,7 +1,7 @@
 /** Certificate requests (PKCS#10): made for a key, and granted by an authority. */
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { altName, issueCertificate, type Signer, signatureAlgorithm } from "./certificate.ts";
-import { childrenOf, type DerValue, der, readBits, readDer, readOid } from "./der.ts";
+import { childrenOf, type DerValue, der, readBits, readDer, readOid } from "#lib/der/der.ts";
 import { parseCertificate } from "./key-pair.ts";
 import { isKeyUsage } from "./key-usage.ts";
 import { toPem } from "./pem.ts";

@@ -3,7 +3,7 @@
  * library costs more than the whole rest of the first start.
  */
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto";
-import { childrenOf, der, readBits, readDer } from "./der.ts";
+import { childrenOf, der, readBits, readDer } from "#lib/der/der.ts";
 import { tryIpBytes } from "./ip-bytes.ts";
 import { type KeyUsage, purposes, usageBits } from "./key-usage.ts";
 import { fromPem, toPem } from "./pem.ts";

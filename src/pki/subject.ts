@@ -1,5 +1,5 @@
 /** Who a certificate speaks of: the distinguished name, read from its bytes rather than from text. */
-import { childrenOf, type DerValue, der, readDer, readOid, readString } from "./der.ts";
+import { childrenOf, type DerValue, der, readDer, readOid, readString } from "#lib/der/der.ts";
 
 export interface Subject {
   readonly commonName: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { constants, generateKeyPairSync, sign } from "node:crypto";
 import { describe, test } from "vitest";
-import { parsePem } from "#api/meta/pem.ts";
+import { parsePem } from "#lib/der/pem.ts";
 import { LEAF_PEM, REQUEST_PEM } from "#api/testing/certificates.ts";
 import { signatures } from "./signatures.ts";
 

@@ -3,7 +3,7 @@
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { readCertificate } from "#api/kinds/certificates/x509.ts";
-import { bytesOfBase64, parsePem } from "#api/meta/pem.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";
 import { remove } from "#runtime/writes.ts";

@@ -2,7 +2,7 @@
 
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
 import { type RequestNames, readRequestNames } from "#api/kinds/certificates/request-names.ts";
-import { bytesOfBase64, parsePem } from "#api/meta/pem.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 
 export const SIGNER = {
   apiServerClient: "kubernetes.io/kube-apiserver-client",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { bytesOfBase64, parsePem } from "#api/meta/pem.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import {
   AUTHORITY_PEM,
   LEAF_PEM,

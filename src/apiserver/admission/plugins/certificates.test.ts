@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
-import { der } from "#pki/der.ts";
+import { der } from "#lib/der/der.ts";
 import { toPem } from "#pki/pem.ts";
 import { encodeSubject } from "#pki/subject.ts";
 import { admitWith } from "#testing/admission.ts";

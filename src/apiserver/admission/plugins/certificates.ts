@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Status } from "#api/generated/meta.v1.ts";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { childrenOf, readDer } from "#pki/der.ts";
+import { childrenOf, readDer } from "#lib/der/der.ts";
 import { fromPem } from "#pki/pem.ts";
 import { type ReadSubject, readSubject } from "#pki/subject.ts";
 import type { Authorizer } from "../../authz/authorizer.ts";

@@ -3,7 +3,7 @@ import type {
   CustomResourceDefinition,
   CustomResourceValidation,
 } from "#api/generated/apiextensions.v1.ts";
-import { bytesOfBase64, parsePem } from "#api/meta/pem.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { Path } from "#api/validation/path.ts";
 import { knowsReviewVersion } from "#api/validation/review-versions.ts";

@@ -6,7 +6,7 @@ import type {
 } from "#api/generated/certificates.v1.ts";
 import type { RuleContext } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { bytesOfBase64, parsePem } from "#api/meta/pem.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { validateOneOf } from "#api/validation/faults.ts";
 import {
   duplicate,

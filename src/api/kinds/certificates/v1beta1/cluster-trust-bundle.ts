@@ -3,7 +3,7 @@
 import { NONE, nameColumn } from "#api/columns.ts";
 import type { ClusterTrustBundle } from "#api/generated/certificates.v1beta1.ts";
 import { defineKind, type KindSpec, type NameRule } from "#api/kind.ts";
-import { parsePem } from "#api/meta/pem.ts";
+import { parsePem } from "#lib/der/pem.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, tooLong } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";

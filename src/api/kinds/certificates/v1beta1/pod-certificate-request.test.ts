@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { parsePem } from "#api/meta/pem.ts";
+import { parsePem } from "#lib/der/pem.ts";
 import {
   AUTHORITY_PEM,
   LEAF_PEM,

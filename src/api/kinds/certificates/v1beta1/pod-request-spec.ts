@@ -1,7 +1,7 @@
 /** What a node must say when it asks for a pod's certificate. */
 import type { PodCertificateRequestSpec } from "#api/generated/certificates.v1beta1.ts";
 import type { RuleContext } from "#api/kind.ts";
-import { bytesOfBase64 } from "#api/meta/pem.ts";
+import { bytesOfBase64 } from "#lib/der/pem.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import {
   type FieldError,

@@ -5,7 +5,7 @@ import type {
   PodCertificateRequestStatus,
 } from "#api/generated/certificates.v1beta1.ts";
 import type { RuleContext } from "#api/kind.ts";
-import { bytesOfBase64, parsePem } from "#api/meta/pem.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { validateConditions } from "#api/validation/conditions.ts";
 import {
