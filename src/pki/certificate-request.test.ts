@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { describe, test } from "vitest";
+import { fromPem } from "#lib/der/pem.ts";
 import { issueCertificate } from "./certificate.ts";
 import { createRequest, grantRequest } from "./certificate-request.ts";
 import { newKey, privateKeyPem } from "./key-pair.ts";
-import { fromPem } from "./pem.ts";
 
 const NOW_MS = Date.parse("2030-01-01T00:00:00Z");
 const HOUR_MS = 3_600_000;

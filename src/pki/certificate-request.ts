@@ -1,10 +1,11 @@
 /** Certificate requests (PKCS#10): made for a key, and granted by an authority. */
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { toPem } from "#lib/der/pem.ts";
+import { childrenOf, type DerValue, readBits, readDer, readOid } from "#lib/der/read-der.ts";
+import { der } from "#lib/der/write-der.ts";
 import { altName, issueCertificate, type Signer, signatureAlgorithm } from "./certificate.ts";
-import { childrenOf, type DerValue, der, readBits, readDer, readOid } from "#lib/der/der.ts";
 import { parseCertificate } from "./key-pair.ts";
 import { isKeyUsage } from "./key-usage.ts";
-import { toPem } from "./pem.ts";
 import { encodeSubject, type Subject } from "./subject.ts";
 
 const EXTENSION_REQUEST = "1.2.840.113549.1.9.14";

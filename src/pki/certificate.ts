@@ -3,10 +3,11 @@
  * library costs more than the whole rest of the first start.
  */
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from "node:crypto";
-import { childrenOf, der, readBits, readDer } from "#lib/der/der.ts";
+import { fromPem, toPem } from "#lib/der/pem.ts";
+import { childrenOf, readBits, readDer } from "#lib/der/read-der.ts";
+import { der } from "#lib/der/write-der.ts";
 import { tryIpBytes } from "./ip-bytes.ts";
 import { type KeyUsage, purposes, usageBits } from "./key-usage.ts";
-import { fromPem, toPem } from "./pem.ts";
 import { certificateSubject, encodeSubject, type Subject } from "./subject.ts";
 
 export interface CertificateRequest {

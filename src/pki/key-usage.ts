@@ -1,5 +1,5 @@
 /** What a key may be used for, as certificates say it: bits for the key itself, purposes beside. */
-import { der } from "#lib/der/der.ts";
+import { der } from "#lib/der/write-der.ts";
 
 /** The bit of each usage, under its name in CertificateSigningRequests. */
 const BITS = {

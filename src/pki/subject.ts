@@ -1,5 +1,6 @@
 /** Who a certificate speaks of: the distinguished name, read from its bytes rather than from text. */
-import { childrenOf, type DerValue, der, readDer, readOid, readString } from "#lib/der/der.ts";
+import { childrenOf, type DerValue, readDer, readOid, readString } from "#lib/der/read-der.ts";
+import { der } from "#lib/der/write-der.ts";
 
 export interface Subject {
   readonly commonName: string;

@@ -2,8 +2,10 @@
  * What a TLS connection proves about its client. Asked once per connection: the chain was verified
  * by the handshake against all authorities together; here it is found out which of them signed.
  */
+
 import { X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
+import { certificatesIn } from "#lib/der/pem.ts";
 import { certificateSubject, readSubject } from "#pki/subject.ts";
 import type { Peer } from "../request/request.ts";
 
@@ -48,7 +50,7 @@ export function peerOf(socket: TLSSocket, authorities: ClientAuthorities): Peer 
 
 /** Whether the chain that the client sent leads to one of the bundle's authorities. */
 function isSignedBy(certificate: X509Certificate, bundlePem: string | undefined): boolean {
-  const roots = (bundlePem?.match(PEM_BLOCK) ?? []).map((pem) => new X509Certificate(pem));
+  const roots = certificatesIn(bundlePem ?? "").map((pem) => new X509Certificate(pem));
   let link: X509Certificate | undefined = certificate;
   for (let length = 0; link !== undefined && length < CHAIN_LENGTH_MAX; length++) {
     const child: X509Certificate = link;
@@ -59,8 +61,6 @@ function isSignedBy(certificate: X509Certificate, bundlePem: string | undefined)
   }
   return false;
 }
-
-const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 function identify({ serialNumber, fingerprint256 }: X509Certificate): string {
   return `SN=${serialNumber}, SHA256=${fingerprint256}`;

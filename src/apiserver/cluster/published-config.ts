@@ -4,6 +4,7 @@ import { X509Certificate } from "node:crypto";
 import type { ConfigMap } from "#api/generated/core.v1.ts";
 import { configMapKind } from "#api/kinds/core/v1/config/config-map.ts";
 import { timeFromMs } from "#api/meta/time.ts";
+import { certificatesIn } from "#lib/der/pem.ts";
 import type { FrontProxyOptions } from "../authn/front-proxy.ts";
 import type { Objects } from "../storage/objects.ts";
 import type { Loopback } from "./loopback.ts";
@@ -102,10 +103,8 @@ function listIn(json = "[]"): readonly string[] {
   }
 }
 
-const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
 function joinBundles(before: string, own: string, nowMs: number): string {
-  const blocks = new Set([before, own].flatMap((text) => text.match(PEM_BLOCK) ?? []));
+  const blocks = new Set([before, own].flatMap((text) => certificatesIn(text)));
   const valid = [...blocks].filter((pem) => isValidAt(pem, nowMs));
   return valid.map((pem) => `${pem}\n`).join("");
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { constants, generateKeyPairSync, sign } from "node:crypto";
 import { describe, test } from "vitest";
-import { parsePem } from "#lib/der/pem.ts";
 import { LEAF_PEM, REQUEST_PEM } from "#api/testing/certificates.ts";
+import { parsePem } from "#lib/der/pem.ts";
 import { signatures } from "./signatures.ts";
 
 const request = parsePem(REQUEST_PEM)[0]!.bytes;

@@ -2,7 +2,7 @@
 import { constants, createPrivateKey, createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { SignatureChecker } from "#api/kinds/certificates/x509.ts";
 import { messageOf } from "#lib/caught.ts";
-import { childrenOf, readBits, readDer, readOid } from "#lib/der/der.ts";
+import { childrenOf, readBits, readDer, readOid } from "#lib/der/read-der.ts";
 
 export const signatures: SignatureChecker = {
   request: (der) => {

@@ -3,8 +3,8 @@
 import type { CertificateSigningRequest } from "#api/generated/certificates.v1.ts";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
 import { readCertificate } from "#api/kinds/certificates/x509.ts";
-import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { timeToMs } from "#api/meta/time.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { defineController, idle, type Outcome, ownKey, recheckIn } from "#runtime/controller.ts";
 import { remove } from "#runtime/writes.ts";
 import { isIssued, saysCondition } from "./requests.ts";

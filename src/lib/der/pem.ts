@@ -1,4 +1,4 @@
-/** Reads PEM: blocks of base64 between BEGIN and END lines; what is no block is passed over. */
+/** PEM: blocks of base64 between BEGIN and END lines; text that is no block is ignored. */
 export interface PemBlock {
   readonly type: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -27,6 +27,25 @@ export function parsePem(text: string): PemBlock[] {
     at = end + endLine.length;
   }
 }
+
+/** The bytes of the first block. */
+export function fromPem(text: string): Buffer {
+  const [block] = parsePem(text);
+  if (block === undefined) throw new Error("no PEM block");
+  return Buffer.from(block.bytes);
+}
+
+export function toPem(type: string, bytes: Buffer): string {
+  const lines = bytes.toString("base64").match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${type}-----\n${lines.join("\n")}\n-----END ${type}-----\n`;
+}
+
+/** Each certificate of a bundle as a text of its own. */
+export function certificatesIn(bundle: string): string[] {
+  return bundle.match(CERTIFICATE) ?? [];
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 export function bytesOfBase64(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));

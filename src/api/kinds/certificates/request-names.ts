@@ -1,5 +1,5 @@
 /** For whom a PKCS#10 certificate request asks: its subject and the names beside it. */
-import { type DerValue, oidText, parseDer } from "#api/meta/der.ts";
+import { type DerTree, oidText, parseDer } from "#lib/der/read-der.ts";
 
 export interface RequestNames {
   readonly commonName: string;
@@ -42,7 +42,7 @@ export function readRequestNames(der: Uint8Array): RequestNames | undefined {
   };
 }
 
-function altNamesOf(attributes: DerValue | undefined): readonly DerValue[] {
+function altNamesOf(attributes: DerTree | undefined): readonly DerTree[] {
   for (const { children } of attributes?.children ?? []) {
     const [oid, values] = children;
     if (oid === undefined || oidText(oid) !== EXTENSION_REQUEST) continue;
@@ -56,7 +56,7 @@ function altNamesOf(attributes: DerValue | undefined): readonly DerValue[] {
   return [];
 }
 
-function textOf({ tag, content }: DerValue): string {
+function textOf({ tag, content }: DerTree): string {
   if (tag === UTF8_STRING) return new TextDecoder().decode(content);
   return String.fromCharCode(...content);
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import {
   AUTHORITY_PEM,
   LEAF_PEM,
@@ -9,6 +8,7 @@ import {
   REQUEST_PEM,
   RSA_2048_KEY_BASE64,
 } from "#api/testing/certificates.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { readCertificate, readCertificateRequest, readPublicKey } from "./x509.ts";
 
 const bytesOf = (pem: string) => parsePem(pem)[0]!.bytes;

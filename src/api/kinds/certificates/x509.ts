@@ -2,7 +2,7 @@
  * What the rules of certificate kinds look at in X.509 certificates and requests. Shapes only:
  * whether a signature is right is asked of a `SignatureChecker`, since that takes cryptography.
  */
-import { type DerValue, oidText, parseDer } from "#api/meta/der.ts";
+import { type DerTree, oidText, parseDer } from "#lib/der/read-der.ts";
 
 /** Checks signatures; each answer is a fault in words, or undefined. */
 export interface SignatureChecker {
@@ -107,7 +107,7 @@ const CURVES: Readonly<Record<string, string>> = {
   "1.3.132.0.35": "P-521",
 };
 
-function readKeyInfo({ tag, children, content }: DerValue): PublicKeyFacts | undefined {
+function readKeyInfo({ tag, children, content }: DerTree): PublicKeyFacts | undefined {
   const [algorithm, key] = children;
   const [oid, parameters] = algorithm?.children ?? [];
   if (tag !== SEQUENCE || oid === undefined || key?.tag !== BIT_STRING) return undefined;
@@ -130,9 +130,9 @@ function readKeyInfo({ tag, children, content }: DerValue): PublicKeyFacts | und
   }
 }
 
-function extensionsOf(fields: readonly DerValue[]): ReadonlyMap<string, DerValue> {
+function extensionsOf(fields: readonly DerTree[]): ReadonlyMap<string, DerTree> {
   const list = fields.find(({ tag }) => tag === EXTENSIONS)?.children[0]?.children ?? [];
-  const found = new Map<string, DerValue>();
+  const found = new Map<string, DerTree>();
   for (const { children } of list) {
     const [oid] = children;
     const value = parseDer(children.at(-1)?.content ?? new Uint8Array());
@@ -141,14 +141,14 @@ function extensionsOf(fields: readonly DerValue[]): ReadonlyMap<string, DerValue
   return found;
 }
 
-function textOf({ content }: DerValue): string {
+function textOf({ content }: DerTree): string {
   return new TextDecoder().decode(content);
 }
 
 const UTC_TIME = 0x17;
 
 /** UTCTime (two digits of the year) or GeneralizedTime. */
-function timeMs(value: DerValue): number | undefined {
+function timeMs(value: DerTree): number | undefined {
   const text = textOf(value);
   const digits =
     value.tag === UTC_TIME ? `${Number(text.slice(0, 2)) < 50 ? 20 : 19}${text}` : text;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
 import { certificateSigningRequestKind } from "#api/kinds/certificates/v1/certificate-signing-request.ts";
-import { der } from "#lib/der/der.ts";
-import { toPem } from "#pki/pem.ts";
+import { toPem } from "#lib/der/pem.ts";
+import { der } from "#lib/der/write-der.ts";
 import { encodeSubject } from "#pki/subject.ts";
 import { admitWith } from "#testing/admission.ts";
 import type { Authorizer } from "../../authz/authorizer.ts";

@@ -3,10 +3,10 @@ import type {
   CustomResourceDefinition,
   CustomResourceValidation,
 } from "#api/generated/apiextensions.v1.ts";
-import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { Path } from "#api/validation/path.ts";
 import { knowsReviewVersion } from "#api/validation/review-versions.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { hasUnprunedDefault } from "../json-schema/defaults.ts";
 import { structuralFault, validateStructural } from "../json-schema/structural.ts";
 import { someSchema } from "../json-schema/walk.ts";

@@ -6,7 +6,6 @@ import type {
 } from "#api/generated/certificates.v1.ts";
 import type { RuleContext } from "#api/kind.ts";
 import { goQuote } from "#api/meta/go-quote.ts";
-import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { validateOneOf } from "#api/validation/faults.ts";
 import {
   duplicate,
@@ -18,6 +17,7 @@ import {
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { internalForm } from "#api/validation/internal-form.ts";
 import { Path } from "#api/validation/path.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { unifiedDiff } from "#lib/text/unified-diff.ts";
 import { validateSignerName } from "../signer-name.ts";
 import { readCertificate, readCertificateRequest } from "../x509.ts";

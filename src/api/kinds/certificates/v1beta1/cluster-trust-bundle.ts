@@ -3,7 +3,6 @@
 import { NONE, nameColumn } from "#api/columns.ts";
 import type { ClusterTrustBundle } from "#api/generated/certificates.v1beta1.ts";
 import { defineKind, type KindSpec, type NameRule } from "#api/kind.ts";
-import { parsePem } from "#lib/der/pem.ts";
 import { builtInSchema } from "#api/schema/from-facts.ts";
 import { type FieldError, invalid, tooLong } from "#api/validation/field-error.ts";
 import { validateImmutableField } from "#api/validation/immutable.ts";
@@ -15,6 +14,7 @@ import {
 import { nameIsDnsSubdomain } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
 import { alsoServedAs } from "#api/versions.ts";
+import { parsePem } from "#lib/der/pem.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
 import { validateSignerName } from "../signer-name.ts";
 import { readCertificate } from "../x509.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "vitest";
-import { parsePem } from "#lib/der/pem.ts";
 import {
   AUTHORITY_PEM,
   LEAF_PEM,
@@ -10,6 +9,7 @@ import {
   RSA_2048_KEY_BASE64,
 } from "#api/testing/certificates.ts";
 import { cellsOf, runKind } from "#api/testing/run-kind.ts";
+import { parsePem } from "#lib/der/pem.ts";
 import { podCertificateRequestKind as kind } from "./pod-certificate-request.ts";
 
 const NOW = Date.UTC(2030, 0, 1);

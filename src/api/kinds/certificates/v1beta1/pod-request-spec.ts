@@ -1,7 +1,6 @@
 /** What a node must say when it asks for a pod's certificate. */
 import type { PodCertificateRequestSpec } from "#api/generated/certificates.v1beta1.ts";
 import type { RuleContext } from "#api/kind.ts";
-import { bytesOfBase64 } from "#lib/der/pem.ts";
 import { invalidEach } from "#api/validation/faults.ts";
 import {
   type FieldError,
@@ -12,6 +11,7 @@ import {
 } from "#api/validation/field-error.ts";
 import { isDns1123Subdomain, isQualifiedName } from "#api/validation/names.ts";
 import { Path } from "#api/validation/path.ts";
+import { bytesOfBase64 } from "#lib/der/pem.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
 import { isKubernetesSigner, validateSignerName } from "../signer-name.ts";
 import { type PublicKeyFacts, readCertificateRequest, readPublicKey } from "../x509.ts";

@@ -5,7 +5,6 @@ import type {
   PodCertificateRequestStatus,
 } from "#api/generated/certificates.v1beta1.ts";
 import type { RuleContext } from "#api/kind.ts";
-import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { timeToMs } from "#api/meta/time.ts";
 import { validateConditions } from "#api/validation/conditions.ts";
 import {
@@ -19,6 +18,7 @@ import {
 import { semanticEqual } from "#api/validation/immutable.ts";
 import { validateKubeMetaUpdate } from "#api/validation/kube-meta.ts";
 import { Path } from "#api/validation/path.ts";
+import { bytesOfBase64, parsePem } from "#lib/der/pem.ts";
 import { utf8Length } from "#lib/text/utf8-length.ts";
 import {
   type CertificateFacts,

@@ -4,12 +4,8 @@
  * An Ed25519 private key does not hold its public key: without a SignatureChecker any two of them fit.
  */
 import type { SignatureChecker } from "#api/kinds/certificates/x509.ts";
-import { type DerValue, oidText, parseDer } from "#api/meta/der.ts";
-
-interface PemBlock {
-  readonly label: string;
-  readonly bytes: Uint8Array;
-}
+import { type PemBlock, parsePem } from "#lib/der/pem.ts";
+import { type DerTree, oidText, parseDer } from "#lib/der/read-der.ts";
 
 /** A public key: its algorithm and the bytes that identify it. */
 interface PublicKey {
@@ -23,12 +19,12 @@ export function keyPairFault(
   keyPem: string,
   signatures?: Pick<SignatureChecker, "publicHalf">,
 ): string | undefined {
-  const certificates = pemBlocks(certificatePem);
-  const certificate = certificates.find(({ label }) => label === "CERTIFICATE");
+  const certificates = parsePem(certificatePem);
+  const certificate = certificates.find(({ type }) => type === "CERTIFICATE");
   if (certificate === undefined) return certificateMissing(certificates);
 
-  const keys = pemBlocks(keyPem);
-  const key = keys.find(({ label }) => label === "PRIVATE KEY" || label.endsWith(" PRIVATE KEY"));
+  const keys = parsePem(keyPem);
+  const key = keys.find(({ type }) => type === "PRIVATE KEY" || type.endsWith(" PRIVATE KEY"));
   if (key === undefined) return keyMissing(keys);
 
   const publicKey = readCertificate(certificate.bytes);
@@ -48,35 +44,22 @@ export function keyPairFault(
 
 function certificateMissing(found: readonly PemBlock[]): string {
   if (found.length === 0) return "tls: failed to find any PEM data in certificate input";
-  if (found.length === 1 && found[0]!.label.endsWith("PRIVATE KEY")) {
+  if (found.length === 1 && found[0]!.type.endsWith("PRIVATE KEY")) {
     return "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched";
   }
-  return `tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: ${labels(found)}`;
+  return `tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: ${typesOf(found)}`;
 }
 
 function keyMissing(found: readonly PemBlock[]): string {
   if (found.length === 0) return "tls: failed to find any PEM data in key input";
-  if (found.length === 1 && found[0]!.label === "CERTIFICATE") {
+  if (found.length === 1 && found[0]!.type === "CERTIFICATE") {
     return "tls: found a certificate rather than a key in the PEM for the private key";
   }
-  return `tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the following types: ${labels(found)}`;
+  return `tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the following types: ${typesOf(found)}`;
 }
 
-function labels(blocks: readonly PemBlock[]): string {
-  return `[${blocks.map(({ label }) => label).join(" ")}]`;
-}
-
-const PEM = /-----BEGIN ([^\n]*?)-----[ \t\r]*\n([\s\S]*?)-----END \1-----/g;
-
-function pemBlocks(text: string): PemBlock[] {
-  const blocks: PemBlock[] = [];
-  for (const [, label, body] of text.matchAll(PEM)) {
-    const base64 = body!.replace(/^[^\n]*:[^\n]*\n/gm, "").replace(/\s+/g, "");
-    if (!/^[A-Za-z0-9+/]*={0,2}$/.test(base64) || base64.length % 4 !== 0) continue;
-    const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
-    blocks.push({ label: label!, bytes });
-  }
-  return blocks;
+function typesOf(blocks: readonly PemBlock[]): string {
+  return `[${blocks.map(({ type }) => type).join(" ")}]`;
 }
 
 /** The public key of an X.509 certificate. */
@@ -138,7 +121,7 @@ function ed25519Identity(publicHalf: Uint8Array | undefined): string | undefined
 }
 
 /** The public half is an optional part of the private key; without it there is nothing to compare. */
-function ecKey(key: DerValue, curve: DerValue | undefined): PublicKey | undefined {
+function ecKey(key: DerTree, curve: DerTree | undefined): PublicKey | undefined {
   if (curve === undefined || !CURVES.includes(oidText(curve))) return undefined;
   const publicPart = key.children.find(({ tag }) => tag === EC_PUBLIC_TAG)?.children[0];
   return {
@@ -158,7 +141,7 @@ const ED25519 = "1.3.101.112";
 /** P-224, P-256, P-384, P-521. */
 const CURVES = ["1.3.132.0.33", "1.2.840.10045.3.1.7", "1.3.132.0.34", "1.3.132.0.35"];
 
-function hex(value: DerValue | undefined): string | undefined {
+function hex(value: DerTree | undefined): string | undefined {
   return value === undefined ? undefined : hexBytes(value.content);
 }
 
