@@ -23,6 +23,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   openssl: "openssl",
   runc: "runc",
   strace: "strace",
+  tmux: "tmux",
 };
 
 /** undefined when the program can be run; otherwise why it cannot. */
