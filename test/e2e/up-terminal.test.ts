@@ -45,12 +45,18 @@ describe("k8ts in a terminal", () => {
     const program = `${process.execPath} ${PROGRAM} ${args} --data ${data}`;
     tmux("send-keys", "-l", `clear; ${program}; echo "ended ${commands}: $?"`);
     tmux("send-keys", "Enter");
+    const [screen, code = ""] = await seen(new RegExp(`^ended ${commands}: (\\d+)$`, "m"));
+    return { screen, code };
+  }
+
+  /** Waits until the screen matches; returns it and the groups of the match. */
+  async function seen(pattern: RegExp): Promise<readonly [screen: string, ...groups: string[]]> {
     const endMs = Date.now() + WAIT_MS;
     for (;;) {
       const screen = tmux("capture-pane", "-p");
-      const ended = new RegExp(`^ended ${commands}: (\\d+)$`, "m").exec(screen);
-      if (ended !== null) return { screen, code: ended[1]! };
-      assert.ok(Date.now() < endMs, `k8ts ${args} has not ended\n${screen}`);
+      const match = pattern.exec(screen);
+      if (match !== null) return [screen, ...match.slice(1)];
+      assert.ok(Date.now() < endMs, `${pattern} is not seen\n${screen}`);
       await sleep(100);
     }
   }
@@ -66,6 +72,8 @@ describe("k8ts in a terminal", () => {
 
   test("Ctrl-C in the terminal does not reach the cluster; status shows its components", async () => {
     tmux("send-keys", "C-c");
+    // The terminal drops what was typed before the signal: the next command has to wait for it.
+    await seen(/\^C/);
     const { screen, code } = await type("status");
     assert.equal(code, "0", screen);
     assert.match(screen, /^scheduler +healthy$/m);
