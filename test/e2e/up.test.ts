@@ -67,7 +67,7 @@ describe("k8ts up", () => {
   }
 
   test("says when it is ready and where", () => {
-    assert.match(output, /^ready in \d+ ms: https:\/\/127\.0\.0\.1:\d+\n {2}export KUBECONFIG=/);
+    assert.match(output, /^ready in \d+ ms: https:\/\/127\.0\.0\.1:\d+\n {2}export KUBECONFIG=/m);
     assert.equal(statSync(join(data, "kubeconfig")).mode & 0o777, 0o600);
   });
 
