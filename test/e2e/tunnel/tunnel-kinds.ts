@@ -26,10 +26,11 @@ export interface TunnelKind {
   open(split: SplitMachine): Promise<OpenTunnel>;
 }
 
-/** Upstream's programs take part where they are. They always use TLS between server and agent. */
-const UPSTREAM = process.env.K8TS_UPSTREAM_BIN ?? "/opt/upstream/bin";
+/** Upstream's programs take part where K8TS_UPSTREAM_BIN names their folder. They use TLS between server and agent. */
+const UPSTREAM = process.env.K8TS_UPSTREAM_BIN ?? "";
 const upstream = (name: string): string => join(UPSTREAM, name);
-const hasUpstream = existsSync(upstream("proxy-server")) && existsSync(upstream("proxy-agent"));
+const hasUpstream =
+  UPSTREAM !== "" && ["proxy-server", "proxy-agent"].every((name) => existsSync(upstream(name)));
 
 export const TUNNEL_KINDS: readonly TunnelKind[] = [
   konnectivity("HTTPConnect over a unix socket", "http-connect"),
