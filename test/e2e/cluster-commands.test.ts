@@ -78,7 +78,7 @@ describe("commands about a cluster in the background", () => {
 
   test("a mistyped command gets a suggestion", () => {
     const { status, stderr } = runProgram(["stauts"]);
-    assert.equal(status, 2);
+    assert.equal(status, 1);
     assert.equal(stderr, 'k8ts: unknown command "stauts", did you mean "status"?\n');
   });
 

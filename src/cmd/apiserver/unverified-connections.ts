@@ -3,10 +3,16 @@ import type { Logger } from "#lib/logger.ts";
 import type { ApiServerFlags } from "./flags/flags.ts";
 
 export function warnOfUnverifiedConnections(
-  { kubeletCertificateAuthority, sshUser }: ApiServerFlags,
-  logger: Logger,
+  {
+    kubeletCertificateAuthority,
+    bindAddress,
+    sshUser,
+  }: Pick<ApiServerFlags, "kubeletCertificateAuthority" | "bindAddress" | "sshUser">,
+  logger: Pick<Logger, "warn">,
 ): void {
-  if (kubeletCertificateAuthority === undefined) {
+  // Nodes of other machines cannot reach a server that listens on loopback only.
+  const isLocal = bindAddress === "::1" || bindAddress.startsWith("127.");
+  if (kubeletCertificateAuthority === undefined && !isLocal) {
     logger.warn(
       "--kubelet-certificate-authority is not set: serving certificates of kubelets are not verified, and connections to nodes, pods and Services through the proxy are never verified; on networks that are not trusted they can be intercepted unless they go through a tunnel",
     );
