@@ -73,11 +73,11 @@ function kubectlFor(kubeconfig: string): Kubectl {
     return stdout;
   };
   const until = async (args: string, expected: RegExp): Promise<string> => {
-    const endMs = Date.now() + WITHIN_MS;
+    const endMs = performance.now() + WITHIN_MS;
     for (;;) {
       const { stdout, stderr } = run(args);
       if (expected.test(stdout)) return stdout;
-      if (Date.now() > endMs) throw new Error(`kubectl ${args}: ${stdout}${stderr}`);
+      if (performance.now() > endMs) throw new Error(`kubectl ${args}: ${stdout}${stderr}`);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   };

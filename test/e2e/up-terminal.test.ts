@@ -51,12 +51,12 @@ describe("k8ts in a terminal", () => {
 
   /** Waits until the screen matches; returns it and the groups of the match. */
   async function seen(pattern: RegExp): Promise<readonly [screen: string, ...groups: string[]]> {
-    const endMs = Date.now() + WAIT_MS;
+    const endMs = performance.now() + WAIT_MS;
     for (;;) {
       const screen = tmux("capture-pane", "-p");
       const match = pattern.exec(screen);
       if (match !== null) return [screen, ...match.slice(1)];
-      assert.ok(Date.now() < endMs, `${pattern} is not seen\n${screen}`);
+      assert.ok(performance.now() < endMs, `${pattern} is not seen\n${screen}`);
       await sleep(100);
     }
   }
