@@ -95,7 +95,7 @@ function readRequest(bytes: Buffer): Read {
   return { subject: subject!.bytes, publicKey, altNames: altNamesOf(rest) };
 }
 
-function altNamesOf(attributes: readonly DerValue[]): readonly Buffer[] {
+function altNamesOf(attributes: readonly DerValue<Buffer>[]): readonly Buffer[] {
   const extensions = attributes
     .flatMap(childrenOf)
     .map(childrenOf)

@@ -43,7 +43,7 @@ export function readSubject(name: DerValue): ReadSubject {
 }
 
 /** The subject field of a whole certificate in DER form. */
-export function certificateSubject(certificate: Buffer): DerValue {
+export function certificateSubject(certificate: Buffer): DerValue<Buffer> {
   const [signed] = childrenOf(readDer(certificate));
   const fields = childrenOf(signed!);
   // version [0] (not written for version 1), serial, algorithm, issuer, validity, subject

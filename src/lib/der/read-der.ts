@@ -7,10 +7,10 @@ import { TAG } from "./der-tags.ts";
 const CONSTRUCTED = 0x20;
 
 /** A value as it was read: `bytes` is the whole encoding, `content` what is inside. */
-export interface DerValue {
+export interface DerValue<Bytes extends Uint8Array = Uint8Array> {
   readonly tag: number;
-  readonly bytes: Buffer;
-  readonly content: Buffer;
+  readonly bytes: Bytes;
+  readonly content: Bytes;
 }
 
 class DerError extends Error {
@@ -20,7 +20,7 @@ class DerError extends Error {
 /** A value with everything inside it. */
 export interface DerTree {
   readonly tag: number;
-  readonly content: Buffer;
+  readonly content: Uint8Array;
   /** Empty for primitive values. */
   readonly children: readonly DerTree[];
 }
@@ -30,7 +30,7 @@ const DEPTH_MAX = 32;
 /** The one value that the bytes hold, read to its innermost; undefined if they hold anything else. */
 export function parseDer(bytes: Uint8Array): DerTree | undefined {
   try {
-    return treeOf(readDer(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)), 0);
+    return treeOf(readDer(bytes), 0);
   } catch (error) {
     if (error instanceof DerError) return undefined;
     throw error;
@@ -46,16 +46,16 @@ function treeOf(value: DerValue, depth: number): DerTree {
 }
 
 /** Reads exactly one value. */
-export function readDer(bytes: Buffer): DerValue {
+export function readDer<Bytes extends Uint8Array>(bytes: Bytes): DerValue<Bytes> {
   const value = readAt(bytes, 0);
   if (value.bytes.length !== bytes.length) throw new DerError("bytes after the end of a value");
   return value;
 }
 
 /** The values inside a constructed one. */
-export function childrenOf(value: DerValue): DerValue[] {
+export function childrenOf<Bytes extends Uint8Array>(value: DerValue<Bytes>): DerValue<Bytes>[] {
   if ((value.tag & CONSTRUCTED) === 0) throw new DerError("a primitive value has no members");
-  const children: DerValue[] = [];
+  const children: DerValue<Bytes>[] = [];
   for (let at = 0; at < value.content.length; ) {
     const child = readAt(value.content, at);
     children.push(child);
@@ -85,27 +85,24 @@ export function oidText({ content }: Pick<DerValue, "content">): string {
 }
 
 /** The content of a BIT STRING of whole bytes. */
-export function readBits({ tag, content }: DerValue): Buffer {
+export function readBits<Bytes extends Uint8Array>({ tag, content }: DerValue<Bytes>): Bytes {
   if (tag !== TAG.bitString || content.length === 0) throw new DerError("not a bit string");
-  return content.subarray(1);
+  return content.subarray(1) as Bytes;
 }
 
-const STRING_ENCODINGS: ReadonlyMap<number, BufferEncoding> = new Map([
-  [TAG.utf8String, "utf8"],
-  [0x13, "latin1"], // PrintableString
-  [0x14, "latin1"], // TeletexString
-  [0x16, "latin1"], // IA5String
-]);
+/** PrintableString, TeletexString, IA5String: a byte for each character. */
+const LATIN_STRINGS: ReadonlySet<number> = new Set([0x13, 0x14, 0x16]);
 const BMP_STRING = 0x1e;
 
 export function readString({ tag, content }: DerValue): string {
-  if (tag === BMP_STRING) return Buffer.from(content).swap16().toString("utf16le");
-  const encoding = STRING_ENCODINGS.get(tag);
-  if (encoding === undefined) throw new DerError("not a string");
-  return content.toString(encoding);
+  if (tag === TAG.utf8String) return new TextDecoder("utf-8", { ignoreBOM: true }).decode(content);
+  if (LATIN_STRINGS.has(tag))
+    return Array.from(content, (byte) => String.fromCharCode(byte)).join("");
+  if (tag === BMP_STRING) return new TextDecoder("utf-16be", { ignoreBOM: true }).decode(content);
+  throw new DerError("not a string");
 }
 
-function readAt(bytes: Buffer, at: number): DerValue {
+function readAt<Bytes extends Uint8Array>(bytes: Bytes, at: number): DerValue<Bytes> {
   const tag = bytes[at];
   const first = bytes[at + 1];
   if (tag === undefined || first === undefined) throw new DerError("a value is cut short");
@@ -116,10 +113,12 @@ function readAt(bytes: Buffer, at: number): DerValue {
     const lengthBytes = first & 0x7f;
     if (lengthBytes === 0 || lengthBytes > 4) throw new DerError("a length that DER forbids");
     if (start + lengthBytes > bytes.length) throw new DerError("a value is cut short");
-    length = bytes.readUIntBE(start, lengthBytes);
+    length = 0;
+    for (let i = 0; i < lengthBytes; i++) length = length * 256 + bytes[start + i]!;
     start += lengthBytes;
   }
   const end = start + length;
   if (end > bytes.length) throw new DerError("a value is cut short");
-  return { tag, bytes: bytes.subarray(at, end), content: bytes.subarray(start, end) };
+  const part = (from: number): Bytes => bytes.subarray(from, end) as Bytes;
+  return { tag, bytes: part(at), content: part(start) };
 }
