@@ -32,8 +32,9 @@ export interface WantedStreams {
 const PROTOCOL = "v5.channel.k8s.io";
 /** What kubelets may answer with, the newest first. */
 const KUBELET_PROTOCOLS = ["v5", "v4", "v3", "v2"].map((version) => `${version}.channel.k8s.io`);
-const TELLING_PROTOCOLS = KUBELET_PROTOCOLS.slice(0, 2);
-/** Else the client would take it for success. */
+/** In these a kubelet always writes a Status to the error stream. */
+const STATUS_PROTOCOLS = KUBELET_PROTOCOLS.slice(0, 2);
+/** Without a Status the client would take the end of the connection for success. */
 const LOST = "error reading from error stream: the connection to the kubelet was lost";
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 const FAULT_BYTES_MAX = 64 * 1024;
@@ -81,9 +82,9 @@ async function run(
     ];
     void takeInput(socket, streams).finally(() => streams.stdin?.end());
     await Promise.all(outputs);
-    const told = await error;
-    if (told === "" && connected.alwaysTells) return internalErrorStatus(LOST);
-    return exitStatus(told);
+    const sent = await error;
+    if (sent === "" && connected.alwaysSendsStatus) return internalErrorStatus(LOST);
+    return exitStatus(sent);
   } catch (error) {
     return internalErrorStatus(messageOf(error));
   } finally {
@@ -94,8 +95,8 @@ async function run(
 
 interface Kubelet {
   readonly spdy: SpdyConnection;
-  /** It says on the error stream how a command ended, also that all went well. */
-  readonly alwaysTells: boolean;
+  /** It writes a Status to the error stream when a command ends, also on success. */
+  readonly alwaysSendsStatus: boolean;
 }
 
 async function connect(
@@ -116,7 +117,7 @@ async function connect(
     if (answer.outcome === "upgraded") {
       const spdy = new SpdyConnection(answer.socket, answer.head, { role: "client" });
       const version = answer.response.headers["x-stream-protocol-version"];
-      return { spdy, alwaysTells: TELLING_PROTOCOLS.includes(String(version)) };
+      return { spdy, alwaysSendsStatus: STATUS_PROTOCOLS.includes(String(version)) };
     }
     return await refusalStatus(answer.response);
   } catch (error) {

@@ -185,7 +185,7 @@ class Control {
   }
 }
 
-/** A free port if 0 is wanted: nginx must be told one. */
+/** A free port in place of 0: the configuration of nginx must name one. */
 async function portOf(wanted: number, [address]: readonly string[]): Promise<number> {
   if (wanted !== 0) return wanted;
   const server = createServer();

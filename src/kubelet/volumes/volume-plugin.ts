@@ -39,7 +39,7 @@ export interface MountedVolume {
   readonly refreshAtMs?: number | undefined;
   /** Whether its files are given to the pod's fsGroup; undefined: as is usual for the plug-in. */
   readonly appliesFsGroup?: boolean;
-  /** How full it is, for plug-ins that ask somebody else. */
+  /** How full it is; for plug-ins that read it from another program. */
   stats?(): Promise<VolumeStats | undefined>;
 }
 

@@ -2,7 +2,7 @@
  * How full the volumes of pods are, for `/stats/summary` and the metrics `kubelet_volume_stats_*`.
  *
  * Promises:
- * 1. A pod's volumes are measured when somebody asks, at most once in AGE_MS (upstream's
+ * 1. A pod's volumes are measured on request, at most once in AGE_MS (upstream's
  *    volumeStatsAggPeriod).
  * 2. A volume that does not answer in time (a hung NFS server or driver) is left out; nothing waits
  *    for it longer than TIMEOUT_MS, and it is not asked again before it answered.
